@@ -20,7 +20,10 @@ SECTIONS: Mapping[str, Callable[[], Section]] = {
     "opening": opening.section,
 }
 
-APART: Mapping[str, Callable[[], Section]] = {"loop": loop.section, "compaction": compaction.section}
+APART: Mapping[str, Callable[[], Section]] = {
+    "loop": loop.section,
+    "compaction": compaction.section,
+}
 """Those with a page of their own, which take minutes: run when they are named."""
 
 
@@ -28,9 +31,21 @@ def main() -> None:
     """Run what was asked for, one after the other."""
     known = {**SECTIONS, **APART}
     names = ", ".join(known)
-    options = argparse.ArgumentParser(prog="bench", description="Speed beside the peers', in ratios.")
-    options.add_argument("names", nargs="*", metavar="NAME", help=f"which: {names} (default: {', '.join(SECTIONS)})")
-    options.add_argument("--write", type=Path, metavar="PAGE", help="also write all tables as this Markdown page")
+    options = argparse.ArgumentParser(
+        prog="bench", description="Speed beside the peers', in ratios."
+    )
+    options.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"which: {names} (default: {', '.join(SECTIONS)})",
+    )
+    options.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="also write all tables as this Markdown page",
+    )
     chosen = options.parse_args()
     unknown = [name for name in chosen.names if name not in known]
     if unknown:

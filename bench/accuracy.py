@@ -28,7 +28,14 @@ import numpy as np
 from bench import formulas
 from ullage.cli.evaluate import EvaluatedPrediction, Replay, pair_groups, rows_of, table
 from ullage.cli.recorded import Pair, pair_of
-from ullage.messages import Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.forecast import FittedEstimator
 from ullage.tokens import bpe, pretoken
 from ullage.tokens.constants import GENERIC, Framing
@@ -43,7 +50,14 @@ PRIOR = 1.2
 """Tokens of Claude per token of o200k, before anything was seen."""
 
 RIDGE = {"bpe": 30.0, "pretoken": 50.0}
-CONSTANTS = {"#result": 13.0, "#further": 29.0, "#batch": 15.0, "#user": 1.0, "#empty": 16.0, "#answer": 2.0}
+CONSTANTS = {
+    "#result": 13.0,
+    "#further": 29.0,
+    "#batch": 15.0,
+    "#user": 1.0,
+    "#empty": 16.0,
+    "#answer": 2.0,
+}
 CONSTANTS |= {"#call": 31.0, "#several": -17.0, "#parameter": 15.0}
 
 
@@ -52,7 +66,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("file", type=Path)
     arguments.add_argument("--folds", type=int, default=8)
-    arguments.add_argument("--by", choices=("conversation", "project"), default="conversation")
+    arguments.add_argument(
+        "--by", choices=("conversation", "project"), default="conversation"
+    )
     options = arguments.parse_args()
     rows = list(rows_of(options.file))
     pairs = [pair_of(row) for row in rows]
@@ -65,10 +81,16 @@ def main() -> None:
 
 def split(pairs: Sequence[Pair], folds: int, *, by_project: bool) -> list[int]:
     """The fold of every pair; a conversation is never parted."""
-    names = [each.conversation[1].split("/")[0] if by_project else "/".join(each.conversation) for each in pairs]
+    names = [
+        each.conversation[1].split("/")[0] if by_project else "/".join(each.conversation)
+        for each in pairs
+    ]
     order = sorted(set(names))
     random.Random(0).shuffle(order)
-    place = {name: number if by_project else number % folds for number, name in enumerate(order)}
+    place = {
+        name: number if by_project else number % folds
+        for number, name in enumerate(order)
+    }
     return [place[name] for name in names]
 
 
@@ -84,7 +106,9 @@ def cross_validated(
         for place, (pair, own) in enumerate(zip(pairs, folds, strict=True)):
             if own == fold:
                 outcomes[place] = EvaluatedPrediction(
-                    replay.pair(pair), pair_groups(pair), formulas.predictions(rows[place])
+                    replay.pair(pair),
+                    pair_groups(pair),
+                    formulas.predictions(rows[place]),
                 )
     return [outcomes[place] for place in range(len(pairs))]
 
@@ -92,13 +116,20 @@ def cross_validated(
 # -- the constants of families --
 
 
-def fitted_families(pairs: Iterable[Pair], counter: TextCounter) -> Callable[[str, str, str], Family]:
+def fitted_families(
+    pairs: Iterable[Pair], counter: TextCounter
+) -> Callable[[str, str, str], Family]:
     """The families, with the constants that these pairs show; generic ones for what none of them shows."""
     replay = Replay(FittedEstimator(counter, family_for), learns=False)
     residuals: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         made = replay.pair(pair)
-        if pair.is_clean and not pair.has_media and pair.truth and pair.kind == "cassette":
+        if (
+            pair.is_clean
+            and not pair.has_media
+            and pair.truth
+            and pair.kind == "cassette"
+        ):
             family = family_of(pair)
             residuals[family.name, situation(pair)].append(pair.truth - made.predicted)
 
@@ -106,7 +137,11 @@ def fitted_families(pairs: Iterable[Pair], counter: TextCounter) -> Callable[[st
     def find(wire: str, provider: str, model: str) -> Family:
         family = family_for(wire, provider, model)
         framing = shifted(family.framing, family.name, residuals)
-        kept = shifted(family.kept_framing, family.name, residuals) if family.kept_framing else None
+        kept = (
+            shifted(family.kept_framing, family.name, residuals)
+            if family.kept_framing
+            else None
+        )
         return replace(family, framing=framing, kept_framing=kept)
 
     return find
@@ -119,16 +154,24 @@ def family_of(pair: Pair) -> Family:
 
 def situation(pair: Pair) -> str:
     """Which constant a pair speaks of."""
-    results = sum(isinstance(part, ToolResultPart) for message in pair.new for part in message.parts)
+    results = sum(
+        isinstance(part, ToolResultPart) for message in pair.new for part in message.parts
+    )
     return "user" if not results else "result" if results == 1 else "pair"
 
 
-def shifted(framing: Framing, family: str, residuals: dict[tuple[str, str], list[float]]) -> Framing:
+def shifted(
+    framing: Framing, family: str, residuals: dict[tuple[str, str], list[float]]
+) -> Framing:
     """The framing moved by the median residual of each situation; a single pair of calls is no median."""
     moved = {}
     for name in ("user", "result", "pair"):
         seen = residuals.get((family, name), [])
-        moved[name] = getattr(framing, name) + median(seen) if len(seen) > 1 else getattr(GENERIC, name)
+        moved[name] = (
+            getattr(framing, name) + median(seen)
+            if len(seen) > 1
+            else getattr(GENERIC, name)
+        )
     return replace(framing, **moved)
 
 
@@ -179,7 +222,9 @@ def observations(pairs: Iterable[Pair], cut: Cut) -> Iterable[tuple[Features, fl
         output = pair.usage.output
         if pair.growth is None or output is None or pair.usage.placeholder:
             continue
-        thought = bool(pair.usage.reasoning) or any(isinstance(part, ReasoningPart) for part in pair.answer)
+        thought = bool(pair.usage.reasoning) or any(
+            isinstance(part, ReasoningPart) for part in pair.answer
+        )
         grown = pair.growth - output
         if pair.is_clean and grown > -20 and (not thought or pair.kind != "cassette"):
             yield added(pair, cut), grown
@@ -208,7 +253,11 @@ def added(pair: Pair, cut: Cut) -> Features:
                 users = 1
                 features += cut(part.text)
         features["#user"] += users
-    features["#result"], features["#further"], features["#batch"] = results > 0, max(0, results - 1), results > 1
+    features["#result"], features["#further"], features["#batch"] = (
+        results > 0,
+        max(0, results - 1),
+        results > 1,
+    )
     return features
 
 
@@ -228,17 +277,27 @@ def answered(parts: Iterable[Part], cut: Cut) -> Features:
             for key, value in values.items() if isinstance(values, dict) else ():
                 features["#parameter"] += 1
                 features += cut(key)
-                features += cut(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+                features += cut(
+                    value
+                    if isinstance(value, str)
+                    else msgspec.json.encode(value).decode()
+                )
     features["#several"] = features["#call"] > 1
     return features
 
 
-def fit(seen: Sequence[tuple[Features, float]], prior: Callable[[str], float], ridge: float) -> dict[str, float]:
+def fit(
+    seen: Sequence[tuple[Features, float]], prior: Callable[[str], float], ridge: float
+) -> dict[str, float]:
     """Weights by robust ridge regression towards the prior; constants are fitted beside them and thrown away."""
     names = sorted({name for features, _ in seen for name in features})
-    expected = np.array([CONSTANTS[name] if name in CONSTANTS else prior(name) for name in names])
+    expected = np.array(
+        [CONSTANTS[name] if name in CONSTANTS else prior(name) for name in names]
+    )
     pull = np.diag([0.2 if name in CONSTANTS else ridge for name in names])
-    counts = np.array([[features.get(name, 0) for name in names] for features, _ in seen], float)
+    counts = np.array(
+        [[features.get(name, 0) for name in names] for features, _ in seen], float
+    )
     charged = np.array([tokens for _, tokens in seen], float)
     scale = 3 + 0.015 * np.abs(charged)
     weights = expected.copy()
@@ -246,9 +305,15 @@ def fit(seen: Sequence[tuple[Features, float]], prior: Callable[[str], float], r
         off = (charged - counts @ weights) / scale
         trust = 1 / np.maximum(1, np.abs(off)) / scale**2
         weighed = counts * trust[:, None]
-        weights = expected + np.linalg.solve(weighed.T @ counts + pull, weighed.T @ (charged - counts @ expected))
+        weights = expected + np.linalg.solve(
+            weighed.T @ counts + pull, weighed.T @ (charged - counts @ expected)
+        )
         weights = np.where(expected < 0, weights, np.maximum(weights, 0.02))
-    return {name: float(weight) for name, weight in zip(names, weights, strict=True) if name not in CONSTANTS}
+    return {
+        name: float(weight)
+        for name, weight in zip(names, weights, strict=True)
+        if name not in CONSTANTS
+    }
 
 
 if __name__ == "__main__":

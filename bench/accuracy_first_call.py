@@ -35,7 +35,16 @@ from ullage.tokens.tools import read_choice
 
 FOLDS: Final = 10
 COMMAND: Final = "uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz --write docs/accuracy-first-call.md"
-GROUPS: Final = ("OpenAI Chat", "OpenAI Responses", "Anthropic", "Gemini", "Vertex", "Bedrock", "Azure", "others")
+GROUPS: Final = (
+    "OpenAI Chat",
+    "OpenAI Responses",
+    "Anthropic",
+    "Gemini",
+    "Vertex",
+    "Bedrock",
+    "Azure",
+    "others",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,13 @@ def group_of(provider: str, wire: str) -> str:
     """The row of the table that a request counts in."""
     if provider == "openai" and wire in {"chat", "responses"}:
         return f"OpenAI {wire.capitalize()}"
-    names = {"anthropic": "Anthropic", "google": "Gemini", "vertex": "Vertex", "bedrock": "Bedrock", "azure": "Azure"}
+    names = {
+        "anthropic": "Anthropic",
+        "google": "Gemini",
+        "vertex": "Vertex",
+        "bedrock": "Bedrock",
+        "azure": "Azure",
+    }
     return names.get(provider, "others")
 
 
@@ -89,7 +104,11 @@ def read(path: Path, estimator: str) -> list[Call]:
     """The scored requests of a file, estimated."""
     replay = Replay(estimator)
     calls: list[Call] = []
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8") as lines
+    ):
         for line in lines:
             row = json.loads(line)
             if is_scored(row):
@@ -116,7 +135,11 @@ def call_of(row: Mapping[str, Any], replay: Replay) -> Call:
         has_tools=fixed.tools.tokens > fixed.tools.hosted,
         has_answer=fixed.answer > 0,
         has_hosted=fixed.tools.hosted > 0,
-        has_history=any(part for message in request.messages for part in message.of_type(ToolResultPart)),
+        has_history=any(
+            part
+            for message in request.messages
+            for part in message.of_type(ToolResultPart)
+        ),
         likeness=likeness_of(row),
         others=formulas.predictions(row),
     )
@@ -126,8 +149,12 @@ def likeness_of(row: Mapping[str, Any]) -> str:
     """What makes requests alike: model, tools and parameters; for plain questions the question too."""
     parts = [row.get("provider"), row.get("model"), row.get("tools"), row.get("params")]
     if not row.get("tools"):
-        parts.append([atom.get("t") for atom in row.get("atoms") or () if isinstance(atom, dict)])
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+        parts.append(
+            [atom.get("t") for atom in row.get("atoms") or () if isinstance(atom, dict)]
+        )
+    return hashlib.sha256(
+        json.dumps(parts, sort_keys=True, default=str).encode()
+    ).hexdigest()
 
 
 def bare_of(meter: Meter, template: Template) -> float:
@@ -146,7 +173,10 @@ Learnt = Callable[[Call], float]
 def learn(calls: Sequence[Call]) -> Learnt:
     """The additive constants as medians over ``calls``, each in the company it is needed for."""
     base = _medians(
-        calls, lambda call: call.is_plain and not call.has_tools and not call.has_answer, _by_template, _raw
+        calls,
+        lambda call: call.is_plain and not call.has_tools and not call.has_answer,
+        _by_template,
+        _raw,
     )
 
     def beyond_base(call: Call) -> float:
@@ -155,7 +185,11 @@ def learn(calls: Sequence[Call]) -> Learnt:
     tools = _medians(
         calls,
         lambda call: call.is_plain and call.has_tools and not call.has_answer,
-        lambda call: [(call.template, call.forced, call.system), (call.template, call.forced), (call.template,)],
+        lambda call: [
+            (call.template, call.forced, call.system),
+            (call.template, call.forced),
+            (call.template,),
+        ],
         beyond_base,
     )
     answer = _medians(
@@ -213,13 +247,20 @@ def _medians(
 
 def learnt_anew(calls: Sequence[Call]) -> list[float]:
     """Every call's estimate with the additive constants of the other folds."""
-    constants = {fold: learn([call for call in calls if call.fold != fold]) for fold in {call.fold for call in calls}}
+    constants = {
+        fold: learn([call for call in calls if call.fold != fold])
+        for fold in {call.fold for call in calls}
+    }
     return [max(0.0, call.bare + constants[call.fold](call)) for call in calls]
 
 
 def share(values: Sequence[float], part: int) -> float:
     """The percentile ``part`` of the values."""
-    return quantiles(values, n=100, method="inclusive")[part - 1] if len(values) > 1 else values[0]
+    return (
+        quantiles(values, n=100, method="inclusive")[part - 1]
+        if len(values) > 1
+        else values[0]
+    )
 
 
 def table(calls: Sequence[Call], title: str) -> Table:
@@ -227,17 +268,28 @@ def table(calls: Sequence[Call], title: str) -> Table:
     anew = learnt_anew(calls)
     rows: list[tuple[str, ...]] = []
     for group in (*GROUPS, "all"):
-        chosen = [place for place, call in enumerate(calls) if group in {call.group, "all"}]
+        chosen = [
+            place for place, call in enumerate(calls) if group in {call.group, "all"}
+        ]
         if not chosen:
             continue
         held = [calls[place] for place in chosen]
         own = [100 * abs(call.estimate.tokens - call.truth) / call.truth for call in held]
-        fresh = [100 * abs(anew[place] - calls[place].truth) / calls[place].truth for place in chosen]
-        inside = sum(call.estimate.low <= call.truth <= call.estimate.high for call in held)
+        fresh = [
+            100 * abs(anew[place] - calls[place].truth) / calls[place].truth
+            for place in chosen
+        ]
+        inside = sum(
+            call.estimate.low <= call.truth <= call.estimate.high for call in held
+        )
         cells = [group, str(len(held)), f"{median(own):.2f}", f"{share(own, 90):.1f}"]
         cells += [f"{median(fresh):.2f}", f"{share(fresh, 90):.1f}"]
         once = _once_each([call.likeness for call in held], fresh)
-        cells += [str(len(once)), f"{median(once):.2f}", f"{100 * inside / len(held):.1f}"]
+        cells += [
+            str(len(once)),
+            f"{median(once):.2f}",
+            f"{100 * inside / len(held):.1f}",
+        ]
         cells += [f"{median(_errors(held, name)):.0f}" for name in PLAIN]
         rows.append(tuple(cells))
     columns = (
@@ -255,12 +307,17 @@ def _once_each(keys: Sequence[str], errors: Sequence[float]) -> list[float]:
     return [median(values) for values in held.values()]
 
 
-PLAIN: Final = {"length / 4 of everything": "length/4", "gemini-cli's weights": "gemini-cli"}
+PLAIN: Final = {
+    "length / 4 of everything": "length/4",
+    "gemini-cli's weights": "gemini-cli",
+}
 
 
 def _errors(calls: Iterable[Call], formula: str) -> list[float]:
     found = [(call.truth, call.others[formula]) for call in calls]
-    return [100 * abs(value - truth) / truth for truth, value in found if value is not None]
+    return [
+        100 * abs(value - truth) / truth for truth, value in found if value is not None
+    ]
 
 
 ABOUT: Final = f"""# First calls: how far off
@@ -298,9 +355,20 @@ NOTES: Final = """## What remains
 
 def main() -> None:
     """Print both tables, and write the page if asked."""
-    options = argparse.ArgumentParser(prog="bench.accuracy_first_call", description="First-call accuracy.")
-    options.add_argument("recordings", type=Path, help="whole requests with their counts, JSON lines, plain or .gz")
-    options.add_argument("--write", type=Path, metavar="PAGE", help="write the tables as this Markdown page")
+    options = argparse.ArgumentParser(
+        prog="bench.accuracy_first_call", description="First-call accuracy."
+    )
+    options.add_argument(
+        "recordings",
+        type=Path,
+        help="whole requests with their counts, JSON lines, plain or .gz",
+    )
+    options.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables as this Markdown page",
+    )
     chosen = options.parse_args()
     tables = [
         table(read(chosen.recordings, "bpe"), "With `ullage[bpe]`"),

@@ -38,7 +38,9 @@ class _Log:
     def line(self, kind: str, **fields: Any) -> Line:
         """A line with its envelope, placed after the one before."""
         digits = self.writer.hexadecimal(32)
-        uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        uuid = "-".join(
+            (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+        )
         made = {
             "parentUuid": self.last,
             "isSidechain": False,
@@ -75,7 +77,11 @@ def lines() -> Iterator[Line]:
         yield {
             "type": "file-history-snapshot",
             "messageId": log.last,
-            "snapshot": {"messageId": log.last, "trackedFileBackups": {}, "timestamp": "2025-12-01T00:00:00.000Z"},
+            "snapshot": {
+                "messageId": log.last,
+                "trackedFileBackups": {},
+                "timestamp": "2025-12-01T00:00:00.000Z",
+            },
             "isSnapshotUpdate": False,
         }
         if log.tokens > COMPACTS_AT:
@@ -91,7 +97,12 @@ def _turn(log: _Log) -> Iterator[Line]:
         yield from _step(log)
     text = writer.prose(writer.random.randint(200, 1800))
     yield from _answer(log, [{"type": "text", "text": text}], "end_turn")
-    yield log.line("system", subtype="turn_duration", durationMs=writer.random.randint(4_000, 90_000), isMeta=False)
+    yield log.line(
+        "system",
+        subtype="turn_duration",
+        durationMs=writer.random.randint(4_000, 90_000),
+        isMeta=False,
+    )
 
 
 def _step(log: _Log) -> Iterator[Line]:
@@ -103,25 +114,54 @@ def _step(log: _Log) -> Iterator[Line]:
     name, arguments = writer.random.choice(
         (
             ("Read", {"file_path": path}),
-            ("Bash", {"command": f"grep -rn {writer.words(1)[0]} {path} | head -50", "description": "Look for it"}),
-            ("Edit", {"file_path": path, "old_string": writer.code(300), "new_string": writer.code(420)}),
-            ("Grep", {"pattern": writer.words(1)[0], "path": path, "output_mode": "content"}),
+            (
+                "Bash",
+                {
+                    "command": f"grep -rn {writer.words(1)[0]} {path} | head -50",
+                    "description": "Look for it",
+                },
+            ),
+            (
+                "Edit",
+                {
+                    "file_path": path,
+                    "old_string": writer.code(300),
+                    "new_string": writer.code(420),
+                },
+            ),
+            (
+                "Grep",
+                {"pattern": writer.words(1)[0], "path": path, "output_mode": "content"},
+            ),
         )
     )
     call = f"toolu_{writer.hexadecimal(24)}"
-    blocks: list[Line] = [{"type": "thinking", "thinking": thinking, "signature": signature}]
+    blocks: list[Line] = [
+        {"type": "thinking", "thinking": thinking, "signature": signature}
+    ]
     if writer.random.random() < 0.4:
-        blocks.append({"type": "text", "text": writer.prose(writer.random.randint(40, 250))})
+        blocks.append(
+            {"type": "text", "text": writer.prose(writer.random.randint(40, 250))}
+        )
     blocks.append({"type": "tool_use", "id": call, "name": name, "input": arguments})
     yield from _answer(log, blocks, "tool_use")
-    size = min(LARGEST_RESULT, max(40, round(2200 * writer.random.lognormvariate(0, 1.1))))
+    size = min(
+        LARGEST_RESULT, max(40, round(2200 * writer.random.lognormvariate(0, 1.1)))
+    )
     result = writer.random.choice(kinds(writer))(size)
     log.add(result)
-    content = [{"tool_use_id": call, "type": "tool_result", "content": result, "is_error": False}]
+    content = [
+        {"tool_use_id": call, "type": "tool_result", "content": result, "is_error": False}
+    ]
     yield log.line(
         "user",
         message={"role": "user", "content": content},
-        toolUseResult={"stdout": result, "stderr": "", "interrupted": False, "isImage": False},
+        toolUseResult={
+            "stdout": result,
+            "stderr": "",
+            "interrupted": False,
+            "isImage": False,
+        },
         sourceToolAssistantUUID=log.last,
     )
 
@@ -130,7 +170,10 @@ def _answer(log: _Log, blocks: list[Line], stop: str) -> Iterator[Line]:
     """One call of the model: a line a block, the usage on each; only the last one has the final output count."""
     held = log.tokens
     output = log.add(
-        *(json.dumps(block.get("input", block.get("text", block.get("thinking", "")))) for block in blocks)
+        *(
+            json.dumps(block.get("input", block.get("text", block.get("thinking", ""))))
+            for block in blocks
+        )
     )
     identity = f"msg_{log.writer.hexadecimal(24)}"
     usage = {
@@ -169,7 +212,9 @@ def _compaction(log: _Log) -> Iterator[Line]:
     summary = log.writer.prose(9_000)
     log.tokens, log.cached = FIXED_TOKENS, 0
     log.add(summary)
-    yield log.line("user", isCompactSummary=True, message={"role": "user", "content": summary})
+    yield log.line(
+        "user", isCompactSummary=True, message={"role": "user", "content": summary}
+    )
 
 
 def write_log(size_bytes: int) -> Path:

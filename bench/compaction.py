@@ -25,7 +25,14 @@ from ullage_simulators.scenario import Scenario, read
 from ullage_simulators.server import Exchange
 from ullage_simulators.tokenizer import tokens
 
-from bench.environments import HARNESS_COMPACTION, LANGCHAIN_COMPACTION, OUT, NotInstalled, Peer, python_of
+from bench.environments import (
+    HARNESS_COMPACTION,
+    LANGCHAIN_COMPACTION,
+    OUT,
+    NotInstalled,
+    Peer,
+    python_of,
+)
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
 from bench.results import Section, Table
@@ -44,7 +51,11 @@ BLOCK = 128
 MODEL = "gpt-4.1"
 TELLING = 20
 """Characters of a message that stand nowhere else by chance."""
-SUMMARISES = ("Write down what is needed to go on", "Messages to summarize:", "Write the summary under these exact")
+SUMMARISES = (
+    "Write down what is needed to go on",
+    "Messages to summarize:",
+    "Write the summary under these exact",
+)
 """How a request for a summary is known: ours, langchain's, the harness'."""
 ENDS = "This result is too long to show whole"
 """Stands between the ends of a result that ours has cut; the others cut none."""
@@ -63,8 +74,18 @@ class Client:
 
 CLIENTS = (
     Client("ullage", None, "compaction_ullage.py"),
-    Client("pydantic-ai-harness, tiered", HARNESS_COMPACTION, "compaction_harness.py", ("tiered",)),
-    Client("pydantic-ai-harness, summary", HARNESS_COMPACTION, "compaction_harness.py", ("summary",)),
+    Client(
+        "pydantic-ai-harness, tiered",
+        HARNESS_COMPACTION,
+        "compaction_harness.py",
+        ("tiered",),
+    ),
+    Client(
+        "pydantic-ai-harness, summary",
+        HARNESS_COMPACTION,
+        "compaction_harness.py",
+        ("summary",),
+    ),
     Client("langchain", LANGCHAIN_COMPACTION, "compaction_langchain.py"),
 )
 
@@ -116,10 +137,17 @@ def scenario(session: LongSession, window: int) -> Scenario:
     """What the model says: a summary when asked for one, otherwise the session's answers in their order."""
     summary = "## Goal\nLook after the valves.\n## State\n" + Author(SEED).prose(900)
     asked = [{"when": {"contains": marker}, "text": summary} for marker in SUMMARISES]
-    return read({"models": [{"name": MODEL, "like": MODEL, "window": window}], "answers": [*asked, *session.answers]})
+    return read(
+        {
+            "models": [{"name": MODEL, "like": MODEL, "window": window}],
+            "answers": [*asked, *session.answers],
+        }
+    )
 
 
-def run(client: Client, session: LongSession, window: int) -> tuple[Outcome, dict[str, str]]:
+def run(
+    client: Client, session: LongSession, window: int
+) -> tuple[Outcome, dict[str, str]]:
     """Drive one client through the session. Raises ``ClientFailed``, ``NotInstalled``."""
     python = sys.executable if client.peer is None else str(python_of(client.peer))
     told = OUT / "compaction.json"
@@ -127,12 +155,25 @@ def run(client: Client, session: LongSession, window: int) -> tuple[Outcome, dic
     told.write_text(json.dumps(plan(session, window)))
     played = scenario(session, window)
     with running(played, seed=SEED, wires=["openai"]) as server:
-        command = [python, str(HERE / "peers" / client.script), server.url("openai"), str(told), *client.arguments]
+        command = [
+            python,
+            str(HERE / "peers" / client.script),
+            server.url("openai"),
+            str(told),
+            *client.arguments,
+        ]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=1_800, check=False, env=os.environ | {"NO_COLOR": "1"}
+            command,
+            capture_output=True,
+            text=True,
+            timeout=1_800,
+            check=False,
+            env=os.environ | {"NO_COLOR": "1"},
         )
         if done.returncode:
-            raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
+            raise ClientFailed(
+                (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
+            )
         found = json.loads(done.stdout.splitlines()[-1])
         exchanges = [each for each in server.exchanges if each.number]
         model = next(each for each in played.models if each.name == MODEL)
@@ -189,15 +230,28 @@ def unseen(exchanges: Sequence[Exchange], turns: Sequence[str]) -> int:
     Those too short to be told from other words are not looked for.
     """
     kept = [each for each in exchanges if each.bill is not None and is_summary(each)]
-    kept += [each for each in exchanges if each.bill is not None and not is_summary(each)][-1:]
+    kept += [
+        each for each in exchanges if each.bill is not None and not is_summary(each)
+    ][-1:]
     texts = "\n".join(text for each in kept for text in _texts(each.body["messages"]))
     return sum(said not in texts for said in turns if len(said) >= TELLING)
 
 
 def shortened(exchanges: Sequence[Exchange]) -> int:
     """How many tool results the model was given only by their ends."""
-    said = (message for each in exchanges for message in each.body["messages"] if message["role"] == "tool")
-    return len({message["tool_call_id"] for message in said if ENDS in json.dumps(message["content"])})
+    said = (
+        message
+        for each in exchanges
+        for message in each.body["messages"]
+        if message["role"] == "tool"
+    )
+    return len(
+        {
+            message["tool_call_id"]
+            for message in said
+            if ENDS in json.dumps(message["content"])
+        }
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -215,12 +269,18 @@ def added(after: Exchange, drawn: Drawn) -> int:
         if message["role"] not in ("tool", "user"):
             break
         content = message["content"]
-        text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+        text = (
+            content
+            if isinstance(content, str)
+            else "".join(part.get("text", "") for part in content)
+        )
         size += round(drawn.factor * tokens(text)) + drawn.message
     return size
 
 
-def section(name: str, sessions: Sequence[LongSession], window: int, title: str, about: str) -> Section:
+def section(
+    name: str, sessions: Sequence[LongSession], window: int, title: str, about: str
+) -> Section:
     """Drive all clients through the sessions, one after the other. The figures are the sums."""
     found: dict[str, Outcome] = {}
     versions: dict[str, str] = {}
@@ -228,7 +288,11 @@ def section(name: str, sessions: Sequence[LongSession], window: int, title: str,
     for client in CLIENTS:
         found[client.name] = Outcome()
         for number, session in enumerate(sessions, 1):
-            print(f"{name} {number}/{len(sessions)}: {client.name} …", file=sys.stderr, flush=True)
+            print(
+                f"{name} {number}/{len(sessions)}: {client.name} …",
+                file=sys.stderr,
+                flush=True,
+            )
             try:
                 outcome, seen = run(client, session, window)
             except (ClientFailed, NotInstalled) as why:
@@ -237,13 +301,17 @@ def section(name: str, sessions: Sequence[LongSession], window: int, title: str,
                 break
             found[client.name].add(outcome)
             versions |= seen
-            notes += [f"{client.name}, a turn that failed: {problem}" for problem in outcome.problems[:3]]
+            notes += [
+                f"{client.name}, a turn that failed: {problem}"
+                for problem in outcome.problems[:3]
+            ]
     versions_said = ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))
     sent, fired = _tables(found)
     return Section(
         name=name,
         title=title,
-        command="uv run python -m bench.compaction" + (" --log SESSION" if name == "recorded" else ""),
+        command="uv run python -m bench.compaction"
+        + (" --log SESSION" if name == "recorded" else ""),
         about=f"{about} All compact at 80 % of the window ({TRIGGER * window:,.0f} tokens). Versions: {versions_said}.",
         ratios=sent,
         figures=(fired,),
@@ -254,7 +322,15 @@ def section(name: str, sessions: Sequence[LongSession], window: int, title: str,
 def _tables(found: dict[str, Outcome]) -> tuple[Table, Table]:
     sent = Table(
         "What was sent",
-        ("", "model calls", "tokens sent", "not from the cache", "lost from the cache", "refused", "turns that failed"),
+        (
+            "",
+            "model calls",
+            "tokens sent",
+            "not from the cache",
+            "lost from the cache",
+            "refused",
+            "turns that failed",
+        ),
         tuple(
             (
                 name,
@@ -333,12 +409,30 @@ output of all calls, summaries among them, as the simulator has them and as the 
 
 def main() -> None:
     """Print the tables, and with --write make the page."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--write", type=Path, metavar="PAGE", help="also write them as this Markdown page")
-    options.add_argument("--turns", type=int, default=TURNS, help=f"how long the invented session is (default {TURNS})")
-    options.add_argument("--log", type=Path, metavar="SESSION", help="a recorded session as well, of any program")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument(
-        "--log-window", type=int, default=LOG_WINDOW, metavar="N", help=f"its window in tokens (default {LOG_WINDOW:,})"
+        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
+    )
+    options.add_argument(
+        "--turns",
+        type=int,
+        default=TURNS,
+        help=f"how long the invented session is (default {TURNS})",
+    )
+    options.add_argument(
+        "--log",
+        type=Path,
+        metavar="SESSION",
+        help="a recorded session as well, of any program",
+    )
+    options.add_argument(
+        "--log-window",
+        type=int,
+        default=LOG_WINDOW,
+        metavar="N",
+        help=f"its window in tokens (default {LOG_WINDOW:,})",
     )
     chosen = options.parse_args()
     title = f"{len(SEEDS)} times {chosen.turns} invented turns on a window of {WINDOW:,} tokens"
@@ -347,7 +441,15 @@ def main() -> None:
     if chosen.log:
         session = recorded(chosen.log)
         title = f"A recorded session of {len(session.answers)} model calls on a window of {chosen.log_window:,} tokens"
-        done.append(section("recorded", [session], chosen.log_window, title, f"{RECORDED} Log: {chosen.log.name}."))
+        done.append(
+            section(
+                "recorded",
+                [session],
+                chosen.log_window,
+                title,
+                f"{RECORDED} Log: {chosen.log.name}.",
+            )
+        )
     for each in done:
         print(each.text())
     if chosen.write:

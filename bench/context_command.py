@@ -28,7 +28,16 @@ def environment() -> dict[str, str]:
     """An empty home, so that nothing that was learnt on this machine has a part in it."""
     home = OUT / "home"
     home.mkdir(parents=True, exist_ok=True)
-    places = {name: str(home) for name in ("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    places = {
+        name: str(home)
+        for name in (
+            "HOME",
+            "USERPROFILE",
+            "XDG_DATA_HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_STATE_HOME",
+        )
+    }
     return os.environ | places
 
 
@@ -36,10 +45,20 @@ def section() -> Section:
     """Write the log, run the commands in turn."""
     path = str(write_log(SIZE_BYTES))
     estimators = ["pretoken", *(["bpe"] if bpe.is_available() else [])]
-    commands = {name: [sys.executable, "-m", "ullage", "context", path, "--estimator", name] for name in estimators}
-    runs = run_in_turn({"": [sys.executable, "-c", PLAIN, path], **commands}, count=RUNS, environment=environment())
+    commands = {
+        name: [sys.executable, "-m", "ullage", "context", path, "--estimator", name]
+        for name in estimators
+    }
+    runs = run_in_turn(
+        {"": [sys.executable, "-c", PLAIN, path], **commands},
+        count=RUNS,
+        environment=environment(),
+    )
     plain = runs.pop("")
-    rows = [_figures(f"`ullage context --estimator {name}`", run, TARGETS[name]) for name, run in runs.items()]
+    rows = [
+        _figures(f"`ullage context --estimator {name}`", run, TARGETS[name])
+        for name, run in runs.items()
+    ]
     return Section(
         name="context",
         title=f"`ullage context` on a log of {SIZE_BYTES / 1e6:.0f} MB",
@@ -73,22 +92,51 @@ def section() -> Section:
 def _figures(name: str, run: Runs, target: tuple[float, int] | None) -> tuple[str, ...]:
     cost = run.median
     aim = "" if target is None else f"{target[0]:.0f} s, {target[1]} MB"
-    return (name, f"{cost.wall_s:.2f} s", f"{cost.cpu_s:.2f} s", f"{cost.peak_mb:.0f} MB", aim, run.cpu_spread)
+    return (
+        name,
+        f"{cost.wall_s:.2f} s",
+        f"{cost.cpu_s:.2f} s",
+        f"{cost.peak_mb:.0f} MB",
+        aim,
+        run.cpu_spread,
+    )
 
 
 def main() -> None:
     """Print the tables, or with --profile where the time goes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument(
-        "--profile", action="store_true", help="run once under cProfile and print the slowest functions"
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--estimator", choices=tuple(TARGETS), default="pretoken", help="what --profile counts with")
+    options.add_argument(
+        "--profile",
+        action="store_true",
+        help="run once under cProfile and print the slowest functions",
+    )
+    options.add_argument(
+        "--estimator",
+        choices=tuple(TARGETS),
+        default="pretoken",
+        help="what --profile counts with",
+    )
     chosen = options.parse_args()
     if not chosen.profile:
         print(section().text())
         return
-    command = ["-m", "cProfile", "-s", "tottime", "-m", "ullage", "context", str(write_log(SIZE_BYTES))]
-    subprocess.run([sys.executable, *command, "--estimator", chosen.estimator], env=environment(), check=False)
+    command = [
+        "-m",
+        "cProfile",
+        "-s",
+        "tottime",
+        "-m",
+        "ullage",
+        "context",
+        str(write_log(SIZE_BYTES)),
+    ]
+    subprocess.run(
+        [sys.executable, *command, "--estimator", chosen.estimator],
+        env=environment(),
+        check=False,
+    )
 
 
 if __name__ == "__main__":

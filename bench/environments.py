@@ -46,8 +46,16 @@ PEERS = (
 )
 
 
-PYDANTIC_AI_AGENT = Peer("pydantic-ai", "pydantic-ai-slim[openai,anthropic]==2.68.0", "", "loop_pydantic_ai.py", "")
-OPENAI_AGENTS = Peer("openai-agents", "openai-agents==0.24.0", "", "loop_openai_agents.py", "")
+PYDANTIC_AI_AGENT = Peer(
+    "pydantic-ai",
+    "pydantic-ai-slim[openai,anthropic]==2.68.0",
+    "",
+    "loop_pydantic_ai.py",
+    "",
+)
+OPENAI_AGENTS = Peer(
+    "openai-agents", "openai-agents==0.24.0", "", "loop_openai_agents.py", ""
+)
 HARNESS_COMPACTION = Peer(
     "pydantic-ai-harness",
     "pydantic-ai-harness==0.62.0",
@@ -56,7 +64,9 @@ HARNESS_COMPACTION = Peer(
     "",
     also=("pydantic-ai-slim[openai]",),
 )
-LANGCHAIN_COMPACTION = Peer("langchain", "langchain[openai]==1.4.7", "", "compaction_langchain.py", "")
+LANGCHAIN_COMPACTION = Peer(
+    "langchain", "langchain[openai]==1.4.7", "", "compaction_langchain.py", ""
+)
 
 
 class NotInstalled(Exception):
@@ -74,14 +84,28 @@ def python_of(peer: Peer, *, out: Path = OUT, uv: str = "uv") -> Path:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     print(f"making an environment for {peer.requirement} …", file=sys.stderr, flush=True)
     _run([uv, "venv", "--quiet", "--clear", "--python", version, str(place)])
-    _run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), peer.requirement, *peer.also])
+    _run(
+        [
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--compile-bytecode",
+            "--python",
+            str(python),
+            peer.requirement,
+            *peer.also,
+        ]
+    )
     complete.touch()
     return python
 
 
 def _run(command: list[str]) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=600
+        )
     except OSError as error:
         raise NotInstalled(f"{command[0]} can't be run: {error}") from error
     except subprocess.TimeoutExpired as error:

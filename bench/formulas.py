@@ -18,7 +18,11 @@ def _everything(row: RecordedRow) -> list[str] | None:
     whole = "atoms" in row
     if not whole and not isinstance(row.get("a_atoms"), list):
         return None
-    texts = list(recorded.texts_of(row, *(("atoms",) if whole else ("a_atoms", "a_response", "new"))))
+    texts = list(
+        recorded.texts_of(
+            row, *(("atoms",) if whole else ("a_atoms", "a_response", "new"))
+        )
+    )
     if isinstance(row.get("system"), str):
         texts.append(row["system"])
     if row.get("tools"):
@@ -35,7 +39,11 @@ def quarter(row: RecordedRow) -> float | None:
 def gemini_cli(row: RecordedRow) -> float | None:
     """gemini-cli's weights over everything that is sent."""
     texts = _everything(row)
-    return None if texts is None else sum(GeminiCliCounter().count(text, "") for text in texts)
+    return (
+        None
+        if texts is None
+        else sum(GeminiCliCounter().count(text, "") for text in texts)
+    )
 
 
 def last_total(row: RecordedRow) -> float | None:
@@ -50,9 +58,17 @@ def dexto(row: RecordedRow) -> float | None:
     if total is None:
         return None
     new = row.get("new")
-    kinds = [atom.get("k") for atom in new if isinstance(atom, Mapping)] if isinstance(new, list) else []
+    kinds = (
+        [atom.get("k") for atom in new if isinstance(atom, Mapping)]
+        if isinstance(new, list)
+        else []
+    )
     media = sum(isinstance(kind, str) and kind in recorded.MEDIA for kind in kinds)
-    return total + sum(len(text) for text in recorded.texts_of(row, "new")) / 4 + 1000 * media
+    return (
+        total
+        + sum(len(text) for text in recorded.texts_of(row, "new")) / 4
+        + 1000 * media
+    )
 
 
 FORMULAS: Final[Mapping[str, Formula]] = {

@@ -40,7 +40,20 @@ BEHIND: Final = (10, 100, 1_000)
 STEPS: Final = 60
 """Steps that are measured with so many behind; the median counts."""
 WHOLE: Final = 9
-WORDS: Final = ("return", "self", "valve", "pressure", "if", "not", "open", "else", "None", "for", "sensor", "log")
+WORDS: Final = (
+    "return",
+    "self",
+    "valve",
+    "pressure",
+    "if",
+    "not",
+    "open",
+    "else",
+    "None",
+    "for",
+    "sensor",
+    "log",
+)
 
 
 _OTHER_WORK: Final = bytearray(48_000_000)
@@ -59,8 +72,15 @@ class Target(NamedTuple):
 TARGETS: Final = (
     Target("messages", "anthropic", "claude-opus-4-5", {"signature": "c2ln" * 60}),
     Target("chat", "deepseek", "deepseek-v4-pro", {"reasoning_content": None}),
-    Target("responses", "openai", "gpt-5.2", {"type": "reasoning", "encrypted_content": "gAAA" * 60, "summary": []}),
-    Target("generateContent", "google", "gemini-3-pro", {"thoughtSignature": "c2ln" * 60}),
+    Target(
+        "responses",
+        "openai",
+        "gpt-5.2",
+        {"type": "reasoning", "encrypted_content": "gAAA" * 60, "summary": []},
+    ),
+    Target(
+        "generateContent", "google", "gemini-3-pro", {"thoughtSignature": "c2ln" * 60}
+    ),
 )
 
 
@@ -88,13 +108,22 @@ class Loop(NamedTuple):
 
 def request(target: Target, messages: tuple[Message, ...]) -> Request:
     """One of a session with a system prompt of 6 KB and 12 tools."""
-    schema = {"type": "object", "properties": {name: {"type": "string", "description": name * 9} for name in WORDS[:6]}}
+    schema = {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": name * 9} for name in WORDS[:6]
+        },
+    }
     return Request(
         wire=target.wire,
         model=target.model,
         system=(SystemBlock(text="Work on the valves. " * 300),),
         tools=tuple(
-            Tool(name=f"tool_{name}", description=name * 40, schema=msgspec.Raw(json.dumps(schema).encode()))
+            Tool(
+                name=f"tool_{name}",
+                description=name * 40,
+                schema=msgspec.Raw(json.dumps(schema).encode()),
+            )
             for name in WORDS
         ),
         messages=messages,
@@ -134,7 +163,9 @@ def step(target: Target, at: int, chosen: random.Random) -> tuple[Message, ...]:
 def measured(loop: Loop, behind: int) -> Cost:
     """One loop: so many steps without a look at the clock, then those that are measured."""
     target = loop.target
-    endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=target.wire, provider=target.provider)
+    endpoint = Endpoint(
+        base_url="http://127.0.0.1:1", wire=target.wire, provider=target.provider
+    )
     chosen = random.Random(7)
     history = History()
     first = Message(id="u", role="user", parts=(TextPart(id="u.t", text="Look at it."),))
@@ -201,7 +232,11 @@ LOOPS: Final = (
     Loop("messages, answers of another model", CLAUDE, by=GPT),
     Loop("generateContent, answers of another model", GEMINI, by=CLAUDE),
     Loop("messages, reasoning kept back", CLAUDE, policy=ReasoningPolicy(strip="all")),
-    Loop("responses, last reasoning only", GPT, policy=ReasoningPolicy(strip="all_but_last")),
+    Loop(
+        "responses, last reasoning only",
+        GPT,
+        policy=ReasoningPolicy(strip="all_but_last"),
+    ),
 )
 
 

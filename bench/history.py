@@ -15,8 +15,23 @@ from typing import Any
 import msgspec
 
 from bench.invented import Writer, kinds
-from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted, SystemChanged, ToolsChanged
-from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    Event,
+    MessageAdded,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.messages import (
+    Message,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.usage import Usage
 
 Chat = dict[str, Any]
@@ -24,7 +39,18 @@ Chat = dict[str, Any]
 OUT = Path(__file__).parent / "out"
 MODEL = "gpt-4o"
 DISTINCT = 10_000
-TOOLS = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "web_fetch", "todo", "ask", "run_tests")
+TOOLS = (
+    "read_file",
+    "write_file",
+    "edit_file",
+    "bash",
+    "grep",
+    "glob",
+    "web_fetch",
+    "todo",
+    "ask",
+    "run_tests",
+)
 SERVERS = {"tracker": 9, "browser": 14}
 """MCP servers, and how many tools each declares."""
 CHARACTERS_A_TOKEN = 3.2
@@ -45,16 +71,26 @@ def _exchanges(count: int) -> list[list[Chat]]:
     tools = kinds(writer)
     made: list[list[Chat]] = []
     for _ in range(count):
-        messages: list[Chat] = [{"role": "user", "content": writer.prose(_size(writer, 160))}]
+        messages: list[Chat] = [
+            {"role": "user", "content": writer.prose(_size(writer, 160))}
+        ]
         for _ in range(4):
-            arguments = json.dumps({"path": writer.path(), "pattern": " ".join(writer.words(3))})
+            arguments = json.dumps(
+                {"path": writer.path(), "pattern": " ".join(writer.words(3))}
+            )
             name = writer.random.choice(TOOLS)
-            call = {"id": "", "type": "function", "function": {"name": name, "arguments": arguments}}
+            call = {
+                "id": "",
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
             said = writer.prose(_size(writer, 80))
             messages.append({"role": "assistant", "content": said, "tool_calls": [call]})
             result = writer.random.choice(tools)(_size(writer, 520))
             messages.append({"role": "tool", "tool_call_id": "", "content": result})
-        messages.append({"role": "assistant", "content": writer.prose(_size(writer, 260))})
+        messages.append(
+            {"role": "assistant", "content": writer.prose(_size(writer, 260))}
+        )
         made.append(messages)
     return made
 
@@ -69,7 +105,9 @@ def _renamed(messages: list[Chat], exchange: int) -> list[Chat]:
     for place, message in enumerate(messages):
         copy = dict(message)
         if "tool_calls" in copy:
-            copy["tool_calls"] = [copy["tool_calls"][0] | {"id": f"call_{exchange}_{place}"}]
+            copy["tool_calls"] = [
+                copy["tool_calls"][0] | {"id": f"call_{exchange}_{place}"}
+            ]
         if "tool_call_id" in copy:
             copy["tool_call_id"] = f"call_{exchange}_{place - 1}"
         renamed.append(copy)
@@ -83,12 +121,19 @@ def events(history: list[Chat]) -> Iterator[Event]:
     yield SystemChanged(system=system_blocks())
     yield ToolsChanged(tools=declared_tools())
     for place, chat in enumerate(history):
-        size = len(chat["content"] or "") + sum(len(c["function"]["arguments"]) for c in chat.get("tool_calls", ()))
+        size = len(chat["content"] or "") + sum(
+            len(c["function"]["arguments"]) for c in chat.get("tool_calls", ())
+        )
         if chat["role"] != "assistant":
             yield MessageAdded(message=message(chat, f"m{place}"))
         else:
             call = f"k{place}"
-            usage = Usage(input=_tokens(characters), output=_tokens(size), reasoning=0, dialect="openai-chat")
+            usage = Usage(
+                input=_tokens(characters),
+                output=_tokens(size),
+                reasoning=0,
+                dialect="openai-chat",
+            )
             yield CallStarted(call=call)
             yield CallEnded(call=call, usage=usage)
             yield MessageAdded(message=message(chat, f"m{place}", call=call))
@@ -109,14 +154,23 @@ def declared_tools() -> tuple[Tool, ...]:
     """The program's own tools, and those of its MCP servers."""
     writer = Writer(17)
     names = [("", name) for name in TOOLS]
-    names += [(server, f"{server}_{number}") for server, count in SERVERS.items() for number in range(count)]
+    names += [
+        (server, f"{server}_{number}")
+        for server, count in SERVERS.items()
+        for number in range(count)
+    ]
     tools: list[Tool] = []
     for server, name in names:
         properties = {
-            word: {"type": "string", "description": writer.prose(60)} for word in sorted(set(writer.words(3)))
+            word: {"type": "string", "description": writer.prose(60)}
+            for word in sorted(set(writer.words(3)))
         }
-        schema = msgspec.Raw(msgspec.json.encode({"type": "object", "properties": properties}))
-        tools.append(Tool(name=name, description=writer.prose(200), schema=schema, server=server))
+        schema = msgspec.Raw(
+            msgspec.json.encode({"type": "object", "properties": properties})
+        )
+        tools.append(
+            Tool(name=name, description=writer.prose(200), schema=schema, server=server)
+        )
     return tuple(tools)
 
 
@@ -124,7 +178,9 @@ def message(chat: Chat, name: str, *, call: str | None = None) -> Message:
     """One chat message in this project's words."""
     if chat["role"] == "tool":
         content = (TextPart(id=f"{name}/t", text=chat["content"]),)
-        result = ToolResultPart(id=f"{name}/0", call_id=chat["tool_call_id"], content=content)
+        result = ToolResultPart(
+            id=f"{name}/0", call_id=chat["tool_call_id"], content=content
+        )
         return Message(id=name, role="tool", parts=(result,))
     calls = tuple(
         ToolCallPart(
@@ -136,7 +192,10 @@ def message(chat: Chat, name: str, *, call: str | None = None) -> Message:
         for each in chat.get("tool_calls", ())
     )
     return Message(
-        id=name, role=chat["role"], parts=(TextPart(id=f"{name}/0", text=chat["content"]), *calls), call=call
+        id=name,
+        role=chat["role"],
+        parts=(TextPart(id=f"{name}/0", text=chat["content"]), *calls),
+        call=call,
     )
 
 

@@ -30,7 +30,17 @@ bar cel dor fen gal hul ist jor kel lam mer nol oss pra qui rost sel tun ulla va
 """.split()  # noqa: SIM905
 _TAILS = "er ing ed ation ment able ive ness or ure al ic ity ous ly ist ance age".split()  # noqa: SIM905
 _VERBS = "get set load read find make parse merge split check apply count drain fill open close send trim".split()  # noqa: SIM905
-_TYPES = ("int", "str", "float", "bool", "list[str]", "dict[str, int]", "Path", "bytes | None", "Sequence[float]")
+_TYPES = (
+    "int",
+    "str",
+    "float",
+    "bool",
+    "list[str]",
+    "dict[str, int]",
+    "Path",
+    "bytes | None",
+    "Sequence[float]",
+)
 _LEVELS = ("INFO", "INFO", "INFO", "DEBUG", "DEBUG", "WARNING", "ERROR")
 _FOLDERS = ("src", "tests", "lib", "cmd", "internal", "docs", "scripts", "web/components")
 _ENDINGS = ("py", "go", "ts", "rs", "md", "toml", "json")
@@ -43,7 +53,9 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self._words = [*_COMMON, *(self._made_up() for _ in range(_RARE_WORDS))]
-        self._weights = list(accumulate(1 / (rank + 3) ** 1.15 for rank in range(len(self._words))))
+        self._weights = list(
+            accumulate(1 / (rank + 3) ** 1.15 for rank in range(len(self._words)))
+        )
 
     def prose(self, size: int) -> str:
         """Sentences and paragraphs, of ``size`` characters."""
@@ -56,7 +68,9 @@ class Writer:
     def numbered_code(self, size: int) -> str:
         """Source code as an agent's file reader shows it: line numbers in front."""
         lines = self.code(size).split("\n")
-        return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, 1))[:size]
+        return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, 1))[
+            :size
+        ]
 
     def json(self, size: int) -> str:
         """Pretty JSON records, of ``size`` characters; cut off, as tool output often is."""
@@ -85,7 +99,9 @@ class Writer:
 
     def _made_up(self) -> str:
         pick = self.random.choice
-        return "".join(pick(_ROOTS) for _ in range(self.random.randint(1, 2))) + pick(_TAILS)
+        return "".join(pick(_ROOTS) for _ in range(self.random.randint(1, 2))) + pick(
+            _TAILS
+        )
 
     def _filled(self, size: int, pieces: Iterator[str], joint: str) -> str:
         taken: list[str] = []
@@ -120,7 +136,11 @@ class Writer:
     def _functions(self) -> Iterator[str]:
         pick = self.random.choice
         while True:
-            name, argument, local = f"{pick(_VERBS)}_{self._name()}", self._name(), self._name()
+            name, argument, local = (
+                f"{pick(_VERBS)}_{self._name()}",
+                self._name(),
+                self._name(),
+            )
             yield f"def {name}({argument}: {pick(_TYPES)}, *, {self._name()}: {pick(_TYPES)} = None) -> {pick(_TYPES)}:"
             yield f'    """{" ".join(self.words(9)).capitalize()}."""'
             for _ in range(self.random.randint(2, 9)):
@@ -150,7 +170,11 @@ class Writer:
                 self._name(): " ".join(self.words(draw.randint(2, 8))),
                 self._name(): round(draw.uniform(0, 5000), 3),
                 "tags": self.words(draw.randint(0, 4)),
-                self._name(): {self._name(): draw.randint(0, 10**6), "ok": draw.random() < 0.9, "next": None},
+                self._name(): {
+                    self._name(): draw.randint(0, 10**6),
+                    "ok": draw.random() < 0.9,
+                    "next": None,
+                },
             }
             yield json.dumps(record, indent=2)
 

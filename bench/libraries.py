@@ -31,9 +31,7 @@ from ullage.wire.sse import EventReader
 
 Read = tuple[dict[str, str], str]
 
-GOOGLE = (
-    "A forecast.\n\nArgs:\n    city: Its name,\n        in English.\n    days (int): How many.\n\nReturns:\n    Text."
-)
+GOOGLE = "A forecast.\n\nArgs:\n    city: Its name,\n        in English.\n    days (int): How many.\n\nReturns:\n    Text."
 BEHIND = "Do it.\n\nArgs:\n    a: One.\n\nMind the gap."
 REST = "A forecast.\n\n:param city: Its name.\n:returns: Text."
 EVENT = b'event: delta\ndata: {"delta":{"text":"a word of an answer, with \xc3\xa4"}}\n\n'
@@ -66,7 +64,9 @@ def docstrings() -> None:
     def with_parser(text: str) -> Read:
         read = parser.parse(text)
         said = "\n".join(filter(None, (read.short_description, read.long_description)))
-        return {one.arg_name: " ".join((one.description or "").split()) for one in read.params}, said
+        return {
+            one.arg_name: " ".join((one.description or "").split()) for one in read.params
+        }, said
 
     def with_griffe(text: str) -> Read:
         style = griffe.Parser.sphinx if ":param" in text else griffe.Parser.google
@@ -74,7 +74,9 @@ def docstrings() -> None:
         said = []
         for section in griffe.Docstring(text).parse(style):
             if section.kind.value == "parameters":
-                parameters |= {one.name: " ".join(one.description.split()) for one in section.value}
+                parameters |= {
+                    one.name: " ".join(one.description.split()) for one in section.value
+                }
             elif section.kind.value == "text":
                 said.append(section.value)
         return parameters, "\n\n".join(said)
@@ -85,9 +87,16 @@ def docstrings() -> None:
         "griffe": with_griffe,
     }
     draw = random.Random(1)
-    texts = ["".join(draw.choices("aAr:gs-\n \t*().@P", k=draw.randrange(200))) for _ in range(3_000)]
+    texts = [
+        "".join(draw.choices("aAr:gs-\n \t*().@P", k=draw.randrange(200)))
+        for _ in range(3_000)
+    ]
     for name, read in readers.items():
-        ends = ["Text." in read(GOOGLE)[1], "Text." in read(REST)[1], "Mind the gap." in read(BEHIND)[1]]
+        ends = [
+            "Text." in read(GOOGLE)[1],
+            "Text." in read(REST)[1],
+            "Mind the gap." in read(BEHIND)[1],
+        ]
         failed = sum(fails(read, text) for text in texts)
         cost = cpu_s(lambda read=read: [read(GOOGLE) for _ in range(200)]) / 200  # type: ignore[misc]
         print(
@@ -107,7 +116,10 @@ def events() -> None:
     decoders: Any = importlib.import_module("httpx_sse._decoders")
 
     def theirs(chunks: Iterable[bytes]) -> list[tuple[str, str]]:
-        text, lines = codecs.getincrementaldecoder("utf-8")("replace"), decoders.SSELineDecoder()
+        text, lines = (
+            codecs.getincrementaldecoder("utf-8")("replace"),
+            decoders.SSELineDecoder(),
+        )
         decoder, found = decoders.SSEDecoder(), []
         for chunk in chunks:
             for line in lines.decode(text.decode(chunk)):
@@ -118,7 +130,11 @@ def events() -> None:
 
     def ours(chunks: Iterable[bytes]) -> list[tuple[str, str]]:
         reader = EventReader()
-        return [(event.name, event.data.decode()) for chunk in chunks for event in reader.feed(chunk)]
+        return [
+            (event.name, event.data.decode())
+            for chunk in chunks
+            for event in reader.feed(chunk)
+        ]
 
     for name, data in SSE_CASES.items():
         print(f"{name}: ours {ours([data])}, httpx-sse {theirs([data])}")
@@ -133,12 +149,17 @@ def events() -> None:
         held = tracemalloc.get_traced_memory()[1] / 1_048_576
         tracemalloc.stop()
         cost = cpu_s(lambda read=read: read(stream)) / len(stream)  # type: ignore[misc]
-        print(f"{name}: {cost * 1e6:.2f} µs an event; 64 MiB without a line end: {end}, {held:.0f} MiB held")
+        print(
+            f"{name}: {cost * 1e6:.2f} µs an event; 64 MiB without a line end: {end}, {held:.0f} MiB held"
+        )
 
 
 def toml() -> None:
     tomlkit: Any = importlib.import_module("tomlkit")
-    text = "\n".join(f'[mcp.server{i}]\nurl = "http://h/{i}"\ntimeout = {i}\nargs = ["a", "b"]' for i in range(100))
+    text = "\n".join(
+        f'[mcp.server{i}]\nurl = "http://h/{i}"\ntimeout = {i}\nargs = ["a", "b"]'
+        for i in range(100)
+    )
     item = tomlkit.parse(text)["mcp"]["server3"]["url"]
     places = [name for name in vars(item) if "line" in name or "pos" in name]
     print(f"400 lines: tomllib {cpu_s(lambda: tomllib.loads(text)) * 1e3:.1f} ms, "
@@ -149,10 +170,15 @@ def imports() -> None:
     for module in ("msgspec", "stamina", "pydantic_settings"):
         code = f"import time; start = time.process_time(); import {module}; print(time.process_time() - start)"
         runs = [
-            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            )
+            for _ in range(5)
         ]
         print(f"import {module}: {min(float(run.stdout) for run in runs) * 1e3:.0f} ms")
-    print(f"stamina.retry_context{inspect.signature(importlib.import_module('stamina').retry_context)}")
+    print(
+        f"stamina.retry_context{inspect.signature(importlib.import_module('stamina').retry_context)}"
+    )
 
 
 async def searches() -> None:

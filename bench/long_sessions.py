@@ -46,9 +46,15 @@ class LongSession:
         """One answer; each call is what it asks for and what it will be given."""
         made = []
         for call, result in calls:
-            made.append({"name": TOOL, "arguments": {"number": len(self.results), "call": call}})
+            made.append(
+                {"name": TOOL, "arguments": {"number": len(self.results), "call": call}}
+            )
             self.results.append(result or "(empty)")
-        self.answers.append({"text": text, "calls": made, "times": 1} if made else {"text": text, "times": 1})
+        self.answers.append(
+            {"text": text, "calls": made, "times": 1}
+            if made
+            else {"text": text, "times": 1}
+        )
 
 
 def invented(turns: int, seed: int = SEED) -> LongSession:
@@ -58,14 +64,21 @@ def invented(turns: int, seed: int = SEED) -> LongSession:
 
     def call() -> tuple[str, str]:
         number = len(made.results)
-        return f"read log {number}", author.prose(_size(chosen.random())) if number % 9 else ""
+        return f"read log {number}", author.prose(
+            _size(chosen.random())
+        ) if number % 9 else ""
 
     for number in range(turns):
-        made.turns.append(f"Turn {number}: {author.prose(40 + int(_size(chosen.random()) / 12))}")
+        made.turns.append(
+            f"Turn {number}: {author.prose(40 + int(_size(chosen.random()) / 12))}"
+        )
         made.answer("I will look.", [call() for _ in range(2 if number % 4 == 3 else 1)])
         if number % 3 == 1:
             made.answer("There is more to see.", [call()])
-        made.answer("These logs show nothing out of the ordinary; the pressure in line two has to be watched. " * 3)
+        made.answer(
+            "These logs show nothing out of the ordinary; the pressure in line two has to be watched. "
+            * 3
+        )
     return made
 
 
@@ -83,8 +96,14 @@ def recorded(log: Path) -> LongSession:
 
     Where the person interrupted, the model is given a word to end the turn with.
     """
-    messages = [event.message for event in read(log).events if isinstance(event, MessageAdded)]
-    results = {part.call_id: _said(part.content) for each in messages for part in each.of_type(ToolResultPart)}
+    messages = [
+        event.message for event in read(log).events if isinstance(event, MessageAdded)
+    ]
+    results = {
+        part.call_id: _said(part.content)
+        for each in messages
+        for part in each.of_type(ToolResultPart)
+    }
     made = LongSession("You write programs. " + Author(SEED).prose(SYSTEM_LENGTH))
     is_over = True
     for message in messages:
@@ -96,7 +115,10 @@ def recorded(log: Path) -> LongSession:
             is_over = False
         elif message.role == "assistant" and not is_over:
             asked = message.of_type(ToolCallPart)
-            calls = [(f"{part.name} {part.arguments}", results.get(part.call_id, "")) for part in asked]
+            calls = [
+                (f"{part.name} {part.arguments}", results.get(part.call_id, ""))
+                for part in asked
+            ]
             made.answer(text or ("" if calls else STOPPED), calls)
             is_over = not calls
     if not is_over:
@@ -105,4 +127,6 @@ def recorded(log: Path) -> LongSession:
 
 
 def _said(parts: Iterable[Part]) -> str:
-    return "\n".join(part.text for part in parts if isinstance(part, TextPart) and part.text)
+    return "\n".join(
+        part.text for part in parts if isinstance(part, TextPart) and part.text
+    )

@@ -23,7 +23,14 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.environments import OPENAI_AGENTS, OUT, PYDANTIC_AI_AGENT, NotInstalled, Peer, python_of
+from bench.environments import (
+    OPENAI_AGENTS,
+    OUT,
+    PYDANTIC_AI_AGENT,
+    NotInstalled,
+    Peer,
+    python_of,
+)
 from bench.results import Section, Table, machine, ratio
 from bench.store import AT_ONCE, events
 from ullage.store.leases import new_owner
@@ -53,7 +60,11 @@ class Client:
         """What runs it. Raises ``NotInstalled``."""
         if self.peer is None:
             return [sys.executable, str(HERE / "peers" / "loop_ullage.py"), self.way]
-        return [str(python_of(self.peer)), str(HERE / "peers" / self.peer.script), self.way]
+        return [
+            str(python_of(self.peer)),
+            str(HERE / "peers" / self.peer.script),
+            self.way,
+        ]
 
 
 CLIENTS = tuple(
@@ -64,7 +75,10 @@ CLIENTS = tuple(
         Client("pydantic-ai", wire, PYDANTIC_AI_AGENT, wire),
         *(
             Client(name, wire, OPENAI_AGENTS, way)
-            for name, way in (("openai-agents", wire), ("openai-agents, SQLiteSession", f"{wire}, stored"))
+            for name, way in (
+                ("openai-agents", wire),
+                ("openai-agents, SQLiteSession", f"{wire}, stored"),
+            )
             if wire != "messages"
         ),
     )
@@ -92,7 +106,11 @@ def run(client: Client, url: str, behind: int, steps: int) -> dict[str, Any]:
     """What a client takes; ``steps`` 0 are many streams at once. Raises ``ClientFailed``, ``NotInstalled``."""
     base = f"{url}/{'anthropic' if client.wire == 'messages' else 'openai'}/v1"
     done = subprocess.run(
-        [*client.command, base, str(behind), str(steps)], capture_output=True, text=True, timeout=1_200, check=False
+        [*client.command, base, str(behind), str(steps)],
+        capture_output=True,
+        text=True,
+        timeout=1_200,
+        check=False,
     )
     if done.returncode:
         raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
@@ -100,7 +118,9 @@ def run(client: Client, url: str, behind: int, steps: int) -> dict[str, Any]:
     return found
 
 
-def loops(clients: tuple[Client, ...], laps: int) -> tuple[dict[tuple[Client, int], list[dict[str, Any]]], list[str]]:
+def loops(
+    clients: tuple[Client, ...], laps: int
+) -> tuple[dict[tuple[Client, int], list[dict[str, Any]]], list[str]]:
     """Each client with each number of steps behind it, lap by lap; and who failed."""
     found: dict[tuple[Client, int], list[dict[str, Any]]] = {}
     failed: dict[Client, str] = {}
@@ -110,9 +130,15 @@ def loops(clients: tuple[Client, ...], laps: int) -> tuple[dict[tuple[Client, in
                 for client in clients:
                     if client in failed:
                         continue
-                    print(f"lap {lap + 1}: {client.name}, {client.wire}, {behind} …", file=sys.stderr, flush=True)
+                    print(
+                        f"lap {lap + 1}: {client.name}, {client.wire}, {behind} …",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                     try:
-                        found.setdefault((client, behind), []).append(run(client, url, behind, steps))
+                        found.setdefault((client, behind), []).append(
+                            run(client, url, behind, steps)
+                        )
                     except (ClientFailed, NotInstalled) as why:
                         failed[client] = f"{client.name} on {client.wire} failed: {why}"
     return found, list(failed.values())
@@ -137,10 +163,15 @@ def opening(runs: int = 5) -> list[dict[str, float]]:
         print("writing a session of 100,000 messages …", file=sys.stderr, flush=True)
         for path in LONG.glob("sessions.db*"):
             path.unlink()
-        subprocess.run([sys.executable, "-m", "bench.loop_opening", "make", str(LONG)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "bench.loop_opening", "make", str(LONG)], check=True
+        )
         (LONG / "complete").touch()
     command = [sys.executable, "-m", "bench.loop_opening", "open", str(LONG)]
-    return [json.loads(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs)]
+    return [
+        json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        for _ in range(runs)
+    ]
 
 
 async def appended(count: int = 10 * AT_ONCE) -> tuple[float, float]:
@@ -156,10 +187,15 @@ async def appended(count: int = 10 * AT_ONCE) -> tuple[float, float]:
         for first in range(0, count, AT_ONCE):
             waiting = []
             for number, event in enumerate(made[first : first + AT_ONCE]):
-                waiting.append(store.append(leases[number % 20], [event], after=after[number % 20]))
+                waiting.append(
+                    store.append(leases[number % 20], [event], after=after[number % 20])
+                )
                 after[number % 20] += 1
             await asyncio.gather(*waiting)
-        spent = (time.perf_counter() - start) / count, (time.process_time() - began) / count
+        spent = (
+            (time.perf_counter() - start) / count,
+            (time.process_time() - began) / count,
+        )
         await store.close()
     return spent
 
@@ -167,7 +203,13 @@ async def appended(count: int = 10 * AT_ONCE) -> tuple[float, float]:
 def section(laps: int = LAPS) -> Section:
     """Measure everything."""
     found, notes = loops(CLIENTS, laps)
-    streaming = at_once(tuple(client for client in CLIENTS if client.wire != "chat" and client.name != "openai-agents"))
+    streaming = at_once(
+        tuple(
+            client
+            for client in CLIENTS
+            if client.wire != "chat" and client.name != "openai-agents"
+        )
+    )
     opened = opening()
     wall, cpu = asyncio.run(appended())
     return _section(found, streaming, opened, (wall, cpu), notes, laps)
@@ -183,18 +225,39 @@ def _section(
 ) -> Section:
     cpu = {key: median(lap["cpu"] for lap in each) for key, each in found.items()}
     wall = {key: median(lap["wall"] for lap in each) for key, each in found.items()}
-    ours = {(client.wire, behind): value for (client, behind), value in cpu.items() if client.name == OURS}
+    ours = {
+        (client.wire, behind): value
+        for (client, behind), value in cpu.items()
+        if client.name == OURS
+    }
     clients = list(dict.fromkeys(client for client, _ in cpu))
     ratios = tuple(
-        (f"{client.wire}, {client.name}", *(ratio(cpu[client, behind], ours[client.wire, behind]) for behind in STEPS))
+        (
+            f"{client.wire}, {client.name}",
+            *(ratio(cpu[client, behind], ours[client.wire, behind]) for behind in STEPS),
+        )
         for client in clients
         if client.name != OURS and all((client, behind) in cpu for behind in STEPS)
     )
     absolute = tuple(
-        (f"{client.wire}, {client.name}", *(_cell(cpu, wall, client, behind) for behind in STEPS)) for client in clients
+        (
+            f"{client.wire}, {client.name}",
+            *(_cell(cpu, wall, client, behind) for behind in STEPS),
+        )
+        for client in clients
     )
-    means = [lap["mean"] for (client, behind), each in found.items() if client.name == OURS for lap in each]
-    versions = {f"{k} {v}" for each in found.values() for lap in each for k, v in lap["versions"].items()}
+    means = [
+        lap["mean"]
+        for (client, behind), each in found.items()
+        if client.name == OURS
+        for lap in each
+    ]
+    versions = {
+        f"{k} {v}"
+        for each in found.values()
+        for lap in each
+        for k, v in lap["versions"].items()
+    }
     return Section(
         name="loop",
         title="A tool loop",
@@ -207,9 +270,17 @@ def _section(
             f"its steps, checkpoints among them, ours took {_ms(min(means))} to {_ms(max(means))} a step. "
             f"Versions: {', '.join(sorted(versions))}."
         ),
-        ratios=Table("CPU of a step, against Ullage on the same wire", _columns("wire, client"), ratios),
+        ratios=Table(
+            "CPU of a step, against Ullage on the same wire",
+            _columns("wire, client"),
+            ratios,
+        ),
         figures=(
-            Table("CPU of a step (wall), on this machine", _columns("wire, client"), absolute),
+            Table(
+                "CPU of a step (wall), on this machine",
+                _columns("wire, client"),
+                absolute,
+            ),
             _streams_table(streaming),
             _opening_table(opened, append),
         ),
@@ -221,7 +292,9 @@ def _columns(first: str) -> tuple[str, ...]:
     return (first, *(f"{behind:,} steps behind" for behind in STEPS))
 
 
-def _cell(cpu: Mapping[Any, float], wall: Mapping[Any, float], client: Client, behind: int) -> str:
+def _cell(
+    cpu: Mapping[Any, float], wall: Mapping[Any, float], client: Client, behind: int
+) -> str:
     if (client, behind) not in cpu:
         return "failed"
     return f"{_ms(cpu[client, behind])} ({_ms(wall[client, behind])})"
@@ -253,7 +326,11 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
 
 def _opening_table(opened: list[dict[str, float]], append: tuple[float, float]) -> Table:
     rows = (
-        ("Agent.session on 100,000 messages, from a checkpoint: open", _ms(median(one["open"] for one in opened)), ""),
+        (
+            "Agent.session on 100,000 messages, from a checkpoint: open",
+            _ms(median(one["open"] for one in opened)),
+            "",
+        ),
         (
             "… and its reading is there",
             _ms(median(one["read"] for one in opened)),
@@ -281,14 +358,25 @@ installed in an environment of its own. Nothing here is a test: a time depends o
 
 def main() -> None:
     """Print the tables, and with --write make the page."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--write", type=Path, metavar="PAGE", help="also write them as this Markdown page")
-    options.add_argument("--laps", type=int, default=LAPS, help=f"how often each loop is measured (default {LAPS})")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
+    )
+    options.add_argument(
+        "--laps",
+        type=int,
+        default=LAPS,
+        help=f"how often each loop is measured (default {LAPS})",
+    )
     chosen = options.parse_args()
     done = section(chosen.laps)
     print(done.text())
     if chosen.write:
-        text = "\n\n".join([INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()])
+        text = "\n\n".join(
+            [INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()]
+        )
         chosen.write.write_text(text + "\n", encoding="utf-8")
         print(f"wrote {chosen.write}", file=sys.stderr)
 

@@ -34,19 +34,25 @@ async def make(folder: Path) -> None:
     """Write the session and its checkpoint."""
     folder.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(folder / FILE)
-    begun: list[Event] = [SessionStarted(model="claude-opus-4-6", wire="messages", provider="anthropic")]
+    begun: list[Event] = [
+        SessionStarted(model="claude-opus-4-6", wire="messages", provider="anthropic")
+    ]
     written = list(await store.create(SESSION, begun))
     lease = await store.acquire(SESSION, "bench", ttl_s=3_600)
     every = [event for event in ledger_events() if not isinstance(event, SessionStarted)]
     for first in range(0, len(every), AT_ONCE):
-        written += await store.append(lease, every[first : first + AT_ONCE], after=len(written))
+        written += await store.append(
+            lease, every[first : first + AT_ONCE], after=len(written)
+        )
     meter, loop, memory = Meter(window=100_000_000, session=SESSION), Loop(), LoopMemory()
     for event in written[:-BEHIND]:
         meter.apply(event)
         loop = apply(loop, event)
         memory = remember(memory, event)
     data = pack(loop, memory, Checkpoints().save(meter._fold))
-    await store.save_checkpoint(lease, Checkpoint(len(written) - BEHIND, written_by(), data))
+    await store.save_checkpoint(
+        lease, Checkpoint(len(written) - BEHIND, written_by(), data)
+    )
     await store.release(lease)
     await store.close()
 
@@ -64,7 +70,11 @@ async def open_once(folder: Path) -> dict[str, float]:
     async with agent.session(SESSION, resume=False) as session:
         opened = time.perf_counter() - start
         reading = await session.context()
-        found = {"open": opened, "read": time.perf_counter() - start, "cpu": time.process_time() - began}
+        found = {
+            "open": opened,
+            "read": time.perf_counter() - start,
+            "cpu": time.process_time() - began,
+        }
         if len(await session.meter()) < MESSAGES or not reading.used.tokens:
             raise SystemExit("the session is not whole")
     return found

@@ -24,13 +24,17 @@ WINDOW = 10_000_000
 TELL = "Tell me."
 STORY = "The valve at the end stays shut. " * 26
 END = "That was all."
-NEXT = ScriptedAnswer(text="Now the next log.", calls=(ToolCall("read_log", '{"number": 1}'),))
+NEXT = ScriptedAnswer(
+    text="Now the next log.", calls=(ToolCall("read_log", '{"number": 1}'),)
+)
 
 
 def scenario(delay_s: float) -> Scenario:
     """Two models under names that all clients know, with windows that nothing fills."""
     roomy = {"window": WINDOW, "max_output": 128_000}
-    models = [{"name": name, "like": name, **roomy} for name in ("claude-opus-4-6", "gpt-4.1")]
+    models = [
+        {"name": name, "like": name, **roomy} for name in ("claude-opus-4-6", "gpt-4.1")
+    ]
     return read({"models": models, "server": {"delay_s": delay_s}})
 
 
@@ -53,12 +57,37 @@ class QuickApp(App):
     def _forget(self, exchange: Exchange) -> None:
         self.exchanges.clear()
         if exchange.status != 200:
-            print(f"{exchange.status} {exchange.path} {exchange.said[:200]}", file=sys.stderr, flush=True)
+            print(
+                f"{exchange.status} {exchange.path} {exchange.said[:200]}",
+                file=sys.stderr,
+                flush=True,
+            )
 
-    def _generate(self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
-        spoken = speak(answer(call.body, self._steps), call.model, call.drawn, budget=None, thinks=False)
+    def _generate(
+        self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]
+    ) -> tuple[Bill, _Answer]:
+        spoken = speak(
+            answer(call.body, self._steps),
+            call.model,
+            call.drawn,
+            budget=None,
+            thinks=False,
+        )
         size = int(call.headers.get("content-length", "0")) // 4
-        bill = Bill(call.number, wire.name, call.model.name, size, 0, 0, spoken.output, 0, 0, 0, True, spoken.stop)
+        bill = Bill(
+            call.number,
+            wire.name,
+            call.model.name,
+            size,
+            0,
+            0,
+            spoken.output,
+            0,
+            0,
+            0,
+            True,
+            spoken.stop,
+        )
         frames = wire.frames(call, spoken, wire.usage(call, bill, spoken), late=False)
         return bill, _Answer(200, frames, wire.content_type, streams=True)
 

@@ -33,14 +33,32 @@ class Wire(NamedTuple):
         return {"role": ("user", "assistant")[number % 2], "content": text}
 
     def body(self, count: int) -> dict[str, Any]:
-        return {"model": "some-model", self.field: [self.item(number) for number in range(count)]}
+        return {
+            "model": "some-model",
+            self.field: [self.item(number) for number in range(count)],
+        }
 
 
 WIRES: Final = (
-    Wire("messages", "messages", [{"type": "text", "text": "fine"}], {"input_tokens": 9, "output_tokens": 2}),
+    Wire(
+        "messages",
+        "messages",
+        [{"type": "text", "text": "fine"}],
+        {"input_tokens": 9, "output_tokens": 2},
+    ),
     Wire("chat", "messages", "fine", {"prompt_tokens": 9, "completion_tokens": 2}),
-    Wire("responses", "input", [{"role": "assistant", "content": "fine"}], {"input_tokens": 9, "output_tokens": 2}),
-    Wire("generateContent", "contents", {"parts": [{"text": "fine"}]}, {"promptTokenCount": 9}),
+    Wire(
+        "responses",
+        "input",
+        [{"role": "assistant", "content": "fine"}],
+        {"input_tokens": 9, "output_tokens": 2},
+    ),
+    Wire(
+        "generateContent",
+        "contents",
+        {"parts": [{"text": "fine"}]},
+        {"promptTokenCount": 9},
+    ),
 )
 
 
@@ -57,13 +75,21 @@ def measured(wire: Wire, behind: int) -> tuple[str, str, str]:
         began = process_time()
         reading = meter.before(body)
         before.append(process_time() - began)
-    return f"{wire.name}, {behind:,} behind", f"{median(before) * 1e3:.2f} ms", f"{median(after) * 1e3:.2f} ms"
+    return (
+        f"{wire.name}, {behind:,} behind",
+        f"{median(before) * 1e3:.2f} ms",
+        f"{median(after) * 1e3:.2f} ms",
+    )
 
 
 def main() -> None:
     """Print the table."""
     rows = tuple(measured(wire, behind) for wire in WIRES for behind in BEHIND)
-    print(Table("CPU of a Meter beside a loop", ("wire, messages", "before", "after"), rows).text())
+    print(
+        Table(
+            "CPU of a Meter beside a loop", ("wire, messages", "before", "after"), rows
+        ).text()
+    )
     print(f"\nMachine: {machine()}.")
 
 

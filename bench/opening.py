@@ -83,7 +83,11 @@ def renamed(event: Event) -> Event:
                     fields["call_id"] = "call_" + drawn(part.call_id, 24)
                 parts.append(msgspec.structs.replace(part, **fields))
             call = message.call and drawn(message.call, 16)
-            return MessageAdded(message=msgspec.structs.replace(message, id=name, parts=tuple(parts), call=call))
+            return MessageAdded(
+                message=msgspec.structs.replace(
+                    message, id=name, parts=tuple(parts), call=call
+                )
+            )
         case _:
             return event
 
@@ -91,7 +95,9 @@ def renamed(event: Event) -> Event:
 def ledger_events() -> Iterator[Event]:
     """The session, its events numbered and dated."""
     for seq, event in enumerate(events(chat_messages(MESSAGES)), 1):
-        yield msgspec.structs.replace(renamed(event), seq=seq, id=drawn(str(seq), 16), at=1.75e9 + seq * 1.618)
+        yield msgspec.structs.replace(
+            renamed(event), seq=seq, id=drawn(str(seq), 16), at=1.75e9 + seq * 1.618
+        )
 
 
 def made(folder: Path) -> Saved:
@@ -101,7 +107,9 @@ def made(folder: Path) -> Saved:
     every = list(ledger_events())
     rows = [(event.seq, encode(event)) for event in every]
     with sqlite3.connect(folder / LEDGER) as database:
-        database.execute("CREATE TABLE events (seq INTEGER PRIMARY KEY, row BLOB NOT NULL)")
+        database.execute(
+            "CREATE TABLE events (seq INTEGER PRIMARY KEY, row BLOB NOT NULL)"
+        )
         database.executemany("INSERT INTO events VALUES (?, ?)", rows)
     database.close()
     meter = Meter(window=100_000_000, estimator=ESTIMATOR)
@@ -113,8 +121,16 @@ def made(folder: Path) -> Saved:
         meter.apply(event)
     next_s, data = timed(lambda: checkpoints.save(meter._fold))
     (folder / CHECKPOINT).write_bytes(data)
-    content = sum(len(encode(event.message)) for event in every if isinstance(event, MessageAdded))
-    return Saved(first_s, next_s, len(zlib.compress(data, LEVEL)), content, sum(len(row) for _, row in rows))
+    content = sum(
+        len(encode(event.message)) for event in every if isinstance(event, MessageAdded)
+    )
+    return Saved(
+        first_s,
+        next_s,
+        len(zlib.compress(data, LEVEL)),
+        content,
+        sum(len(row) for _, row in rows),
+    )
 
 
 def timed(work: Callable[[], bytes]) -> tuple[float, bytes]:
@@ -133,13 +149,16 @@ class SqliteLedger:
     def __call__(self, seqs: Sequence[int]) -> list[Event]:
         """Those events."""
         rows = self.database.execute(
-            "SELECT row FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq", (json.dumps(seqs),)
+            "SELECT row FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            (json.dumps(seqs),),
         )
         return [decode_event(row) for (row,) in rows]
 
     def after(self, seq: int) -> Iterator[Event]:
         """All events behind that one."""
-        for (row,) in self.database.execute("SELECT row FROM events WHERE seq > ? ORDER BY seq", (seq,)):
+        for (row,) in self.database.execute(
+            "SELECT row FROM events WHERE seq > ? ORDER BY seq", (seq,)
+        ):
             yield decode_event(row)
 
 
@@ -150,7 +169,9 @@ def opened(folder: Path, way: str) -> None:
     if way == "fold":
         meter = Meter(window=100_000_000, estimator=ESTIMATOR)
     else:
-        meter = Meter._of(Checkpoints().load((folder / CHECKPOINT).read_bytes(), estimator=ESTIMATOR))
+        meter = Meter._of(
+            Checkpoints().load((folder / CHECKPOINT).read_bytes(), estimator=ESTIMATOR)
+        )
         meter.reading()
         marks.append(("load", time.process_time()))
     if way != "load":
@@ -172,7 +193,19 @@ def measured(folder: Path, way: str, name: str, count: int) -> Opened:
     costs: list[Cost] = []
     reports: list[dict[str, float]] = []
     for _ in range(count):
-        costs.append(run_once([sys.executable, "-m", "bench.opening", "--open", way, "--folder", str(folder)]))
+        costs.append(
+            run_once(
+                [
+                    sys.executable,
+                    "-m",
+                    "bench.opening",
+                    "--open",
+                    way,
+                    "--folder",
+                    str(folder),
+                ]
+            )
+        )
         reports.append(json.loads((folder / REPORT).read_text()))
     seconds = {step: median(report[step] for report in reports) for step in reports[0]}
     cost = Cost(
@@ -214,7 +247,10 @@ def section() -> Section:
             ("size, as a store packs it", f"{saved.size_bytes / 1e6:.1f} MB"),
             ("a message", f"{saved.size_bytes / MESSAGES:.0f} bytes"),
             ("of the content", f"{100 * saved.size_bytes / saved.content_bytes:.1f} %"),
-            ("the ledger's rows, of the content", f"{100 * saved.rows_bytes / saved.content_bytes:.0f} %"),
+            (
+                "the ledger's rows, of the content",
+                f"{100 * saved.rows_bytes / saved.content_bytes:.0f} %",
+            ),
             ("saving for the first time", f"{saved.first_s:.2f} s"),
             (f"saving {MOST_EVENTS:,} events later", f"{saved.next_s:.2f} s"),
         ),
@@ -233,7 +269,10 @@ def section() -> Section:
             "Ratios",
             ("what", "ratio"),
             (
-                ("the whole ledger against the checkpoint", ratio(sum(fold.seconds.values()), opening.seconds["load"])),
+                (
+                    "the whole ledger against the checkpoint",
+                    ratio(sum(fold.seconds.values()), opening.seconds["load"]),
+                ),
                 (
                     "the whole ledger against checkpoint and events behind it",
                     ratio(sum(fold.seconds.values()), sum(tail.seconds.values())),
@@ -246,8 +285,14 @@ def section() -> Section:
 
 def main() -> None:
     """Print the section, or open the session once for it."""
-    options = argparse.ArgumentParser(prog="bench.opening", description="What opening a long session costs.")
-    options.add_argument("--open", choices=("load", "tail", "messages", "fold"), help="open once, in this process")
+    options = argparse.ArgumentParser(
+        prog="bench.opening", description="What opening a long session costs."
+    )
+    options.add_argument(
+        "--open",
+        choices=("load", "tail", "messages", "fold"),
+        help="open once, in this process",
+    )
     options.add_argument("--folder", type=Path, default=OUT / "opening")
     chosen = options.parse_args()
     if chosen.open:

@@ -71,7 +71,9 @@ class Runs:
         return f"{times[0]:.2f}-{times[-1]:.2f} s"
 
 
-def run_once(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Cost:
+def run_once(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None
+) -> Cost:
     """Run a command to its end; its output is read by nobody. Raises ``CommandFailed`` with its last words.
 
     A Python that is run may always write its bytecode, so that from the second run on it is cached, as it is for users.
@@ -94,7 +96,10 @@ def run_once(command: Sequence[str], *, environment: Mapping[str, str] | None = 
 
 
 def run_in_turn(
-    commands: Mapping[str, Sequence[str]], *, count: int, environment: Mapping[str, str] | None = None
+    commands: Mapping[str, Sequence[str]],
+    *,
+    count: int,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Runs]:
     """Every command ``count`` times, in turn (A B C A B C …), so that a drift of the machine meets all alike."""
     runs: dict[str, list[Cost]] = {name: [] for name in commands}

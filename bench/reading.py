@@ -20,7 +20,15 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench.environments import PEERS, NotInstalled, Peer, python_of
-from bench.history import MODEL, Chat, chat_messages, declared_tools, events, system_blocks, write_history
+from bench.history import (
+    MODEL,
+    Chat,
+    chat_messages,
+    declared_tools,
+    events,
+    system_blocks,
+    write_history,
+)
 from bench.invented import Writer
 from bench.results import Section, Table, ratio
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded
@@ -99,14 +107,24 @@ def reported_calls(count: int) -> list[tuple[Event, Event, Event]]:
     made: list[tuple[Event, Event, Event]] = []
     for number in range(count):
         call = f"step-{number}"
-        usage = Usage(input=3_000_000 + 100 * number, output=30, reasoning=0, dialect="openai-chat")
+        usage = Usage(
+            input=3_000_000 + 100 * number, output=30, reasoning=0, dialect="openai-chat"
+        )
         part = TextPart(id=f"{call}/0", text=writer.prose(100))
         answer = Message(id=f"{call}.answer", role="assistant", parts=(part,), call=call)
-        made.append((CallStarted(call=call), CallEnded(call=call, usage=usage), MessageAdded(message=answer)))
+        made.append(
+            (
+                CallStarted(call=call),
+                CallEnded(call=call, usage=usage),
+                MessageAdded(message=answer),
+            )
+        )
     return made
 
 
-def timed_in_turn(meters: list[Meter], works: list[list[Callable[[Meter], object]]]) -> list[Times]:
+def timed_in_turn(
+    meters: list[Meter], works: list[list[Callable[[Meter], object]]]
+) -> list[Times]:
     """The works of each meter, in blocks, meter after meter, so that a drift of the machine meets all alike."""
     values: list[list[float]] = [[] for _ in meters]
     for start in range(0, len(works[0]), BLOCK):
@@ -131,7 +149,9 @@ def part_works(parts: list[Event]) -> list[Callable[[Meter], object]]:
     return [work(event) for event in parts]
 
 
-def step_works(calls: list[tuple[Event, Event, Event]]) -> list[Callable[[Meter], object]]:
+def step_works(
+    calls: list[tuple[Event, Event, Event]],
+) -> list[Callable[[Meter], object]]:
     """Apply a call from start to answer and read, for each call."""
 
     def work(call: tuple[Event, Event, Event]) -> Callable[[Meter], object]:
@@ -157,12 +177,17 @@ def counted_by_us(history: list[Chat], estimator: str) -> Counted:
             meter.apply(event)
         tokens = meter.reading().used.tokens
         times.append(1e3 * (time.process_time() - start))
-    return Counted(f"ullage, everything from nothing ({estimator})", tokens, median(times))
+    return Counted(
+        f"ullage, everything from nothing ({estimator})", tokens, median(times)
+    )
 
 
 def whole_bodies(history: list[Chat]) -> Times:
     """``before`` with the whole request body at every call, which has to be compared with what is known."""
-    system: Chat = {"role": "system", "content": "\n".join(block.text for block in system_blocks())}
+    system: Chat = {
+        "role": "system",
+        "content": "\n".join(block.text for block in system_blocks()),
+    }
     writer = Writer(31)
     meter = Meter(MODEL, wire="chat", window=100_000_000, estimator="pretoken")
     messages: list[Chat] = [system, *history]
@@ -182,17 +207,24 @@ def counted_by(peer: Peer, path: Path) -> PeerReport:
     try:
         python = python_of(peer)
     except NotInstalled as why:
-        return PeerReport("", (), f"{peer.requirement} could not be installed here: {why}")
+        return PeerReport(
+            "", (), f"{peer.requirement} could not be installed here: {why}"
+        )
     script = Path(__file__).parent / "peers" / peer.script
-    done = subprocess.run([python, script, path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, script, path], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return PeerReport("", (), f"{peer.requirement} failed: {last}")
     said = json.loads(done.stdout.splitlines()[-1])
     ways = tuple(
-        Counted(f"{peer.name} {name}", way["tokens"], way["milliseconds"]) for name, way in said["ways"].items()
+        Counted(f"{peer.name} {name}", way["tokens"], way["milliseconds"])
+        for name, way in said["ways"].items()
     )
-    return PeerReport(", ".join(f"{name} {version}" for name, version in said["versions"].items()), ways)
+    return PeerReport(
+        ", ".join(f"{name} {version}" for name, version in said["versions"].items()), ways
+    )
 
 
 def section() -> Section:
@@ -223,7 +255,11 @@ def section() -> Section:
         ratios=_ratios(parts, ours, reports),
         figures=(_figures(parts, steps, bodies), _counts(ours, reports)),
         notes=(
-            *(f"Measured with {report.versions}." for report in reports if report.versions),
+            *(
+                f"Measured with {report.versions}."
+                for report in reports
+                if report.versions
+            ),
             *(report.absent for report in reports if report.absent),
         ),
     )
@@ -234,7 +270,10 @@ def _readings(
 ) -> tuple[dict[str, list[Times]], dict[str, list[Times]]]:
     parts: dict[str, list[Times]] = {}
     steps: dict[str, list[Times]] = {}
-    added, calls = part_works(added_parts(BLOCK * BLOCKS)), step_works(reported_calls(BLOCK * BLOCKS))
+    added, calls = (
+        part_works(added_parts(BLOCK * BLOCKS)),
+        step_works(reported_calls(BLOCK * BLOCKS)),
+    )
     for estimator in estimators:
         meters = [filled_meter(short, estimator), filled_meter(long, estimator)]
         parts[estimator] = timed_in_turn(meters, [added, added])
@@ -242,27 +281,48 @@ def _readings(
     return parts, steps
 
 
-def _ratios(parts: dict[str, list[Times]], ours: list[Counted], reports: list[PeerReport]) -> Table:
+def _ratios(
+    parts: dict[str, list[Times]], ours: list[Counted], reports: list[PeerReport]
+) -> Table:
     ours_us = parts["pretoken"][0].middle
     rows = [
-        (f"ullage ({estimator}), {LONG:,} messages against {SHORT:,}", ratio(times[1].middle, times[0].middle))
+        (
+            f"ullage ({estimator}), {LONG:,} messages against {SHORT:,}",
+            ratio(times[1].middle, times[0].middle),
+        )
         for estimator, times in parts.items()
     ]
     rows += [
-        (f"{way.name} against a reading of ullage", ratio(1e3 * way.milliseconds, ours_us))
+        (
+            f"{way.name} against a reading of ullage",
+            ratio(1e3 * way.milliseconds, ours_us),
+        )
         for report in reports
         for way in report.ways
     ]
-    rows += [(f"{way.name} against a reading of it", ratio(1e3 * way.milliseconds, ours_us)) for way in ours]
+    rows += [
+        (f"{way.name} against a reading of it", ratio(1e3 * way.milliseconds, ours_us))
+        for way in ours
+    ]
     return Table(f"Ratios, {SHORT:,} messages", ("what", "ratio"), tuple(rows))
 
 
-def _figures(parts: dict[str, list[Times]], steps: dict[str, list[Times]], bodies: Times) -> Table:
+def _figures(
+    parts: dict[str, list[Times]], steps: dict[str, list[Times]], bodies: Times
+) -> Table:
     rows: list[tuple[str, ...]] = []
-    for said, table in (("one message added", parts), ("a whole call with its answer and usage", steps)):
+    for said, table in (
+        ("one message added", parts),
+        ("a whole call with its answer and usage", steps),
+    ):
         for estimator, times in table.items():
             rows += [
-                (f"{said} ({estimator})", f"{size:,}", f"{each.middle:.1f} µs", f"{each.slowest:.1f} µs")
+                (
+                    f"{said} ({estimator})",
+                    f"{size:,}",
+                    f"{each.middle:.1f} µs",
+                    f"{each.slowest:.1f} µs",
+                )
                 for size, each in zip((SHORT, LONG), times, strict=True)
             ]
     rows.append(
@@ -273,13 +333,23 @@ def _figures(parts: dict[str, list[Times]], steps: dict[str, list[Times]], bodie
             f"{max(bodies.values):,.0f} µs",
         )
     )
-    return Table("A reading, on this machine", ("what", "messages behind it", "median", "99 of 100 below"), tuple(rows))
+    return Table(
+        "A reading, on this machine",
+        ("what", "messages behind it", "median", "99 of 100 below"),
+        tuple(rows),
+    )
 
 
 def _counts(ours: list[Counted], reports: list[PeerReport]) -> Table:
     ways = [*ours, *(way for report in reports for way in report.ways)]
-    rows = tuple((way.name, f"{way.milliseconds:,.1f} ms", f"{way.tokens:,}") for way in ways)
-    return Table(f"Counting the {SHORT:,} messages, on this machine", ("what", "CPU", "tokens it says"), rows)
+    rows = tuple(
+        (way.name, f"{way.milliseconds:,.1f} ms", f"{way.tokens:,}") for way in ways
+    )
+    return Table(
+        f"Counting the {SHORT:,} messages, on this machine",
+        ("what", "CPU", "tokens it says"),
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,10 @@ class Table:
         rows = [self.columns, *self.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
-            "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(pairs))
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(pairs)
+            )
             for pairs in (tuple(zip(row, widths, strict=True)) for row in rows)
         ]
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in lines)])
@@ -51,12 +54,19 @@ class Section:
         """A section of the page."""
         notes = "\n".join(f"* {note}" for note in self.notes)
         tables = [self.ratios.markdown(), *(table.markdown() for table in self.figures)]
-        return "\n\n".join(filter(None, [f"## {self.title}", f"    {self.command}", self.about, *tables, notes]))
+        return "\n\n".join(
+            filter(
+                None,
+                [f"## {self.title}", f"    {self.command}", self.about, *tables, notes],
+            )
+        )
 
     def text(self) -> str:
         """For a terminal."""
         tables = [self.ratios, *self.figures]
-        return "\n\n".join([f"== {self.title}", *(table.text() for table in tables), *self.notes, ""])
+        return "\n\n".join(
+            [f"== {self.title}", *(table.text() for table in tables), *self.notes, ""]
+        )
 
 
 INTRODUCTION = """# Speed
@@ -71,7 +81,11 @@ is a test: a time depends on the machine, so no check fails for it."""
 
 def page(sections: Sequence[Section]) -> str:
     """The whole page."""
-    parts = [INTRODUCTION, f"Machine of this run: {machine()}.", *(section.markdown() for section in sections)]
+    parts = [
+        INTRODUCTION,
+        f"Machine of this run: {machine()}.",
+        *(section.markdown() for section in sections),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -87,7 +101,9 @@ def machine() -> str:
 
 def _processor() -> str:
     try:
-        names = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        names = re.findall(
+            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+        )
     except OSError:
         names = []
     return names[0] if names else platform.processor() or "an unnamed processor"
@@ -96,4 +112,10 @@ def _processor() -> str:
 def ratio(value: float, base: float) -> str:
     """How many times ``base`` a value is, with the digits that mean something."""
     times = value / base
-    return f"{times:,.0f} ×" if times >= 20 else f"{times:.1f} ×" if times >= 2 else f"{times:.2f} ×"
+    return (
+        f"{times:,.0f} ×"
+        if times >= 20
+        else f"{times:.1f} ×"
+        if times >= 2
+        else f"{times:.2f} ×"
+    )

@@ -36,7 +36,9 @@ async def main() -> None:
             taken["no launcher"].append(time.perf_counter() - start)
             for name, sandbox in WAYS.items():
                 start = time.perf_counter()
-                command = sandbox.confined(ProcessSpec(("/bin/bash", "-c", "true"), root, env))
+                command = sandbox.confined(
+                    ProcessSpec(("/bin/bash", "-c", "true"), root, env)
+                )
                 await run_command(command, len, timeout_s=30)
                 taken[name].append(time.perf_counter() - start)
     off = statistics.median(taken["off"])

@@ -50,7 +50,10 @@ class Load(NamedTuple):
 SCENARIO = {
     "server": {"delay_s": 0.02},
     "answers": [
-        {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 30},
+        {
+            "when": {"contains": "at length"},
+            "text": "The cask was filled in spring, and then it stood. " * 30,
+        },
         {"when": {"contains": "summar"}, "text": "Casks were looked at. " * 20},
         {"text": "It is so."},
     ],
@@ -64,8 +67,19 @@ class Simulator:
     def __init__(self, place: Path) -> None:
         script = place / "scenario.json"
         script.write_bytes(msgspec.json.encode(SCENARIO))
-        command = [sys.executable, "-m", "ullage", "simulate", "--scenario", str(script), "--port", "0"]
-        self.process = subprocess.Popen([*command, "--wire", "anthropic"], stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "ullage",
+            "simulate",
+            "--scenario",
+            str(script),
+            "--port",
+            "0",
+        ]
+        self.process = subprocess.Popen(
+            [*command, "--wire", "anthropic"], stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         line = next(line for line in self.process.stdout if "http://" in line)
         self.url = next(word for word in line.split() if word.startswith("http://"))
@@ -81,7 +95,16 @@ class Server:
     """``ullage serve`` in a process of its own."""
 
     def __init__(self, provider: str, place: Path) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", "0", "--store", str(place / "s.db")]
+        command = [
+            sys.executable,
+            "-m",
+            "ullage",
+            "serve",
+            "--port",
+            "0",
+            "--store",
+            str(place / "s.db"),
+        ]
         self.process = subprocess.Popen(
             [*command, "--model", MODEL, "--base-url", provider],
             stdout=subprocess.PIPE,
@@ -107,7 +130,13 @@ async def say(client: httpx2.AsyncClient, session: str, text: str) -> float:
     return time.perf_counter() - begun
 
 
-async def keep_busy(client: httpx2.AsyncClient, session: str, text: str, pause_s: float, over: asyncio.Event) -> None:
+async def keep_busy(
+    client: httpx2.AsyncClient,
+    session: str,
+    text: str,
+    pause_s: float,
+    over: asyncio.Event,
+) -> None:
     """Say the same again and again, each time once the session rests."""
     while not over.is_set():
         await say(client, session, text)
@@ -117,7 +146,9 @@ async def keep_busy(client: httpx2.AsyncClient, session: str, text: str, pause_s
                 break
 
 
-async def keep_compacting(client: httpx2.AsyncClient, session: str, over: asyncio.Event) -> int:
+async def keep_compacting(
+    client: httpx2.AsyncClient, session: str, over: asyncio.Event
+) -> int:
     """Fill a session and have it compacted, again and again; gives how often it was asked for."""
     asked = 0
     while not over.is_set():
@@ -139,7 +170,9 @@ class Measured(NamedTuple):
 async def measure(url: str, load: Load) -> Measured:
     """Send each session its message while the others keep the server busy."""
     rng = random.Random(1)
-    limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    limits = httpx2.Limits(
+        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS
+    )
     async with httpx2.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
         names = [f"s{number}" for number in range(load.sessions)]
         for name in names:
@@ -149,7 +182,8 @@ async def measure(url: str, load: Load) -> Measured:
             (await client.post("/v1/sessions", json={"id": name})).raise_for_status()
         over = asyncio.Event()
         tasks: list[asyncio.Task[object]] = [
-            asyncio.create_task(keep_busy(client, name, "Tell me at length.", 0.5, over)) for name in busy
+            asyncio.create_task(keep_busy(client, name, "Tell me at length.", 0.5, over))
+            for name in busy
         ]
         tasks.append(asyncio.create_task(keep_busy(client, "long", LONG, 0.5, over)))
         compacting = asyncio.create_task(keep_compacting(client, "compacting", over))
@@ -184,18 +218,30 @@ def table(found: Measured, load: Load) -> Table:
         f"Until a message is acknowledged: {load.sessions} sessions within {load.spread_s:g} s, "
         f"{load.streaming} streaming, {found.compactions} compactions asked for"
     )
-    shown = [f"{each:.1f} ms" for each in (cuts[49], cuts[89], cuts[98], milliseconds[-1])]
+    shown = [
+        f"{each:.1f} ms" for each in (cuts[49], cuts[89], cuts[98], milliseconds[-1])
+    ]
     within = sum(each <= 50 for each in milliseconds) / len(milliseconds)
-    rows = (("client", *shown, f"{within:.1%}"), ("server", "", "", "", "", f"{found.stored_in_time:.1%}"))
+    rows = (
+        ("client", *shown, f"{within:.1%}"),
+        ("server", "", "", "", "", f"{found.stored_in_time:.1%}"),
+    )
     return Table(title, ("", "median", "p90", "p99", "longest", "within 50 ms"), rows)
 
 
 def main() -> None:
     """Measure and print."""
-    options = argparse.ArgumentParser(prog="bench.server", description=(__doc__ or "").splitlines()[0])
+    options = argparse.ArgumentParser(
+        prog="bench.server", description=(__doc__ or "").splitlines()[0]
+    )
     options.add_argument("--sessions", type=int, default=500)
     options.add_argument("--streaming", type=int, default=10)
-    options.add_argument("--spread", type=float, default=20.0, help="seconds in which all of them are sent a message")
+    options.add_argument(
+        "--spread",
+        type=float,
+        default=20.0,
+        help="seconds in which all of them are sent a message",
+    )
     chosen = options.parse_args()
     load = Load(chosen.sessions, chosen.streaming, chosen.spread)
     with tempfile.TemporaryDirectory() as place:

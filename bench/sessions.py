@@ -32,7 +32,10 @@ TICK_S = 0.001
 TARGET_MS = 50.0
 """The longest that the loop may be busy with one thing: what a person begins to notice is 100 ms."""
 
-ANSWER = "The cask was filled in spring, and by autumn a hand's breadth of air stood over the wine. " * 24
+ANSWER = (
+    "The cask was filled in spring, and by autumn a hand's breadth of air stood over the wine. "
+    * 24
+)
 MODEL = "anthropic:claude-sonnet-4-6"
 
 
@@ -90,7 +93,9 @@ def serve(to_parent: Connection) -> None:
 def simulator() -> Iterator[str]:
     """The simulator's address; its process lives as long as the block."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(theirs,), daemon=True
+    )
     process.start()
     try:
         yield ours.recv()
@@ -133,7 +138,13 @@ def stalls_of(late: list[float]) -> Stalls:
     def at(share: float) -> float:
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
-    return Stalls(ordered[-1], at(0.999), at(0.99), sum(each > TARGET_MS for each in ordered), len(ordered))
+    return Stalls(
+        ordered[-1],
+        at(0.999),
+        at(0.99),
+        sum(each > TARGET_MS for each in ordered),
+        len(ordered),
+    )
 
 
 def memory_mb() -> float:
@@ -159,7 +170,9 @@ async def look(room: str) -> str:
     return f"The {room} is as it was."
 
 
-async def live(agent: Agent, name: str, turns: int, ready: asyncio.Barrier, begins_s: float) -> int:
+async def live(
+    agent: Agent, name: str, turns: int, ready: asyncio.Barrier, begins_s: float
+) -> int:
     """One session with a display that follows it; gives how many pieces were shown."""
     pieces = 0
     async with agent.session(name) as session:
@@ -172,9 +185,15 @@ async def live(agent: Agent, name: str, turns: int, ready: asyncio.Barrier, begi
     return pieces
 
 
-async def measure(sessions: int, turns: int, spread_s: float, url: str, directory: Path) -> Measured:
+async def measure(
+    sessions: int, turns: int, spread_s: float, url: str, directory: Path
+) -> Measured:
     """All sessions at once, in one process, one store and one client; they begin within ``spread_s``."""
-    settings: dict[str, Any] = {"base_url": url, "config": False, "environment": {"ANTHROPIC_API_KEY": "bench"}}
+    settings: dict[str, Any] = {
+        "base_url": url,
+        "config": False,
+        "environment": {"ANTHROPIC_API_KEY": "bench"},
+    }
     agent = Agent(MODEL, tools=[look], store=directory / "sessions.db", **settings)
     async with agent.session("warm") as session:
         await session.ask("How is the cellar?")
@@ -182,7 +201,9 @@ async def measure(sessions: int, turns: int, spread_s: float, url: str, director
     ready = asyncio.Barrier(sessions + 1)
     async with asyncio.TaskGroup() as group:
         living = [
-            group.create_task(live(agent, f"s{number}", turns, ready, spread_s * number / sessions))
+            group.create_task(
+                live(agent, f"s{number}", turns, ready, spread_s * number / sessions)
+            )
             for number in range(sessions)
         ]
         await ready.wait()
@@ -193,7 +214,9 @@ async def measure(sessions: int, turns: int, spread_s: float, url: str, director
         wall, cpu = time.perf_counter() - begun, time.process_time() - used
     pieces = sum(task.result() for task in living)
     answers = sessions * turns * 2
-    return Measured(sessions, answers, pieces, wall, cpu, opened, most_mb(), *map(stalls_of, late))
+    return Measured(
+        sessions, answers, pieces, wall, cpu, opened, most_mb(), *map(stalls_of, late)
+    )
 
 
 async def idle(seconds: float = 2.0) -> Stalls:
@@ -205,20 +228,32 @@ async def idle(seconds: float = 2.0) -> Stalls:
 
 def main() -> None:
     """Measure, and print."""
-    options = argparse.ArgumentParser(prog="bench.sessions", description="Many streaming sessions in one process.")
+    options = argparse.ArgumentParser(
+        prog="bench.sessions", description="Many streaming sessions in one process."
+    )
     options.add_argument("--sessions", type=int, default=100)
     options.add_argument("--turns", type=int, default=2)
-    options.add_argument("--spread", type=float, default=1.0, help="seconds within which they begin")
+    options.add_argument(
+        "--spread", type=float, default=1.0, help="seconds within which they begin"
+    )
     chosen = options.parse_args()
     logging.getLogger("ullage").setLevel(logging.ERROR)
     print(f"an idle loop on this machine: {asyncio.run(idle())}")
     with simulator() as url, tempfile.TemporaryDirectory() as directory:
-        found = asyncio.run(measure(chosen.sessions, chosen.turns, chosen.spread, url, Path(directory)))
-    print(f"{found.sessions} sessions, {found.answers} answers, {found.pieces:,} pieces in {found.wall_s:.1f} s")
+        found = asyncio.run(
+            measure(chosen.sessions, chosen.turns, chosen.spread, url, Path(directory))
+        )
+    print(
+        f"{found.sessions} sessions, {found.answers} answers, {found.pieces:,} pieces in {found.wall_s:.1f} s"
+    )
     print(f"the loop was busy: {found.busy}")
     print(f"the loop was kept:  {found.waited}")
-    print(f"CPU {found.cpu_s:.1f} s, {1_000 * found.cpu_s / found.answers:.1f} ms an answer")
-    print(f"memory: {1_000 * found.opened_mb / found.sessions:.0f} kB an open session, {found.most_mb:.0f} MB at most")
+    print(
+        f"CPU {found.cpu_s:.1f} s, {1_000 * found.cpu_s / found.answers:.1f} ms an answer"
+    )
+    print(
+        f"memory: {1_000 * found.opened_mb / found.sessions:.0f} kB an open session, {found.most_mb:.0f} MB at most"
+    )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,11 @@ def section() -> Section:
     absent: list[str] = []
     for peer in PEERS:
         try:
-            imports[f"{peer.module} ({peer.requirement})"] = [str(python_of(peer)), "-c", f"import {peer.module}"]
+            imports[f"{peer.module} ({peer.requirement})"] = [
+                str(python_of(peer)),
+                "-c",
+                f"import {peer.module}",
+            ]
         except NotInstalled as why:
             absent.append(f"{peer.requirement} could not be installed here: {why}")
     bare = [sys.executable, "-c", "pass"]
@@ -64,11 +68,20 @@ def section() -> Section:
             f"without the bare interpreter's {1e3 * floor.cpu_s:.0f} ms and {floor.peak_mb:.0f} MB. Target: at most "
             f"{1e3 * TARGET_S:.0f} ms of CPU for `import ullage`, the interpreter included."
         ),
-        ratios=Table("Against `import ullage`", ("import", "CPU", "memory"), tuple(ratios)),
+        ratios=Table(
+            "Against `import ullage`", ("import", "CPU", "memory"), tuple(ratios)
+        ),
         figures=(
             Table(
                 "On this machine",
-                ("import", "import, CPU", "import, memory", "process, CPU", "process, peak", "CPU of all runs"),
+                (
+                    "import",
+                    "import, CPU",
+                    "import, memory",
+                    "process, CPU",
+                    "process, peak",
+                    "CPU of all runs",
+                ),
                 tuple(figures),
             ),
         ),
@@ -79,18 +92,32 @@ def section() -> Section:
 def slowest_modules() -> str:
     """The modules that ``import ullage`` spends most time in, by their own share, in microseconds."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import ullage"], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-c", "import ullage"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    rows = [line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line][1:]
+    rows = [
+        line.removeprefix("import time:").split("|")
+        for line in done.stderr.splitlines()
+        if "|" in line
+    ][1:]
     rows.sort(key=lambda row: -int(row[0]))
-    return "\n".join(f"{own.strip():>9} {total.strip():>9}  {name.strip()}" for own, total, name in rows[:SLOWEST])
+    return "\n".join(
+        f"{own.strip():>9} {total.strip():>9}  {name.strip()}"
+        for own, total, name in rows[:SLOWEST]
+    )
 
 
 def main() -> None:
     """Print the tables, or with --importtime where the time goes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument(
-        "--importtime", action="store_true", help="microseconds by module, own and with what it imports"
+        "--importtime",
+        action="store_true",
+        help="microseconds by module, own and with what it imports",
     )
     if options.parse_args().importtime:
         print(f"{'own µs':>9} {'all µs':>9}  module\n{slowest_modules()}")

@@ -49,7 +49,13 @@ def events(count: int, seed: int = 1) -> list[Event]:
     """Messages of about 600 characters."""
     author = Author(seed)
     return [
-        MessageAdded(message=Message(id=f"m{number}", role="user", parts=(TextPart(id="p", text=author.prose(600)),)))
+        MessageAdded(
+            message=Message(
+                id=f"m{number}",
+                role="user",
+                parts=(TextPart(id="p", text=author.prose(600)),),
+            )
+        )
         for number in range(count)
     ]
 
@@ -96,7 +102,12 @@ async def _measured(place: Path) -> Section:
             ("one append of one event", "CPU", "SQLite, a row a transaction", "ratio"),
             (
                 ("awaited one by one", _us(single_cpu), _us(raw), ratio(single_cpu, raw)),
-                (f"{AT_ONCE:,} waiting", _us(together.cpu), _us(raw), ratio(together.cpu, raw)),
+                (
+                    f"{AT_ONCE:,} waiting",
+                    _us(together.cpu),
+                    _us(raw),
+                    ratio(together.cpu, raw),
+                ),
             ),
         ),
         figures=(
@@ -105,7 +116,11 @@ async def _measured(place: Path) -> Section:
                 ("what", "median", "slowest of 100"),
                 (
                     (f"append, {AT_ONCE:,} waiting, for each", _us(together.wall), ""),
-                    ("append, survives the process", _us(median(single)), _us(_p99(single))),
+                    (
+                        "append, survives the process",
+                        _us(median(single)),
+                        _us(_p99(single)),
+                    ),
                     ("append, on the disk", _us(median(durable)), _us(_p99(durable))),
                     (
                         f"open the file of a ledger of {LEDGER:,} events: checkpoint of 2 MB and the last 100",
@@ -114,7 +129,11 @@ async def _measured(place: Path) -> Section:
                     ),
                     ("the same, open already", _ms(resumed), ""),
                     (f"read all {LEDGER:,}", _ms(everything), ""),
-                    ("an event of another process is noticed after", _ms(median(noticed)), _ms(_p99(noticed))),
+                    (
+                        "an event of another process is noticed after",
+                        _ms(median(noticed)),
+                        _ms(_p99(noticed)),
+                    ),
                 ),
             ),
             Table(
@@ -128,7 +147,14 @@ async def _measured(place: Path) -> Section:
                     "slowest of 100",
                 ),
                 (
-                    ("streaming", f"{pieces:,.0f}", _ms(stall), _ms(own), _ms(median(streamed)), _ms(_p99(streamed))),
+                    (
+                        "streaming",
+                        f"{pieces:,.0f}",
+                        _ms(stall),
+                        _ms(own),
+                        _ms(median(streamed)),
+                        _ms(_p99(streamed)),
+                    ),
                     ("idle, on the same machine", "", _ms(idle), "", "", ""),
                 ),
             ),
@@ -149,7 +175,9 @@ async def _appended_together(store: SqliteStore) -> Spent:
     for first in range(0, MANY, AT_ONCE):
         waiting = []
         for number, event in enumerate(made[first : first + AT_ONCE]):
-            waiting.append(store.append(leases[number % 20], [event], after=after[number % 20]))
+            waiting.append(
+                store.append(leases[number % 20], [event], after=after[number % 20])
+            )
             after[number % 20] += 1
         start, began = time.perf_counter(), time.process_time()
         await asyncio.gather(*waiting)
@@ -210,7 +238,14 @@ async def _streams(store: SqliteStore) -> tuple[float, float, list[float], float
         following = asyncio.create_task(follow(session))
         await asyncio.sleep(PIECE_EVERY_S * number / STREAMS)
         for offset in range(PIECES):
-            await store.draft(lease, [DraftPiece("c", offset, "text", repr(time.perf_counter()), "word " * 30)])
+            await store.draft(
+                lease,
+                [
+                    DraftPiece(
+                        "c", offset, "text", repr(time.perf_counter()), "word " * 30
+                    )
+                ],
+            )
             await asyncio.sleep(PIECE_EVERY_S)
         await store.append(lease, [CallEnded(call="c")], after=1, ends_draft="c")
         await following
@@ -294,7 +329,9 @@ async def _noticed(place: Path) -> list[float]:
 def _levels() -> tuple[tuple[str, ...], ...]:
     root = Path(__file__).parents[1] / "src"
     code = b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))
-    pieces = [code[start : start + 3_000] for start in range(0, min(len(code), 900_000), 3_000)]
+    pieces = [
+        code[start : start + 3_000] for start in range(0, min(len(code), 900_000), 3_000)
+    ]
     rows = []
     for level in (1, 6):
         start = time.perf_counter()

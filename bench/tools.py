@@ -41,7 +41,9 @@ class Memory:
     async def keep(self, data: bytes) -> str:
         return "handle"
 
-    async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         return b""
 
 
@@ -71,7 +73,9 @@ async def kept(text: str) -> None:
     async def give(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         return Output(text)
 
-    ran = await run_call(AgentTool(declaration=Tool(name="give"), run=give), "{}", Memory())
+    ran = await run_call(
+        AgentTool(declaration=Tool(name="give"), run=give), "{}", Memory()
+    )
     await fit(ran.output, Memory(), 25_000)
 
 
@@ -80,7 +84,9 @@ async def long_results() -> None:
         text = make()
 
         took, longest = await longest_wait(functools.partial(kept, text))
-        print(f"{name}: {took:.2f} s, the loop held up for at most {longest * 1000:.0f} ms")
+        print(
+            f"{name}: {took:.2f} s, the loop held up for at most {longest * 1000:.0f} ms"
+        )
 
 
 async def small_things() -> None:
@@ -104,9 +110,14 @@ async def programs() -> None:
         begin = time.perf_counter()
         await search(Path(directory), ".", Query(pattern="x"))
         print(f"a search of an empty directory: {time.perf_counter() - begin:.3f} s")
-        lines = {"a command": "sleep 1000", "one that ignores TERM": "trap '' TERM; sleep 1000; sleep 1000"}
+        lines = {
+            "a command": "sleep 1000",
+            "one that ignores TERM": "trap '' TERM; sleep 1000; sleep 1000",
+        }
         for name, line in lines.items():
-            command = ProcessSpec(("/bin/sh", "-c", line), Path(directory), dict(os.environ))
+            command = ProcessSpec(
+                ("/bin/sh", "-c", line), Path(directory), dict(os.environ)
+            )
             task = asyncio.ensure_future(run_command(command, print, timeout_s=60))
             await asyncio.sleep(0.2)
             task.cancel()

@@ -45,7 +45,11 @@ class Walk:
 
 def _is_ours(code: CodeType) -> bool:
     is_named = not code.co_name.startswith("<")
-    return is_named and code.co_filename.startswith(f"{PACKAGE}/") and "simulators" not in code.co_filename
+    return (
+        is_named
+        and code.co_filename.startswith(f"{PACKAGE}/")
+        and "simulators" not in code.co_filename
+    )
 
 
 async def _ask(walk: Walk, url: str, place: Path) -> None:
@@ -67,7 +71,9 @@ async def _ask(walk: Walk, url: str, place: Path) -> None:
 
 def main() -> None:
     """Print what one warm request passes."""
-    options = argparse.ArgumentParser(prog="bench.walk", description="The functions that one request passes.")
+    options = argparse.ArgumentParser(
+        prog="bench.walk", description="The functions that one request passes."
+    )
     options.add_argument("--functions", action="store_true", help="list them")
     chosen = options.parse_args()
     scenario = read({"answers": [{"text": "It is shut."}, {"text": "It is open."}]})

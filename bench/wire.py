@@ -80,7 +80,11 @@ CLIENTS = (
         is_framework=True,
     ),
     Client(
-        "litellm", _peer("litellm", "litellm[mcp]==1.106.2"), "wire_litellm.py", "import litellm", is_framework=True
+        "litellm",
+        _peer("litellm", "litellm[mcp]==1.106.2"),
+        "wire_litellm.py",
+        "import litellm",
+        is_framework=True,
     ),
 )
 
@@ -92,19 +96,46 @@ class ClientFailed(Exception):
 def rounds(count: int = ROUNDS) -> list[dict[str, str]]:
     """Tool rounds as they stand behind a request: invented, the same at every run; about 4 KB each."""
     chosen = random.Random(7)
-    words = ["return", "self", "valve", "pressure", "if", "not", "open", "else", "None", "for", "sensor", "log"]
+    words = [
+        "return",
+        "self",
+        "valve",
+        "pressure",
+        "if",
+        "not",
+        "open",
+        "else",
+        "None",
+        "for",
+        "sensor",
+        "log",
+    ]
     made: list[dict[str, str]] = []
     for at in range(count):
         lines = [" ".join(chosen.choices(words, k=9)) for _ in range(72)]
-        arguments = json.dumps({"path": f"src/room_{at}/valve.py", "why": " ".join(chosen.choices(words, k=20))})
-        made.append({"id": f"call_{at:020d}", "name": "read_file", "arguments": arguments, "result": "\n".join(lines)})
+        arguments = json.dumps(
+            {
+                "path": f"src/room_{at}/valve.py",
+                "why": " ".join(chosen.choices(words, k=20)),
+            }
+        )
+        made.append(
+            {
+                "id": f"call_{at:020d}",
+                "name": "read_file",
+                "arguments": arguments,
+                "result": "\n".join(lines),
+            }
+        )
     return made
 
 
 @contextmanager
 def server() -> Iterator[str]:
     """The local server's URL, for the time of the block."""
-    process = subprocess.Popen([sys.executable, str(HERE / "wire_server.py")], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "wire_server.py")], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -141,13 +172,21 @@ def section() -> Section:
             for client in CLIENTS:
                 if client.name in pythons:
                     try:
-                        laps[client.name].append(measured(client, pythons[client.name], url, behind))
+                        laps[client.name].append(
+                            measured(client, pythons[client.name], url, behind)
+                        )
                     except ClientFailed as why:
                         notes.append(f"{client.name} failed: {why}")
                         del pythons[client.name]
-    ready = {client.name: [pythons[client.name], "-c", client.ready] for client in CLIENTS if client.name in pythons}
+    ready = {
+        client.name: [pythons[client.name], "-c", client.ready]
+        for client in CLIENTS
+        if client.name in pythons
+    }
     bare = {f"{name}, bare": [python, "-c", "pass"] for name, python in pythons.items()}
-    imports = run_in_turn({**bare, **ready}, count=IMPORTS, environment=os.environ | QUIET)
+    imports = run_in_turn(
+        {**bare, **ready}, count=IMPORTS, environment=os.environ | QUIET
+    )
     return _section(laps, imports, notes, behind.stat().st_size)
 
 
@@ -165,7 +204,9 @@ def _pythons() -> tuple[dict[str, str], list[str]]:
     return found, notes
 
 
-def figures(laps: Mapping[str, list[dict[str, Any]]], what: str) -> dict[tuple[str, str], float]:
+def figures(
+    laps: Mapping[str, list[dict[str, Any]]], what: str
+) -> dict[tuple[str, str], float]:
     """The median over laps, by wire and client."""
     values: dict[tuple[str, str], list[float]] = {}
     for name, found in laps.items():
@@ -176,11 +217,16 @@ def figures(laps: Mapping[str, list[dict[str, Any]]], what: str) -> dict[tuple[s
 
 
 def _section(
-    laps: Mapping[str, list[dict[str, Any]]], imports: Mapping[str, Runs], notes: list[str], size: int
+    laps: Mapping[str, list[dict[str, Any]]],
+    imports: Mapping[str, Runs],
+    notes: list[str],
+    size: int,
 ) -> Section:
     streams, builds = figures(laps, "stream"), figures(laps, "build")
     ready = {
-        name: imports[name].median.cpu_s - imports[f"{name}, bare"].median.cpu_s for name in laps if name in imports
+        name: imports[name].median.cpu_s - imports[f"{name}, bare"].median.cpu_s
+        for name in laps
+        if name in imports
     }
     ratios: list[tuple[str, ...]] = []
     absolute: list[tuple[str, ...]] = []
@@ -188,9 +234,21 @@ def _section(
         build = builds[wire, name]
         absolute.append((f"{wire}, {name}", f"{taken:.1f} ms", f"{build:.1f} ms"))
         if name != "ullage" and (wire, "ullage") in streams:
-            against = (ratio(taken, streams[wire, "ullage"]), ratio(build, builds[wire, "ullage"]))
-            ratios.append((f"{wire}, {name}", *against, ratio(ready[name], ready["ullage"])))
-    versions = sorted({f"{k} {v}" for found in laps.values() for lap in found for k, v in lap["versions"].items()})
+            against = (
+                ratio(taken, streams[wire, "ullage"]),
+                ratio(build, builds[wire, "ullage"]),
+            )
+            ratios.append(
+                (f"{wire}, {name}", *against, ratio(ready[name], ready["ullage"]))
+            )
+    versions = sorted(
+        {
+            f"{k} {v}"
+            for found in laps.values()
+            for lap in found
+            for k, v in lap["versions"].items()
+        }
+    )
     return Section(
         name="wire",
         title="A model call",
@@ -203,13 +261,24 @@ def _section(
             f"pydantic-ai one of its providers), without the bare interpreter; medians of {IMPORTS}. "
             f"Versions: {', '.join(versions)}."
         ),
-        ratios=Table("Against Ullage on the same wire", ("wire, client", "stream", "build", "import"), tuple(ratios)),
+        ratios=Table(
+            "Against Ullage on the same wire",
+            ("wire, client", "stream", "build", "import"),
+            tuple(ratios),
+        ),
         figures=(
-            Table("CPU of a call, on this machine", ("wire, client", "stream", "build"), tuple(sorted(absolute))),
+            Table(
+                "CPU of a call, on this machine",
+                ("wire, client", "stream", "build"),
+                tuple(sorted(absolute)),
+            ),
             Table(
                 "Import, on this machine",
                 ("client", "CPU", "CPU of all runs"),
-                tuple((name, f"{1e3 * cpu:.0f} ms", imports[name].cpu_spread) for name, cpu in ready.items()),
+                tuple(
+                    (name, f"{1e3 * cpu:.0f} ms", imports[name].cpu_spread)
+                    for name, cpu in ready.items()
+                ),
             ),
         ),
         notes=tuple(notes),
@@ -225,13 +294,19 @@ installed in an environment of its own. Nothing here is a test: a time depends o
 
 def main() -> None:
     """Print the tables, and with --write make the page."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--write", type=Path, metavar="PAGE", help="also write them as this Markdown page")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
+    )
     page = options.parse_args().write
     done = section()
     print(done.text())
     if page:
-        text = "\n\n".join([INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()])
+        text = "\n\n".join(
+            [INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()]
+        )
         page.write_text(text + "\n", encoding="utf-8")
         print(f"wrote {page}", file=sys.stderr)
 

@@ -26,7 +26,12 @@ from bench.wire import server
 
 CALLS = 10
 ROUNDS = 60
-PATHS = {"chat": "/v1", "messages": "/v1", "responses": "/v1", "generateContent": "/v1beta"}
+PATHS = {
+    "chat": "/v1",
+    "messages": "/v1",
+    "responses": "/v1",
+    "generateContent": "/v1beta",
+}
 
 
 class Child:
@@ -35,7 +40,10 @@ class Child:
     def __init__(self, source: Path, wire: str, url: str) -> None:
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--child", wire, url],
-            env={**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[1]}"},
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[1]}",
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -70,11 +78,15 @@ async def child(wire: str, url: str) -> None:
             for _ in range(CALLS):
                 answer = await ask(request, endpoint, client=client)
                 assert answer.outcome == "finished", answer
-            sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_utime - before}\n")
+            sys.stdout.write(
+                f"{resource.getrusage(resource.RUSAGE_SELF).ru_utime - before}\n"
+            )
             sys.stdout.flush()
 
 
-def compared(wire: str, url: str, before: Path, now: Path, rounds: int) -> list[tuple[float, float]]:
+def compared(
+    wire: str, url: str, before: Path, now: Path, rounds: int
+) -> list[tuple[float, float]]:
     """User seconds of both versions, round for round. Which of them begins changes with each round."""
     children = (Child(before, wire, url), Child(now, wire, url))
     for one in children * 3:
@@ -96,7 +108,11 @@ def instructions(wire: str, url: str, source: Path) -> float:
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         done = subprocess.run(
             [*command, sys.executable, __file__, "--child", wire, url],
-            env={**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[1]}", "PYTHONHASHSEED": "0"},
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[1]}",
+                "PYTHONHASHSEED": "0",
+            },
             input="go\n" * rounds,
             capture_output=True,
             text=True,
@@ -112,9 +128,12 @@ def instructions(wire: str, url: str, source: Path) -> float:
 def count(before: Path, now: Path) -> None:
     with server() as url:
         for wire, path in PATHS.items():
-            was, is_now = (instructions(wire, url + path, source) / 1e6 for source in (before, now))
+            was, is_now = (
+                instructions(wire, url + path, source) / 1e6 for source in (before, now)
+            )
             print(
-                f"{wire}: {was:.1f} million instructions before, {is_now:.1f} now, ratio {is_now / was:.3f}", flush=True
+                f"{wire}: {was:.1f} million instructions before, {is_now:.1f} now, ratio {is_now / was:.3f}",
+                flush=True,
             )
 
 
@@ -123,7 +142,11 @@ def main() -> None:
     parser.add_argument("--before", type=Path)
     parser.add_argument("--now", type=Path, default=Path(__file__).parents[1] / "src")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind instead")
+    parser.add_argument(
+        "--instructions",
+        action="store_true",
+        help="count instructions with valgrind instead",
+    )
     parser.add_argument("--child", nargs=2, metavar=("WIRE", "URL"))
     given = parser.parse_args()
     if given.child:
@@ -138,9 +161,15 @@ def main() -> None:
             pairs = compared(wire, url + path, given.before, given.now, given.rounds)
             ratios = sorted(now / before for before, now in pairs if before)
             every += ratios
-            before, now = (statistics.median(one) / CALLS * 1000 for one in zip(*pairs, strict=True))
-            print(f"{wire}: {before:.2f} ms before, {now:.2f} ms now, ratio {statistics.median(ratios):.3f}")
-    print(f"all wires: ratio {statistics.median(every):.3f} (median of {len(every)} rounds)")
+            before, now = (
+                statistics.median(one) / CALLS * 1000 for one in zip(*pairs, strict=True)
+            )
+            print(
+                f"{wire}: {before:.2f} ms before, {now:.2f} ms now, ratio {statistics.median(ratios):.3f}"
+            )
+    print(
+        f"all wires: ratio {statistics.median(every):.3f} (median of {len(every)} rounds)"
+    )
 
 
 if __name__ == "__main__":

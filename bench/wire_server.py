@@ -13,7 +13,21 @@ from collections.abc import Iterator
 from typing import Any
 
 DELTAS = 200
-WORDS = ("the", "cask", "holds", "less", "than", "it", "could", "what", "is", "missing", "is", "called", "ullage")
+WORDS = (
+    "the",
+    "cask",
+    "holds",
+    "less",
+    "than",
+    "it",
+    "could",
+    "what",
+    "is",
+    "missing",
+    "is",
+    "called",
+    "ullage",
+)
 
 
 def texts(count: int) -> list[str]:
@@ -28,12 +42,35 @@ def _event(value: Any, name: str = "") -> bytes:
 
 def chat(pieces: list[str]) -> Iterator[bytes]:
     """Chat Completions, with usage in a chunk of its own."""
-    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4.1"}
+    base = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "gpt-4.1",
+    }
     for at, text in enumerate(pieces):
         delta = {"role": "assistant", "content": text} if not at else {"content": text}
-        yield _event({**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}]})
-    yield _event({**base, "choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}]})
-    usage = {"prompt_tokens": 20, "completion_tokens": len(pieces), "total_tokens": 20 + len(pieces)}
+        yield _event(
+            {
+                **base,
+                "choices": [
+                    {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+                ],
+            }
+        )
+    yield _event(
+        {
+            **base,
+            "choices": [
+                {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
+            ],
+        }
+    )
+    usage = {
+        "prompt_tokens": 20,
+        "completion_tokens": len(pieces),
+        "total_tokens": 20 + len(pieces),
+    }
     yield _event({**base, "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
 
@@ -41,17 +78,33 @@ def chat(pieces: list[str]) -> Iterator[bytes]:
 def messages(pieces: list[str]) -> Iterator[bytes]:
     """Anthropic Messages."""
     usage = {"input_tokens": 20, "output_tokens": 1}
-    start = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5", "content": []}
+    start = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5",
+        "content": [],
+    }
     started = {**start, "stop_reason": None, "stop_sequence": None, "usage": usage}
     yield _event({"type": "message_start", "message": started}, "message_start")
     block = {"type": "text", "text": ""}
-    yield _event({"type": "content_block_start", "index": 0, "content_block": block}, "content_block_start")
+    yield _event(
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        "content_block_start",
+    )
     for text in pieces:
         delta = {"type": "text_delta", "text": text}
-        yield _event({"type": "content_block_delta", "index": 0, "delta": delta}, "content_block_delta")
+        yield _event(
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            "content_block_delta",
+        )
     yield _event({"type": "content_block_stop", "index": 0}, "content_block_stop")
     end = {"stop_reason": "end_turn", "stop_sequence": None}
-    ended = {"type": "message_delta", "delta": end, "usage": {"output_tokens": len(pieces)}}
+    ended = {
+        "type": "message_delta",
+        "delta": end,
+        "usage": {"output_tokens": len(pieces)},
+    }
     yield _event(ended, "message_delta")
     yield _event({"type": "message_stop"}, "message_stop")
 
@@ -74,11 +127,20 @@ def responses(pieces: list[str]) -> Iterator[bytes]:
     }  # fmt: skip
     begun = {**item, "status": "in_progress", "content": []}
     events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}},
-        {"type": "response.in_progress", "response": {**base, "status": "in_progress", "output": []}},
+        {
+            "type": "response.created",
+            "response": {**base, "status": "in_progress", "output": []},
+        },
+        {
+            "type": "response.in_progress",
+            "response": {**base, "status": "in_progress", "output": []},
+        },
         {"type": "response.output_item.added", "output_index": 0, "item": begun},
         {"type": "response.content_part.added", **place, "part": {**text, "text": ""}},
-        *({"type": "response.output_text.delta", **place, "delta": one, "logprobs": []} for one in pieces),
+        *(
+            {"type": "response.output_text.delta", **place, "delta": one, "logprobs": []}
+            for one in pieces
+        ),
         {"type": "response.output_text.done", **place, "text": whole, "logprobs": []},
         {"type": "response.content_part.done", **place, "part": text},
         {"type": "response.output_item.done", "output_index": 0, "item": done},
@@ -94,10 +156,17 @@ def responses(pieces: list[str]) -> Iterator[bytes]:
 def gemini(pieces: list[str]) -> Iterator[bytes]:
     """generateContent: usage on every chunk, as it is."""
     for at, text in enumerate(pieces):
-        candidate: dict[str, Any] = {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}
+        candidate: dict[str, Any] = {
+            "content": {"parts": [{"text": text}], "role": "model"},
+            "index": 0,
+        }
         if at == len(pieces) - 1:
             candidate["finishReason"] = "STOP"
-        usage = {"promptTokenCount": 20, "candidatesTokenCount": at + 1, "totalTokenCount": 21 + at}
+        usage = {
+            "promptTokenCount": 20,
+            "candidatesTokenCount": at + 1,
+            "totalTokenCount": 21 + at,
+        }
         yield _event(
             {
                 "candidates": [candidate],
@@ -108,7 +177,12 @@ def gemini(pieces: list[str]) -> Iterator[bytes]:
         )
 
 
-STREAMS = {"chat/completions": chat, "messages": messages, "responses": responses, "GenerateContent": gemini}
+STREAMS = {
+    "chat/completions": chat,
+    "messages": messages,
+    "responses": responses,
+    "GenerateContent": gemini,
+}
 
 
 def stream_for(path: str) -> list[bytes]:
@@ -125,7 +199,11 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             path = head[0].split(" ")[1]
-            lengths = [line.partition(":")[2] for line in head if line.lower().startswith("content-length:")]
+            lengths = [
+                line.partition(":")[2]
+                for line in head
+                if line.lower().startswith("content-length:")
+            ]
             if lengths:
                 await reader.readexactly(int(lengths[0]))
             elif any(line.lower().startswith("transfer-encoding:") for line in head):

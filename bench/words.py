@@ -23,7 +23,12 @@ def rows() -> list[Event]:
     made: list[Event] = []
     for n in range(ROWS // 4):
         ask = TextPart(id=f"p{n}", text="Please look at the cask. " * 4)
-        call = ToolCallPart(id=f"c{n}", call_id=f"t{n}", name="read_file", arguments='{"path":"src/cask.py"}')
+        call = ToolCallPart(
+            id=f"c{n}",
+            call_id=f"t{n}",
+            name="read_file",
+            arguments='{"path":"src/cask.py"}',
+        )
         found = TextPart(id=f"x{n}", text="def fill(): ...\n" * 20)
         result = ToolResultPart(id=f"r{n}", call_id=f"t{n}", content=(found,))
         raw = msgspec.Raw(b'{"input_tokens":1000,"output_tokens":80}')
@@ -32,9 +37,14 @@ def rows() -> list[Event]:
             Message(id=f"a{n}", role="assistant", parts=(call,), call=f"k{n}"),
             Message(id=f"m{n}", role="tool", parts=(result,)),
         )
-        made += [MessageAdded(session="s", seq=4 * n + at, id=f"e{n}{at}", message=m) for at, m in enumerate(messages)]
+        made += [
+            MessageAdded(session="s", seq=4 * n + at, id=f"e{n}{at}", message=m)
+            for at, m in enumerate(messages)
+        ]
         usage = Usage(input=1000 + n, output=80, cache_read=900, raw=raw)
-        made.append(CallEnded(session="s", seq=4 * n + 3, id=f"e{n}3", call=f"k{n}", usage=usage))
+        made.append(
+            CallEnded(session="s", seq=4 * n + 3, id=f"e{n}3", call=f"k{n}", usage=usage)
+        )
     return made
 
 
@@ -52,20 +62,28 @@ def main() -> None:
     """Print CPU microseconds a row, and the ratio to json."""
     events = rows()
     lines = [encode(event) for event in events]
-    newer = [line.replace(b'"session":"s"', b'"session":"s","later":1', 1) for line in lines]
+    newer = [
+        line.replace(b'"session":"s"', b'"session":"s","later":1', 1) for line in lines
+    ]
     plain = [json.loads(line) for line in lines]
     peer_read = seconds(lambda: [json.loads(line) for line in lines])
     peer_write = seconds(lambda: [json.dumps(row) for row in plain])
     print(f"{len(lines):,} rows, {sum(map(len, lines)) / 1e6:.1f} MB")
     for name, work, peer in (
         ("read", lambda: [decode_event(line) for line in lines], peer_read),
-        ("read, a newer field in every row", lambda: [decode_event(line) for line in newer], peer_read),
+        (
+            "read, a newer field in every row",
+            lambda: [decode_event(line) for line in newer],
+            peer_read,
+        ),
         ("write", lambda: [encode(event) for event in events], peer_write),
         ("json.loads", lambda: [json.loads(line) for line in lines], peer_read),
         ("json.dumps", lambda: [json.dumps(row) for row in plain], peer_write),
     ):
         took = seconds(work)
-        print(f"{name:<34}{1e6 * took / len(lines):>7.2f} µs a row   {took / peer:>5.2f} x json")
+        print(
+            f"{name:<34}{1e6 * took / len(lines):>7.2f} µs a row   {took / peer:>5.2f} x json"
+        )
 
 
 if __name__ == "__main__":

@@ -22,8 +22,26 @@ NOT_CHECKED = 75
 """The exit code of a check that could not be made (EX_TEMPFAIL of sysexits.h)."""
 
 LONGEST_S = 300.0
-EXPORT = ("uv", "export", "--quiet", "--locked", "--all-extras", "--all-groups", "--no-emit-project", "--no-hashes")
-AUDIT = ("uv", "run", "--quiet", "--with", "pip-audit>=2.9,<3", "pip-audit", "--no-deps", "--disable-pip")
+EXPORT = (
+    "uv",
+    "export",
+    "--quiet",
+    "--locked",
+    "--all-extras",
+    "--all-groups",
+    "--no-emit-project",
+    "--no-hashes",
+)
+AUDIT = (
+    "uv",
+    "run",
+    "--quiet",
+    "--with",
+    "pip-audit>=2.9,<3",
+    "pip-audit",
+    "--no-deps",
+    "--disable-pip",
+)
 
 
 class Finding(NamedTuple):
@@ -38,7 +56,11 @@ def read_report(report: Mapping[str, Any]) -> Finding:
     """The finding in pip-audit's JSON report."""
     packages: Sequence[Mapping[str, Any]] = report.get("dependencies") or ()
     unasked = tuple(package["name"] for package in packages if "skip_reason" in package)
-    weak = [_described(package, known) for package in packages for known in package.get("vulns", ())]
+    weak = [
+        _described(package, known)
+        for package in packages
+        for known in package.get("vulns", ())
+    ]
     return Finding(tuple(weak), unasked, len(packages) - len(unasked))
 
 
@@ -70,9 +92,29 @@ def audit() -> Finding | str:
         locked = Path(directory) / "requirements.txt"
         report = Path(directory) / "report.json"
         try:
-            subprocess.run([*EXPORT, "--output-file", str(locked)], cwd=ROOT, check=True, capture_output=True)
-            command = [*AUDIT, "--requirement", str(locked), "--format", "json", "--output", str(report)]
-            done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=LONGEST_S)
+            subprocess.run(
+                [*EXPORT, "--output-file", str(locked)],
+                cwd=ROOT,
+                check=True,
+                capture_output=True,
+            )
+            command = [
+                *AUDIT,
+                "--requirement",
+                str(locked),
+                "--format",
+                "json",
+                "--output",
+                str(report),
+            ]
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST_S,
+            )
             return read_report(json.loads(report.read_text("utf-8")))
         except subprocess.TimeoutExpired:
             return f"pip-audit did not end within {LONGEST_S:g} s"

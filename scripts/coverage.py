@@ -61,7 +61,11 @@ def sources(package: str) -> list[str]:
     """Patterns of the files of a package."""
     if package == "types":
         return [f"src/ullage/{name}.py" for name in TYPES]
-    return [f"src/ullage/{package}.py"] if package == "reasoning" else [f"src/ullage/{package}/*"]
+    return (
+        [f"src/ullage/{package}.py"]
+        if package == "reasoning"
+        else [f"src/ullage/{package}/*"]
+    )
 
 
 def measure(package: str, home: Path) -> list[Covered]:
@@ -72,21 +76,37 @@ def measure(package: str, home: Path) -> list[Covered]:
     base = [sys.executable, "-m", "coverage"]
     run = [*base, "run", f"--rcfile={settings}", "-m", "pytest", "-q", *PACKAGES[package]]
     subprocess.run(run, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    told = [*base, "json", f"--rcfile={settings}", "--include", ",".join(sources(package)), "-q", "-o", str(report)]
+    told = [
+        *base,
+        "json",
+        f"--rcfile={settings}",
+        "--include",
+        ",".join(sources(package)),
+        "-q",
+        "-o",
+        str(report),
+    ]
     subprocess.run(told, cwd=ROOT, env=environment, check=True)
     found: dict[str, Any] = json.loads(report.read_text("utf-8"))["files"]
-    return [_covered(name, each["summary"], each["missing_lines"]) for name, each in sorted(found.items())]
+    return [
+        _covered(name, each["summary"], each["missing_lines"])
+        for name, each in sorted(found.items())
+    ]
 
 
 def _covered(name: str, summary: dict[str, int], missing: Sequence[int]) -> Covered:
     total = summary["num_statements"] + summary["num_branches"]
-    return Covered(name, total, summary["covered_lines"] + summary["covered_branches"], missing)
+    return Covered(
+        name, total, summary["covered_lines"] + summary["covered_branches"], missing
+    )
 
 
 def together(name: str, files: Iterable[Covered]) -> Covered:
     """Several as one."""
     held = list(files)
-    return Covered(name, sum(file.all for file in held), sum(file.run for file in held), ())
+    return Covered(
+        name, sum(file.all for file in held), sum(file.run for file in held), ()
+    )
 
 
 def main(packages: Sequence[str]) -> int:

@@ -1,7 +1,5 @@
 """An invented working session on an invented project: what was asked, what the agent did, what its tools returned."""
 
-# ruff: noqa: E501 - a transcript: its lines are as long as what was said
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -52,13 +50,21 @@ SKILLS = """- release: bumps the version, writes the changelog entry and the tag
 - review: reads a diff and lists what could break, most likely first
 """
 
-DEFERRED = ["mcp__tracker__search_issues", "mcp__tracker__comment", "mcp__calendar__add_event", "NotebookEdit"]
+DEFERRED = [
+    "mcp__tracker__search_issues",
+    "mcp__tracker__comment",
+    "mcp__calendar__add_event",
+    "NotebookEdit",
+]
 
 
 def _tool(name: str, about: str, /, **properties: str) -> dict[str, Any]:
     schema = {
         "type": "object",
-        "properties": {key: {"type": "string", "description": value} for key, value in properties.items()},
+        "properties": {
+            key: {"type": "string", "description": value}
+            for key, value in properties.items()
+        },
         "required": list(properties)[:1],
     }
     return {"name": name, "description": about, "input_schema": schema}
@@ -81,7 +87,12 @@ TOOLS = [
         old_string="The text that goes",
         new_string="The text that comes in its place",
     ),
-    _tool("Write", "Writes a whole file, over what was there.", file_path="Absolute path", content="All of its text"),
+    _tool(
+        "Write",
+        "Writes a whole file, over what was there.",
+        file_path="Absolute path",
+        content="All of its text",
+    ),
     _tool(
         "Bash",
         "Runs a command in the project's directory and gives what it printed, up to 30,000 characters, and its exit "
@@ -97,7 +108,11 @@ TOOLS = [
         path="Directory or file to look in",
         glob="Only files whose names fit this",
     ),
-    _tool("Glob", "Lists files whose paths fit a pattern, newest first.", pattern="Pattern such as **/*.py"),
+    _tool(
+        "Glob",
+        "Lists files whose paths fit a pattern, newest first.",
+        pattern="Pattern such as **/*.py",
+    ),
     _tool(
         "Task",
         "Gives a question to a helper that looks around on its own and reports back. Use it for searches whose steps "
@@ -105,7 +120,11 @@ TOOLS = [
         prompt="The whole question; the helper knows nothing else",
         description="The task in a few words",
     ),
-    _tool("mcp__tracker__get_issue", "Reads one issue of the project's tracker.", number="The issue's number"),
+    _tool(
+        "mcp__tracker__get_issue",
+        "Reads one issue of the project's tracker.",
+        number="The issue's number",
+    ),
 ]
 
 ROOT = "/home/ann/kettle"
@@ -124,7 +143,9 @@ def play(session: Session) -> None:
 
 
 def _find_the_bug(session: Session) -> None:
-    session.ask("`kettle list` shows teas that are long finished, with negative times. Find out why and fix it.")
+    session.ask(
+        "`kettle list` shows teas that are long finished, with negative times. Find out why and fix it."
+    )
     session.step(
         "I look at how the list is made.",
         Call("Glob", {"pattern": "**/*.py"}, "kettle/cli.py\nkettle/store.py\nkettle/export.py\nkettle/__main__.py\n"
@@ -132,8 +153,16 @@ def _find_the_bug(session: Session) -> None:
         Call("Bash", {"command": "python -m pytest -q", "description": "Run all tests"}, PASSED.format(11, 21)),
         thinking="Negative times mean that running() lets finished timers through. I need the store and the command.",
     )  # fmt: skip
-    session.step("", Call("Read", {"file_path": f"{ROOT}/kettle/cli.py"}, files.numbered(files.CLI)))
-    session.step("", Call("Read", {"file_path": f"{ROOT}/kettle/store.py"}, files.numbered(files.STORE)))
+    session.step(
+        "",
+        Call("Read", {"file_path": f"{ROOT}/kettle/cli.py"}, files.numbered(files.CLI)),
+    )
+    session.step(
+        "",
+        Call(
+            "Read", {"file_path": f"{ROOT}/kettle/store.py"}, files.numbered(files.STORE)
+        ),
+    )
     session.step(
         "`is_over` asks for both: the time is up, and somebody rang. I check who rings.",
         Call(
@@ -148,7 +177,14 @@ def _find_the_bug(session: Session) -> None:
         "there so that a tea rings once; it says nothing about being over. watch's loop depends on running(), though: "
         "if running() drops a timer the moment it is due, the loop can end before it rang.",
     )
-    session.step("", Call("Read", {"file_path": f"{ROOT}/tests/test_store.py"}, files.numbered(files.TEST_STORE)))
+    session.step(
+        "",
+        Call(
+            "Read",
+            {"file_path": f"{ROOT}/tests/test_store.py"},
+            files.numbered(files.TEST_STORE),
+        ),
+    )
     session.step(
         "The list should go by time alone. `watch` must still ring the last tea, so it asks for what has not rung.",
         Call(
@@ -244,7 +280,10 @@ def _add_json(session: Session) -> None:
         "",
         Call(
             "Bash",
-            {"command": "python -m kettle start oolong && python -m kettle list --json", "description": "Try it"},
+            {
+                "command": "python -m kettle start oolong && python -m kettle list --json",
+                "description": "Try it",
+            },
             "Traceback (most recent call last):\n"
             '  File "/home/ann/kettle/kettle/__main__.py", line 5, in <module>\n    sys.exit(main())\n'
             '  File "/home/ann/kettle/kettle/cli.py", line 67, in main\n'
@@ -312,12 +351,17 @@ def _add_json(session: Session) -> None:
 
 def _check_the_teas(session: Session) -> None:
     path = f"{ROOT}/kettle/teas.json"
-    session.ask("some teas ring far too late. go through teas.json and tell me which times can't be right")
+    session.ask(
+        "some teas ring far too late. go through teas.json and tell me which times can't be right"
+    )
     session.step(
         "I run the check of the times first, then read the list.",
         Call(
             "Bash",
-            {"command": "python -m pytest -v tests/test_teas.py", "description": "Check all times"},
+            {
+                "command": "python -m pytest -v tests/test_teas.py",
+                "description": "Check all times",
+            },
             files.verbose_run(120),
         ),
         thinking="There is a parametrised test for the teas. Its names tell which ones fail; the list tells why.",
@@ -357,14 +401,25 @@ def _look_for_more(session: Session) -> None:
         "with a zone, for instance through a calendar import. export.py:12 writes the time without Z or TZID, so phones "
         "in another zone will ring at the wrong time."
     )
-    session.ask("is there anything else in there that trips over times? time zones for example. have somebody look")
+    session.ask(
+        "is there anything else in there that trips over times? time zones for example. have somebody look"
+    )
     session.step(
         "",
-        Call("Task", {"prompt": prompt, "description": "Find comparisons of times"}, report),
+        Call(
+            "Task", {"prompt": prompt, "description": "Find comparisons of times"}, report
+        ),
         thinking="A search whose steps don't matter. A helper can do it.",
     )
     session.explore(prompt, report)
-    session.step("", Call("Read", {"file_path": f"{ROOT}/kettle/export.py"}, files.numbered(files.EXPORT)))
+    session.step(
+        "",
+        Call(
+            "Read",
+            {"file_path": f"{ROOT}/kettle/export.py"},
+            files.numbered(files.EXPORT),
+        ),
+    )
     session.clear_oldest(6)
     session.step(
         "Two findings hold. I fix both in the export: aware times, written in UTC.",
@@ -409,7 +464,14 @@ def _look_for_more(session: Session) -> None:
         "'DTSTART:20260105T110000Z', 'DTEND:20260105T110400Z', ...]\n\ntests/test_export.py:14: AssertionError\n"
         "1 failed, 12 passed in 0.27s"
     )
-    session.step("", Call("Bash", {"command": "python -m pytest -q", "description": "Run all tests"}, failure))
+    session.step(
+        "",
+        Call(
+            "Bash",
+            {"command": "python -m pytest -q", "description": "Run all tests"},
+            failure,
+        ),
+    )
     session.step(
         "The test expected local time. Its timer gets a zone, so that it means the same on every machine.",
         Call(
@@ -441,11 +503,19 @@ def _release(session: Session) -> None:
         "tests/test_store.py and tests/test_cli.py, tests/test_export.py was given a zone.\n5. Nothing is committed yet. "
         "The person decides what comes next."
     )
-    session.ask("good. write the changelog entry and bump the version, it's a minor release")
+    session.ask(
+        "good. write the changelog entry and bump the version, it's a minor release"
+    )
     session.step(
         "",
-        Call("Read", {"file_path": f"{ROOT}/CHANGELOG.md"}, files.numbered(files.CHANGELOG)),
-        Call("Read", {"file_path": f"{ROOT}/pyproject.toml"}, files.numbered(files.PYPROJECT)),
+        Call(
+            "Read", {"file_path": f"{ROOT}/CHANGELOG.md"}, files.numbered(files.CHANGELOG)
+        ),
+        Call(
+            "Read",
+            {"file_path": f"{ROOT}/pyproject.toml"},
+            files.numbered(files.PYPROJECT),
+        ),
     )
     session.step(
         "",
@@ -475,14 +545,21 @@ def _release(session: Session) -> None:
         "",
         Call(
             "Bash",
-            {"command": "git diff --stat && python -m pytest -q", "description": "See the whole change"},
+            {
+                "command": "git diff --stat && python -m pytest -q",
+                "description": "See the whole change",
+            },
             " CHANGELOG.md         |  6 ++++++\n kettle/cli.py        | 19 +++++++++++++++----\n"
             " kettle/export.py     |  7 ++++---\n kettle/store.py      |  2 +-\n pyproject.toml       |  2 +-\n"
             " tests/test_cli.py    |  8 ++++++++\n tests/test_export.py |  6 +++---\n tests/test_store.py  |  6 ++++++\n"
-            " 8 files changed, 43 insertions(+), 13 deletions(-)\n" + PASSED.format(13, 22),
+            " 8 files changed, 43 insertions(+), 13 deletions(-)\n"
+            + PASSED.format(13, 22),
         ),
     )
-    session.step("0.4.0 is in CHANGELOG.md and pyproject.toml; 13 tests pass. Nothing is committed.", final=True)
+    session.step(
+        "0.4.0 is in CHANGELOG.md and pyproject.toml; 13 tests pass. Nothing is committed.",
+        final=True,
+    )
     session.ask("commit it please, and show me the tag message before you tag")
     log = "9c41e07 Export timers as a calendar\n51d2a90 Teas have default times\n0be3f11 Timers survive a restart"
     session.step(
@@ -495,15 +572,23 @@ def _release(session: Session) -> None:
     )  # fmt: skip
     for at, (paths, message) in enumerate(
         (
-            ("kettle/store.py tests/test_store.py", "A tea leaves the list when it is ready"),
-            ("kettle/cli.py tests/test_cli.py", "List timers as JSON; watch until all have rung"),
+            (
+                "kettle/store.py tests/test_store.py",
+                "A tea leaves the list when it is ready",
+            ),
+            (
+                "kettle/cli.py tests/test_cli.py",
+                "List timers as JSON; watch until all have rung",
+            ),
             ("kettle/export.py tests/test_export.py", "Export times in UTC"),
             ("CHANGELOG.md pyproject.toml", "Release 0.4.0"),
         )
     ):
         command = f'git add {paths} && git commit -m "{message}"'
         said = f"[main {0x4A7C10 + at * 7919:07x}] {message}\n 2 files changed"
-        session.step("", Call("Bash", {"command": command, "description": "Commit one idea"}, said))
+        session.step(
+            "", Call("Bash", {"command": command, "description": "Commit one idea"}, said)
+        )
     session.step(
         "Four commits, one for each idea and one for the release. The tag message would be:\n\n    kettle 0.4.0\n\n"
         "    Teas leave the list when they are ready. The list can be read by programs. Exported timers ring on time "

@@ -232,7 +232,18 @@ dev = ["pytest>=8"]
 """
 
 
-KINDS = ("green", "oolong", "black", "white", "herbal", "yellow", "roasted", "smoked", "scented", "compressed")
+KINDS = (
+    "green",
+    "oolong",
+    "black",
+    "white",
+    "herbal",
+    "yellow",
+    "roasted",
+    "smoked",
+    "scented",
+    "compressed",
+)
 PLACES = (
     "Uji", "Darjeeling", "Assam", "Nantou", "Wuyi", "Ceylon", "Shizuoka", "Yunnan", "Kericho", "Nilgiri", "Rize",
     "Anxi", "Hangzhou", "Kagoshima", "Mozambique", "Azores", "Georgia", "Malawi",
@@ -258,17 +269,23 @@ def teas(first: int, count: int) -> str:
             f'  {{"id": {number}, "name": "{place} {kind} no. {number % 23 + 1}", "kind": "{kind}", '
             f'"minutes": {minutes}, "celsius": {degrees}, "note": "{NOTES[number * 5 % len(NOTES)]}"}},'
         )
-    return "\n".join(f"{number:>6}→{line}" for number, line in enumerate(lines, start=first + 2))
+    return "\n".join(
+        f"{number:>6}→{line}" for number, line in enumerate(lines, start=first + 2)
+    )
 
 
 def verbose_run(count: int) -> str:
     """What pytest prints with -v for one parametrised test, and two failures at its end."""
-    lines = ["============================= test session starts =============================="]
+    lines = [
+        "============================= test session starts =============================="
+    ]
     for number in range(count):
         kind, place = KINDS[number % len(KINDS)], PLACES[number * 7 % len(PLACES)]
         name = f"{place.lower()}-{kind}-{number}"
         outcome = "FAILED" if number in (31, 88) else "PASSED"
-        lines.append(f"tests/test_teas.py::test_a_teas_time_fits_its_kind[{name}] {outcome} [{number:>3}%]")
+        lines.append(
+            f"tests/test_teas.py::test_a_teas_time_fits_its_kind[{name}] {outcome} [{number:>3}%]"
+        )
     lines += [
         "=========================== short test summary info ============================",
         "FAILED tests/test_teas.py::test_a_teas_time_fits_its_kind - assert 8.5 <= 5",
@@ -280,4 +297,6 @@ def verbose_run(count: int) -> str:
 
 def numbered(text: str) -> str:
     """A file as the Read tool shows it."""
-    return "\n".join(f"{number:>6}→{line}" for number, line in enumerate(text.splitlines(), start=1))
+    return "\n".join(
+        f"{number:>6}→{line}" for number, line in enumerate(text.splitlines(), start=1)
+    )

@@ -20,7 +20,10 @@ from typing import NamedTuple
 from scripts.repository import ROOT, committed
 
 MARK = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
-PROSE = re.compile(r"\b(for now|not implemented|not yet implemented|stubs?|stubbed|placeholders?)\b", re.IGNORECASE)
+PROSE = re.compile(
+    r"\b(for now|not implemented|not yet implemented|stubs?|stubbed|placeholders?)\b",
+    re.IGNORECASE,
+)
 NAME = re.compile(r"^(NotImplementedError|TODO|FIXME|XXX|HACK)$")
 DOMAIN = re.compile(
     r"``[^`]*placeholder[^`]*``"
@@ -48,10 +51,16 @@ def leftovers(source: str) -> Iterator[Leftover]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
         if token.type in TEXT_TOKENS:
-            text = COUNT.sub("", token.string) if DOMAIN.search(token.string) else token.string
+            text = (
+                COUNT.sub("", token.string)
+                if DOMAIN.search(token.string)
+                else token.string
+            )
             for pattern in (MARK, PROSE):
                 for found in pattern.finditer(text):
-                    yield Leftover(line + text.count("\n", 0, found.start()), found.group())
+                    yield Leftover(
+                        line + text.count("\n", 0, found.start()), found.group()
+                    )
         elif token.type == tokenize.NAME and NAME.match(token.string):
             yield Leftover(line, token.string)
 
@@ -66,7 +75,9 @@ def machine_paths(text: str, places: Iterable[str]) -> Iterator[Leftover]:
 
 def places_here() -> list[str]:
     """This checkout, the directory it lies in, and the home directory."""
-    return [str(place) for place in (ROOT, ROOT.parent, Path.home()) if len(place.parts) > 1]
+    return [
+        str(place) for place in (ROOT, ROOT.parent, Path.home()) if len(place.parts) > 1
+    ]
 
 
 def all_findings() -> Iterator[str]:

@@ -15,8 +15,14 @@ from ullage.models.catalogue import BUILT_IN, encode
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--on", type=datetime.date.fromisoformat, default=datetime.datetime.now(datetime.UTC).date())
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--on",
+        type=datetime.date.fromisoformat,
+        default=datetime.datetime.now(datetime.UTC).date(),
+    )
     BUILT_IN.write_bytes(encode(installed_catalogue(parser.parse_args().on)))
 
 

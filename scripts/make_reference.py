@@ -45,7 +45,9 @@ def section(name: str, thing: Any) -> Iterator[str]:
     elif inspect.ismodule(thing):
         yield f"The module `ullage.{name}`. {prose(thing)}\n"
     elif isinstance(thing, UnionType):
-        yield "One of " + ", ".join(f"`{each.__name__}`" for each in thing.__args__) + ".\n"
+        yield (
+            "One of " + ", ".join(f"`{each.__name__}`" for each in thing.__args__) + ".\n"
+        )
     else:
         yield f"```text\n{name}{signature(thing)}\n```\n"
         yield prose(thing) + "\n"
@@ -54,7 +56,9 @@ def section(name: str, thing: Any) -> Iterator[str]:
 def members(kind: type) -> Iterator[str]:
     """Fields of a value, and the methods and properties that have a docstring of their own."""
     if issubclass(kind, msgspec.Struct):
-        shown = [field.name for field in msgspec.structs.fields(kind) if field.name != "extra"]
+        shown = [
+            field.name for field in msgspec.structs.fields(kind) if field.name != "extra"
+        ]
         yield f"Fields: {', '.join(f'`{each}`' for each in shown)}.\n"
     for name, member in vars(kind).items():
         if name.startswith("_"):
@@ -62,7 +66,11 @@ def members(kind: type) -> Iterator[str]:
         if isinstance(member, property):
             yield f"**`{name}`** {prose(member)}\n"
         elif inspect.isfunction(member) or isinstance(member, classmethod | staticmethod):
-            function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            function = (
+                member.__func__
+                if isinstance(member, classmethod | staticmethod)
+                else member
+            )
             if inspect.getdoc(function):
                 called = "await " if inspect.iscoroutinefunction(function) else ""
                 yield f"**`{called}{name}{signature(function, method=True)}`**\n\n{prose(function)}\n"
@@ -74,9 +82,17 @@ def signature(thing: Any, *, method: bool = False) -> str:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return "(…)"
-    parameters = [each for each in found.parameters.values() if not (method and each.name in ("self", "cls"))]
+    parameters = [
+        each
+        for each in found.parameters.values()
+        if not (method and each.name in ("self", "cls"))
+    ]
     plain = found.replace(parameters=parameters)
-    return re.sub(r"<[^<>]* at 0x[0-9a-f]+>|<factory>", "…", str(plain)).replace("''", '""').replace("'", "")
+    return (
+        re.sub(r"<[^<>]* at 0x[0-9a-f]+>|<factory>", "…", str(plain))
+        .replace("''", '""')
+        .replace("'", "")
+    )
 
 
 def prose(thing: Any) -> str:

@@ -41,8 +41,15 @@ def tokens(text: str) -> int:
 
 def size_of_call(use: Json) -> float:
     """A tool call: its name and arguments, each argument wrapped on its own."""
-    written = [json.dumps(value) if not isinstance(value, str) else value for value in use["input"].values()]
-    return PER_CALL + tokens(use["name"]) + sum(tokens(text) + PER_ARGUMENT for text in (*use["input"], *written))
+    written = [
+        json.dumps(value) if not isinstance(value, str) else value
+        for value in use["input"].values()
+    ]
+    return (
+        PER_CALL
+        + tokens(use["name"])
+        + sum(tokens(text) + PER_ARGUMENT for text in (*use["input"], *written))
+    )
 
 
 @dataclass
@@ -65,10 +72,24 @@ class Session:
         self.number += 1
         self.clock += timedelta(seconds=self.chance.randint(2, 14))
         uuid = f"{self.number:08x}-ea70-4000-8000-000000000000"
-        head = {"parentUuid": self.tip, "isSidechain": False, "userType": "external", "cwd": CWD, "sessionId": SESSION}
+        head = {
+            "parentUuid": self.tip,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": CWD,
+            "sessionId": SESSION,
+        }
         stamp = self.clock.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.lines.append(
-            {**head, "version": VERSION, "gitBranch": "main", "type": kind, **fields, "uuid": uuid, "timestamp": stamp}
+            {
+                **head,
+                "version": VERSION,
+                "gitBranch": "main",
+                "type": kind,
+                **fields,
+                "uuid": uuid,
+                "timestamp": stamp,
+            }
         )
         self.tip = uuid
         return uuid
@@ -83,15 +104,39 @@ class Session:
         """The system prompt, instructions, tools, skills and deferred tools, as newer versions log them."""
         self.line(
             "attachment",
-            attachment={"type": "prompt_snapshot", "systemPrompt": [kettle.SYSTEM], "tools": kettle.TOOLS},
+            attachment={
+                "type": "prompt_snapshot",
+                "systemPrompt": [kettle.SYSTEM],
+                "tools": kettle.TOOLS,
+            },
         )
-        files = [{"path": f"{CWD}/CLAUDE.md", "type": "Project", "content": kettle.INSTRUCTIONS}]
+        files = [
+            {
+                "path": f"{CWD}/CLAUDE.md",
+                "type": "Project",
+                "content": kettle.INSTRUCTIONS,
+            }
+        ]
         self.line("attachment", attachment={"type": "instructions", "files": files})
-        skills = {"content": kettle.SKILLS, "names": ["release", "review"], "skillCount": 2, "isInitial": True}
+        skills = {
+            "content": kettle.SKILLS,
+            "names": ["release", "review"],
+            "skillCount": 2,
+            "isInitial": True,
+        }
         self.line("attachment", attachment={"type": "skill_listing", **skills})
-        deferred = {"addedNames": kettle.DEFERRED, "removedNames": [], "addedLines": kettle.DEFERRED}
+        deferred = {
+            "addedNames": kettle.DEFERRED,
+            "removedNames": [],
+            "addedLines": kettle.DEFERRED,
+        }
         self.line("attachment", attachment={"type": "deferred_tools_delta", **deferred})
-        for text in (kettle.SYSTEM, kettle.INSTRUCTIONS, kettle.SKILLS, "\n".join(kettle.DEFERRED)):
+        for text in (
+            kettle.SYSTEM,
+            kettle.INSTRUCTIONS,
+            kettle.SKILLS,
+            "\n".join(kettle.DEFERRED),
+        ):
             self.new(tokens(text))
         self.new(sum(tokens(json.dumps(tool)) for tool in kettle.TOOLS) + 440)
 
@@ -99,32 +144,52 @@ class Session:
         self.line("user", message={"role": "user", "content": text})
         self.new(tokens(text) + PER_MESSAGE)
 
-    def step(self, text: str = "", *calls: kettle.Call, thinking: str = "", final: bool = False) -> None:
+    def step(
+        self, text: str = "", *calls: kettle.Call, thinking: str = "", final: bool = False
+    ) -> None:
         """One model call: its blocks a line each, then its results."""
         self.calls += 1
         uses: list[Json] = [
-            {"type": "tool_use", "id": f"toolu_{self.calls:03d}{at}", "name": call.name, "input": call.arguments}
+            {
+                "type": "tool_use",
+                "id": f"toolu_{self.calls:03d}{at}",
+                "name": call.name,
+                "input": call.arguments,
+            }
             for at, call in enumerate(calls)
         ]
         blocks: list[Json] = []
         if thinking:
             signature = f"c3ludGhldGlj{self.chance.getrandbits(640):0160x}"
-            blocks.append({"type": "thinking", "thinking": thinking, "signature": signature})
+            blocks.append(
+                {"type": "thinking", "thinking": thinking, "signature": signature}
+            )
         if text:
             blocks.append({"type": "text", "text": text})
         blocks += uses
         shown = tokens(text) + sum(size_of_call(use) for use in uses)
-        output = round((shown + 1.2 * tokens(thinking) + 8) * self.chance.uniform(0.98, 1.02))
+        output = round(
+            (shown + 1.2 * tokens(thinking) + 8) * self.chance.uniform(0.98, 1.02)
+        )
         self.answer(blocks, output, "tool_use" if uses and not final else "end_turn")
         self.context += output
         for at, (use, call) in enumerate(zip(uses, calls, strict=True)):
-            result = {"type": "tool_result", "tool_use_id": use["id"], "content": call.result}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": use["id"],
+                "content": call.result,
+            }
             self.line("user", message={"role": "user", "content": [result]})
             size = tokens(call.result) + (PER_FURTHER_RESULT if at else PER_RESULT)
             self.sizes[use["id"]] = size
             self.new(size)
         if final:
-            self.line("system", subtype="turn_duration", durationMs=self.chance.randint(20_000, 90_000), isMeta=False)
+            self.line(
+                "system",
+                subtype="turn_duration",
+                durationMs=self.chance.randint(20_000, 90_000),
+                isMeta=False,
+            )
 
     def answer(self, blocks: list[Json], output: int, stop: str) -> None:
         """The lines of an answer. Only the last one has the final count, as in real logs."""
@@ -154,9 +219,18 @@ class Session:
     def explore(self, prompt: str, report: str) -> None:
         """A subagent: its own calls stand on a side chain, its report is a tool result."""
         back = self.tip
-        self.line("user", isSidechain=True, agentId="e1", message={"role": "user", "content": prompt})
+        self.line(
+            "user",
+            isSidechain=True,
+            agentId="e1",
+            message={"role": "user", "content": prompt},
+        )
         for at, size in enumerate((9_800, 14_300, 21_900)):
-            usage = {"input_tokens": 4, "cache_creation_input_tokens": size, "cache_read_input_tokens": 0}
+            usage = {
+                "input_tokens": 4,
+                "cache_creation_input_tokens": size,
+                "cache_read_input_tokens": 0,
+            }
             text = report if at == 2 else "Searching."
             message = {
                 "model": "claude-haiku-4-5",
@@ -174,7 +248,11 @@ class Session:
         """The program clears the oldest tool results."""
         calls = list(self.sizes)[1 : count + 1]
         saved = sum(self.sizes[call] - PER_RESULT - 9 for call in calls)
-        metadata = {"trigger": "auto", "preTokens": round(self.context + self.pending), "compactedToolIds": calls}
+        metadata = {
+            "trigger": "auto",
+            "preTokens": round(self.context + self.pending),
+            "compactedToolIds": calls,
+        }
         self.line(
             "system",
             subtype="microcompact_boundary",
@@ -198,7 +276,9 @@ class Session:
             compactMetadata={"trigger": "manual", "preTokens": before},
         )
         message = {"role": "user", "content": summary}
-        self.line("user", message=message, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+        self.line(
+            "user", message=message, isCompactSummary=True, isVisibleInTranscriptOnly=True
+        )
         self.context = self.sizes["opening"]
         self.pending = 0.0
         self.cached = 0
@@ -230,13 +310,24 @@ def written() -> str:
     session.begin()
     session.sizes["opening"] = session.pending
     kettle.play(session)
-    session.lines.append({"type": "ai-title", "sessionId": SESSION, "aiTitle": "Expired tea timers stay in the list"})
-    return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in session.lines)
+    session.lines.append(
+        {
+            "type": "ai-title",
+            "sessionId": SESSION,
+            "aiTitle": "Expired tea timers stay in the list",
+        }
+    )
+    return "".join(
+        json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+        for line in session.lines
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the sample session.")
-    parser.add_argument("--check", action="store_true", help="only say whether the file is up to date")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether the file is up to date"
+    )
     target = ROOT / "examples" / "session.jsonl"
     text = written()
     if parser.parse_args().check:

@@ -59,7 +59,10 @@ def argument_type(annotation: str) -> str:
 
 def fields(keys: Iterable[str]) -> str:
     """Lines of a ``TypedDict``."""
-    lines = [f"    {key}: {argument_type(str(Settings.__annotations__[key]))}\n" for key in keys]
+    lines = [
+        f"    {key}: {argument_type(str(Settings.__annotations__[key]))}\n"
+        for key in keys
+    ]
     return "".join(lines)
 
 

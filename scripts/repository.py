@@ -15,4 +15,8 @@ def committed() -> list[Path]:
         text=True,
         check=True,
     )
-    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [
+        ROOT / name
+        for name in listing.stdout.split("\0")
+        if name and (ROOT / name).is_file()
+    ]

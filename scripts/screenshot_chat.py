@@ -32,7 +32,10 @@ ROOT = Path(__file__).parents[1]
 SIZE = (100, 36)
 MODEL = "anthropic:claude-sonnet-4-6"
 
-LOG = "\n".join(f"day {day:2}  cask {3 + day % 4}  level {98 - day / 4:.1f} %  checked by Noor" for day in range(1, 31))
+LOG = "\n".join(
+    f"day {day:2}  cask {3 + day % 4}  level {98 - day / 4:.1f} %  checked by Noor"
+    for day in range(1, 31)
+)
 NOTES = "Casks to watch: none\n"
 ANSWERS: list[dict[str, Any]] = [
     {
@@ -50,7 +53,11 @@ ANSWERS: list[dict[str, Any]] = [
         "calls": [
             {
                 "name": "edit",
-                "arguments": {"path": "notes.txt", "old": "none", "new": "7, from the 3rd on"},
+                "arguments": {
+                    "path": "notes.txt",
+                    "old": "none",
+                    "new": "7, from the 3rd on",
+                },
             }
         ],
     },
@@ -60,15 +67,29 @@ ANSWERS: list[dict[str, Any]] = [
 
 async def picture() -> str:
     """The screen as an SVG picture."""
-    with running(read({"answers": ANSWERS}), seed=3) as server, tempfile.TemporaryDirectory() as place:
+    with (
+        running(read({"answers": ANSWERS}), seed=3) as server,
+        tempfile.TemporaryDirectory() as place,
+    ):
         (Path(place) / "cellar").mkdir()
         (Path(place) / "cellar" / "cellar.log").write_text(LOG)
         (Path(place) / "cellar" / "notes.txt").write_text(NOTES)
         os.environ.pop("NO_COLOR", None)
-        simulator = Simulated(MODEL, {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": server.url("anthropic")})
+        simulator = Simulated(
+            MODEL,
+            {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": server.url("anthropic")},
+        )
         environment = environment_for({}, simulator)
-        launch: dict[str, Any] = {"root": f"{place}/cellar", "tools": ("read", "search", "edit")}
-        agent = Agent(environment=environment, store=Path(place) / "sessions.db", config=False, **launch)
+        launch: dict[str, Any] = {
+            "root": f"{place}/cellar",
+            "tools": ("read", "search", "edit"),
+        }
+        agent = Agent(
+            environment=environment,
+            store=Path(place) / "sessions.db",
+            config=False,
+            **launch,
+        )
         shared = await agent._enter()
         async with Host(agent) as host:
             session = await host.begin("cellar", {"model": MODEL, "window": 200_000})

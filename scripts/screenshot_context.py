@@ -27,16 +27,28 @@ WIDTH = 100
 def picture(log: Path) -> str:
     """The reading of a log as an SVG picture, without anything of the machine it was drawn on."""
     session = metered(read_session(log), Meter(estimator="pretoken"))
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="standard")
+    console = Console(
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="standard",
+    )
     for line in draw(subject_of(session), WIDTH):
         console.print(rich_text(line), soft_wrap=True)
-    return console.export_svg(title=f"ullage context {log.name}", unique_id="ullage-context")
+    return console.export_svg(
+        title=f"ullage context {log.name}", unique_id="ullage-context"
+    )
 
 
 def main(arguments: list[str]) -> None:
     """Write the picture."""
     log = Path(arguments[0]) if arguments else ROOT / "examples" / "session.jsonl"
-    out = Path(arguments[1]) if len(arguments) > 1 else ROOT / "docs" / "images" / "context.svg"
+    out = (
+        Path(arguments[1])
+        if len(arguments) > 1
+        else ROOT / "docs" / "images" / "context.svg"
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(picture(log), encoding="utf-8")
 

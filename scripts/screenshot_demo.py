@@ -38,10 +38,16 @@ def played() -> str:
     """All that the demonstration writes to a terminal."""
     near, far = pty.openpty()
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "COLUMNS", "LINES")
+    }
     environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "ullage", "demo", "--fast"]
-    process = subprocess.Popen(command, stdin=far, stdout=far, stderr=far, env=environment, cwd=ROOT)
+    process = subprocess.Popen(
+        command, stdin=far, stdout=far, stderr=far, env=environment, cwd=ROOT
+    )
     os.close(far)
     written = b""
     while True:
@@ -80,7 +86,11 @@ class Grid:
     def lines(self) -> list[str]:
         """The lines with their colours."""
         return [
-            "".join(_coloured(style, cells) for style, cells in groupby(row, key=itemgetter(1))) for row in self.rows
+            "".join(
+                _coloured(style, cells)
+                for style, cells in groupby(row, key=itemgetter(1))
+            )
+            for row in self.rows
         ]
 
     @property
@@ -120,7 +130,13 @@ def _coloured(style: str, cells: Iterable[tuple[str, str]]) -> str:
 
 def picture() -> str:
     """The end of a run as an SVG picture, without anything of the machine it was drawn on."""
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="standard")
+    console = Console(
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="standard",
+    )
     grid = Grid()
     grid.write(played())
     last = max(place for place, text in enumerate(grid.texts) if text)

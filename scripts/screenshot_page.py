@@ -79,7 +79,9 @@ def answers() -> list[dict[str, Any]]:
     """What the model says, in order."""
     days = [
         {
-            "when": {"contains": REQUEST if day == 1 else f"day {day - 1} of the gateway"},
+            "when": {
+                "contains": REQUEST if day == 1 else f"day {day - 1} of the gateway"
+            },
             "reasoning": "Day by day, so that nothing is missed.",
             "calls": [{"name": "read_log", "arguments": {"day": day}}],
         }
@@ -91,10 +93,18 @@ def answers() -> list[dict[str, Any]]:
         {
             "when": {"contains": SECOND},
             "reasoning": "Something changed on the 8th or the 9th. The pool is the first suspect: look for it.",
-            "calls": [{"name": "search", "arguments": {"pattern": "pool_size", "since": "the 8th"}}],
+            "calls": [
+                {
+                    "name": "search",
+                    "arguments": {"pattern": "pool_size", "since": "the 8th"},
+                }
+            ],
         },
         {"when": {"contains": "pool_size ="}, "text": CHANGED},
-        {"when": {"contains": THIRD}, "calls": [{"name": "load_test", "arguments": {"requests": 500}}]},
+        {
+            "when": {"contains": THIRD},
+            "calls": [{"name": "load_test", "arguments": {"requests": 500}}],
+        },
         {"text": "Done: it was read, and the answer is above."},
     ]
 
@@ -125,7 +135,9 @@ async def load_test(requests: int) -> str:
 def main() -> None:
     """Take them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=Path, default=IMAGES, help="the directory they go to")
+    parser.add_argument(
+        "--to", type=Path, default=IMAGES, help="the directory they go to"
+    )
     parser.add_argument("--all", action="store_true", help="small screens too")
     options = parser.parse_args()
     options.to.mkdir(parents=True, exist_ok=True)
@@ -136,19 +148,33 @@ async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
     """One picture for each size and scheme."""
     with tempfile.TemporaryDirectory(prefix="ullage-page-") as place:
         async with served(Path(place)) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            browser = await playwright.chromium.launch(
+                executable_path=CHROMIUM, args=list(ARGUMENTS)
+            )
             await begin_the_last_turn(browser, url)
             for name, (width, height) in sizes.items():
                 for scheme in SCHEMES:
-                    await picture(browser, url, to / f"page{name}-{scheme}.png", width, height, scheme)
+                    await picture(
+                        browser,
+                        url,
+                        to / f"page{name}-{scheme}.png",
+                        width,
+                        height,
+                        scheme,
+                    )
             await browser.close()
 
 
 @asynccontextmanager
 async def served(place: Path) -> AsyncIterator[str]:
     """A server with a session that has come a long way, and some others; gives its address."""
-    models = [{"name": MODEL, "like": "claude-opus-4-6", "window": WINDOW, "max_output": 2_000}]
-    with running(read({"models": models, "answers": answers()}), seed=7) as provider, listener("127.0.0.1", 0) as bound:
+    models = [
+        {"name": MODEL, "like": "claude-opus-4-6", "window": WINDOW, "max_output": 2_000}
+    ]
+    with (
+        running(read({"models": models, "answers": answers()}), seed=7) as provider,
+        listener("127.0.0.1", 0) as bound,
+    ):
         agent = Agent(
             f"anthropic:{MODEL}",
             tools=[read_log, search, load_test],
@@ -162,7 +188,12 @@ async def served(place: Path) -> AsyncIterator[str]:
             params={"thinking": {"type": "adaptive"}},
             root=place,
         )
-        for name, said in {"export": OTHERS[0], "rename": OTHERS[1], "retries": OTHERS[2], "slow": REQUEST}.items():
+        for name, said in {
+            "export": OTHERS[0],
+            "rename": OTHERS[1],
+            "retries": OTHERS[2],
+            "slow": REQUEST,
+        }.items():
             async with agent.session(name) as session:
                 await session.ask(said)
                 if name == "slow":
@@ -190,9 +221,13 @@ async def begin_the_last_turn(browser: Browser, url: str) -> None:
     await page.close()
 
 
-async def picture(browser: Browser, url: str, file: Path, width: int, height: int, scheme: ColorScheme) -> None:
+async def picture(
+    browser: Browser, url: str, file: Path, width: int, height: int, scheme: ColorScheme
+) -> None:
     """The page as it looks once it has loaded."""
-    page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = await browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme=scheme
+    )
     await page.goto(f"{url}/#/s/slow")
     await page.locator("#window:not(.empty)").wait_for(state="attached")
     await page.locator(".tag.state-running").wait_for(state="attached")
@@ -202,7 +237,9 @@ async def picture(browser: Browser, url: str, file: Path, width: int, height: in
     if width < 800:
         await page.locator("#tabs [data-tab=window]").last.click()
         await page.wait_for_timeout(300)
-        await page.screenshot(path=file.with_stem(f"{file.stem}-window"), animations="disabled")
+        await page.screenshot(
+            path=file.with_stem(f"{file.stem}-window"), animations="disabled"
+        )
     await page.close()
 
 

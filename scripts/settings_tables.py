@@ -23,20 +23,29 @@ def table() -> str:
     for key in KEYS:
         meaning = meaning_of(key)
         default = meaning.default or _shown(getattr(defaults, key))
-        rows.append(f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(meaning)} |")
+        rows.append(
+            f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(meaning)} |"
+        )
     return "\n".join(rows)
 
 
 def authority_table() -> str:
     """Who may set what, as Markdown: one row for the settings that have the same rule and the same reason."""
-    rows = ["| setting | a session, an API caller | a project's file | because it |", "|---|---|---|---|"]
+    rows = [
+        "| setting | a session, an API caller | a project's file | because it |",
+        "|---|---|---|---|",
+    ]
     groups: dict[Authority, list[str]] = {}
     for key in KEYS:
         groups.setdefault(meaning_of(key).who, []).append(key)
     harmless = groups.pop(ANYONE)
     for who, keys in groups.items():
-        rows.append(f"| {_names(keys)} | {_for_a_session(who)} | {_for_a_project(who)} | {who.why} |")
-    rows.append(f"| {_names(harmless)} | any value | any value | is harmless within the bounds of its value |")
+        rows.append(
+            f"| {_names(keys)} | {_for_a_session(who)} | {_for_a_project(who)} | {who.why} |"
+        )
+    rows.append(
+        f"| {_names(harmless)} | any value | any value | is harmless within the bounds of its value |"
+    )
     return "\n".join(rows)
 
 

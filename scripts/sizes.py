@@ -27,7 +27,11 @@ def large(name: str, source: str) -> Iterator[str]:
 def all_large() -> list[str]:
     """What is larger than usual in all of the repository's Python."""
     files = [path for path in committed() if path.suffix == ".py"]
-    return [each for path in files for each in large(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))]
+    return [
+        each
+        for path in files
+        for each in large(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
+    ]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 settings.register_profile(
-    "thorough", settings.get_profile("quick"), max_examples=2_000, derandomize=False, print_blob=True
+    "thorough",
+    settings.get_profile("quick"),
+    max_examples=2_000,
+    derandomize=False,
+    print_blob=True,
 )
 settings.register_profile("sweep", settings.get_profile("quick"), max_examples=60)
 settings.register_profile("few", settings.get_profile("quick"), max_examples=4)
@@ -35,7 +39,18 @@ settings.load_profile(PROFILE)
 
 
 FAST = frozenset(
-    {"types", "models", "tokens", "test_reasoning.py", "codec", "meter", "checkpoint", "context", "agent", "importers"}
+    {
+        "types",
+        "models",
+        "tokens",
+        "test_reasoning.py",
+        "codec",
+        "meter",
+        "checkpoint",
+        "context",
+        "agent",
+        "importers",
+    }
 )
 """Directories of the fast tier, apart from single tests that are marked slow: their tests start no server, process or
 browser and wait for nothing. The tests of all others are slow."""
@@ -67,7 +82,9 @@ SWEEPS = frozenset(
 person can do in a browser. Single tests and cases are marked where they stand (``first_of`` in tests/tiers.py)."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Marks the tiers. Where neither paths nor marks are named, the first tier is run."""
     here = Path(__file__).parent
     for item in items:
@@ -77,10 +94,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
             item.add_marker(pytest.mark.sweep)
         names = vars(getattr(item, "module", None) or object)
-        has_examples = names.get("examples") is examples or names.get("each_tenth") is each_tenth
+        has_examples = (
+            names.get("examples") is examples or names.get("each_tenth") is each_tenth
+        )
         if has_examples or item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.property)
-    if config.option.markexpr or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if (
+        config.option.markexpr
+        or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    ):
         return
     second_tier = [item for item in items if item.get_closest_marker("sweep")]
     config.hook.pytest_deselected(items=second_tier)
@@ -100,10 +122,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
 
 
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # tests start hundreds of programs: none has to compile all
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"))
+if os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", ""
+):  # tests start hundreds of programs: none has to compile all
+    os.environ.setdefault(
+        "PYTHONPYCACHEPREFIX",
+        str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"),
+    )
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would ignore Ctrl-C too
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a shell's background job: its children would ignore Ctrl-C too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -120,7 +149,11 @@ def _is_local(address: Any) -> bool:
     host = address[0] if isinstance(address, tuple) and address else address
     if isinstance(host, bytes):
         host = host.decode(errors="replace")
-    return host in (None, "") or not isinstance(host, str) or host.startswith(("/", "\0", *LOOPBACK))
+    return (
+        host in (None, "")
+        or not isinstance(host, str)
+        or host.startswith(("/", "\0", *LOOPBACK))
+    )
 
 
 def _guarded(name: str, original: Any, address_at: int) -> Any:
@@ -128,7 +161,9 @@ def _guarded(name: str, original: Any, address_at: int) -> Any:
         address = args[address_at] if args[address_at:] else None
         if not _is_local(address):
             _attempts.append(f"{name}({address!r})")
-            raise NetworkUsed(f"The network is off in tests, but {name}({address!r}) was called: use a fake.")
+            raise NetworkUsed(
+                f"The network is off in tests, but {name}({address!r}) was called: use a fake."
+            )
         return original(*args, **keywords)
 
     return guard
@@ -138,14 +173,25 @@ def _guarded(name: str, original: Any, address_at: int) -> Any:
 def _network_is_off() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("connect", "connect_ex"):
-            patch.setattr(socket.socket, name, _guarded(name, getattr(socket.socket, name), 1))
-        patch.setattr(socket.socket, "sendto", _guarded("sendto", socket.socket.sendto, -1))
+            patch.setattr(
+                socket.socket, name, _guarded(name, getattr(socket.socket, name), 1)
+            )
+        patch.setattr(
+            socket.socket, "sendto", _guarded("sendto", socket.socket.sendto, -1)
+        )
         for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
             patch.setattr(socket, name, _guarded(name, getattr(socket, name), 0))
         yield
 
 
-PLACES = ("ULLAGE_DATA", "ULLAGE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+PLACES = (
+    "ULLAGE_DATA",
+    "ULLAGE_CONFIG",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+)
 """Variables that would lead a test out of its home."""
 
 SIZES = ("COLUMNS", "LINES")
@@ -187,7 +233,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say aloud what could not be tested on this machine."""
     for package, what in missing.items():
-        terminalreporter.write_line(f"NOT TESTED: {what} ({package} is missing and could not be installed)", red=True)
+        terminalreporter.write_line(
+            f"NOT TESTED: {what} ({package} is missing and could not be installed)",
+            red=True,
+        )
 
 
 @pytest.fixture
@@ -203,4 +252,6 @@ def _no_attempt_goes_unseen(request: pytest.FixtureRequest) -> Iterator[None]:
     if _attempts and "network_attempts" not in request.fixturenames:
         tried = ", ".join(_attempts)
         _attempts.clear()
-        raise NetworkUsed(f"This test reached for the network and something swallowed the refusal: {tried}.")
+        raise NetworkUsed(
+            f"This test reached for the network and something swallowed the refusal: {tried}."
+        )

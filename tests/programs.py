@@ -50,7 +50,9 @@ def _path(package: str, names: tuple[str, ...], variable: str) -> str:
 @contextmanager
 def _one_process_at_a_time() -> Iterator[None]:
     """Tests run in several processes, and apt-get in one."""
-    with (Path(tempfile.gettempdir()) / f"ullage-tests-install-{os.geteuid()}").open("w") as lock:
+    with (Path(tempfile.gettempdir()) / f"ullage-tests-install-{os.geteuid()}").open(
+        "w"
+    ) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -69,7 +71,13 @@ def _installed(package: str) -> bool:
         ["apt-get", "install", "-y", "-q", "--no-install-recommends", package],
     ):
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, timeout=INSTALL_S, check=False)
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                timeout=INSTALL_S,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired):
             return False
     return done.returncode == 0

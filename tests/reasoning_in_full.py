@@ -68,9 +68,15 @@ def select(
     assert incremental.ids is None or incremental.ids == sent
     if not wire and not model:
         return Selection(sent, sent, forced)
-    now = frozenset(_ids(messages[turn.start :], asked)) if (rule.loop if turn.is_open else rule.turns) else frozenset()
+    now = (
+        frozenset(_ids(messages[turn.start :], asked))
+        if (rule.loop if turn.is_open else rule.turns)
+        else frozenset()
+    )
     before = frozenset(_ids(messages[: turn.start], asked)) if rule.turns else frozenset()
-    return Selection(sent, (frozenset(readable) if rule.even_unsent else sent) & (now | before), forced)
+    return Selection(
+        sent, (frozenset(readable) if rule.even_unsent else sent) & (now | before), forced
+    )
 
 
 def last_turn(messages: Iterable[Message], *, beside: bool = True) -> Turn:
@@ -82,18 +88,27 @@ def last_turn(messages: Iterable[Message], *, beside: bool = True) -> Turn:
     return Turn(start, is_open)
 
 
-def _by_policy(messages: Sequence[Message], readable: Sequence[str], policy: ReasoningPolicy) -> frozenset[str]:
+def _by_policy(
+    messages: Sequence[Message], readable: Sequence[str], policy: ReasoningPolicy
+) -> frozenset[str]:
     if not policy.include_in_context or policy.strip == "all":
         return frozenset()
     every = frozenset(readable)
     if policy.strip == "none":
         return every
-    held = (frozenset(part.id for part in one.of_type(ReasoningPart)) & every for one in reversed(messages))
+    held = (
+        frozenset(part.id for part in one.of_type(ReasoningPart)) & every
+        for one in reversed(messages)
+    )
     return next((ids for ids in held if ids), frozenset())
 
 
 def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
-    return (message for message in turn if any(isinstance(part, ToolCallPart) for part in message.parts))
+    return (
+        message
+        for message in turn
+        if any(isinstance(part, ToolCallPart) for part in message.parts)
+    )
 
 
 def _ids(messages: Iterable[Message], asked: ModelPlace) -> Iterable[str]:

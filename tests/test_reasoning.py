@@ -6,7 +6,15 @@ from msgspec.structs import replace
 
 from tests.meter.session import answer, result, said
 from tests.reasoning_in_full import last_turn, select
-from ullage.messages import Message, Part, ProviderData, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderData,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.reasoning import (
     RULES,
     Maker,
@@ -53,7 +61,9 @@ def ids(*names: str) -> frozenset[str]:
         (True, "all_but_last", ids("a3")),
     ],
 )
-def test_the_policys_truth_table(included: bool, strip: Strip, sent: frozenset[str]) -> None:
+def test_the_policys_truth_table(
+    included: bool, strip: Strip, sent: frozenset[str]
+) -> None:
     chosen = select(TURN, ReasoningPolicy(include_in_context=included, strip=strip))
     assert chosen.sent == sent
     assert chosen.counted == sent
@@ -83,18 +93,28 @@ def test_without_messages_nothing_is_sent() -> None:
         ("chat", "deepseek-reasoner"),
     ],
 )
-def test_inside_a_tool_loop_the_wires_need_wins_and_the_result_says_so(wire: str, model: str) -> None:
-    chosen = select(LOOP, ReasoningPolicy(include_in_context=False), wire=wire, model=model)
+def test_inside_a_tool_loop_the_wires_need_wins_and_the_result_says_so(
+    wire: str, model: str
+) -> None:
+    chosen = select(
+        LOOP, ReasoningPolicy(include_in_context=False), wire=wire, model=model
+    )
     assert chosen.sent == chosen.forced == ids("a2")
     assert chosen.counted == ids("a2")
     assert need_for(wire, model) is not None
 
 
 @pytest.mark.parametrize(
-    ("wire", "model"), [("chat", "gpt-5"), ("chat", "qwen3"), ("generateContent", "gemini-2.5-pro")]
+    ("wire", "model"),
+    [("chat", "gpt-5"), ("chat", "qwen3"), ("generateContent", "gemini-2.5-pro")],
 )
 def test_a_wire_without_such_a_need_forces_nothing(wire: str, model: str) -> None:
-    assert select(LOOP, ReasoningPolicy(include_in_context=False), wire=wire, model=model).sent == ids()
+    assert (
+        select(
+            LOOP, ReasoningPolicy(include_in_context=False), wire=wire, model=model
+        ).sent
+        == ids()
+    )
 
 
 def test_once_the_loop_is_over_the_policy_holds_again() -> None:
@@ -103,7 +123,10 @@ def test_once_the_loop_is_over_the_policy_holds_again() -> None:
 
 
 def test_what_the_policy_sends_anyway_is_not_called_forced() -> None:
-    assert select(LOOP, ReasoningPolicy(), wire="messages", model="claude-sonnet-4-5").forced == ids()
+    assert (
+        select(LOOP, ReasoningPolicy(), wire="messages", model="claude-sonnet-4-5").forced
+        == ids()
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,13 +141,28 @@ def test_what_the_policy_sends_anyway_is_not_called_forced() -> None:
 def test_of_what_is_sent_the_provider_counts_what_its_rule_says(
     messages: tuple[Message, ...], model: str, counted: frozenset[str]
 ) -> None:
-    assert select(messages, ReasoningPolicy(), wire="messages", provider="anthropic", model=model).counted == counted
+    assert (
+        select(
+            messages,
+            ReasoningPolicy(),
+            wire="messages",
+            provider="anthropic",
+            model=model,
+        ).counted
+        == counted
+    )
 
 
 def test_what_is_counted_was_sent() -> None:
     for strip in ("none", "all", "all_but_last"):
         for messages in (LOOP, TURN, TURN[:3]):
-            chosen = select(messages, ReasoningPolicy(strip=strip), wire="responses", provider="openai", model="gpt-5")
+            chosen = select(
+                messages,
+                ReasoningPolicy(strip=strip),
+                wire="responses",
+                provider="openai",
+                model="gpt-5",
+            )
             assert chosen.counted <= chosen.sent
 
 
@@ -145,7 +183,14 @@ def test_tool_results_under_the_users_role_begin_no_turn() -> None:
         ("messages", "anthropic", "claude-opus-4-5-20251101", False, True, True),
         ("messages", "anthropic", "claude-sonnet-4-6", False, True, True),
         ("messages", "anthropic", "claude-sonnet-4-5", False, True, False),
-        ("converse", "bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", False, True, False),
+        (
+            "converse",
+            "bedrock",
+            "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+            False,
+            True,
+            False,
+        ),
         ("responses", "openai", "gpt-5-nano", False, True, False),
         ("responses", "openai", "gpt-5.3-codex", False, True, False),
         ("chat", "openai", "o4-mini", False, False, False),
@@ -193,8 +238,13 @@ def test_what_is_not_sent_back_is_not_counted_but_for_xai(
     assert is_counted(rule, begins_turn=False, sent_back=sent_back) is counted
 
 
-def test_a_user_message_beside_tool_results_begins_a_turn_for_gpt_but_not_for_claude() -> None:
-    gpt, claude = rule_for("responses", "openai", "gpt-5"), rule_for("messages", "anthropic", "claude-sonnet-4-5")
+def test_a_user_message_beside_tool_results_begins_a_turn_for_gpt_but_not_for_claude() -> (
+    None
+):
+    gpt, claude = (
+        rule_for("responses", "openai", "gpt-5"),
+        rule_for("messages", "anthropic", "claude-sonnet-4-5"),
+    )
     assert begins_turn(gpt, user_turn=True, tool_turn=True)
     assert not begins_turn(claude, user_turn=True, tool_turn=True)
     assert begins_turn(claude, user_turn=True, tool_turn=False)
@@ -209,8 +259,13 @@ def test_every_rule_but_the_last_says_from_how_much_it_was_read() -> None:
 
 def made_by(message: Message, wire: str, provider: str, model: str) -> Message:
     """The message with reasoning that this model made."""
-    data = ProviderData(data=msgspec.Raw(b"{}"), wire=wire, provider=provider, model=model)
-    parts = tuple(replace(part, provider=data) if isinstance(part, ReasoningPart) else part for part in message.parts)
+    data = ProviderData(
+        data=msgspec.Raw(b"{}"), wire=wire, provider=provider, model=model
+    )
+    parts = tuple(
+        replace(part, provider=data) if isinstance(part, ReasoningPart) else part
+        for part in message.parts
+    )
     return replace(message, parts=parts)
 
 
@@ -219,18 +274,26 @@ GPT = ("responses", "openai", "gpt-5")
 
 
 @pytest.mark.parametrize("strip", ["none", "all", "all_but_last"])
-def test_reasoning_of_another_model_is_neither_sent_nor_counted_nor_forced(strip: Strip) -> None:
+def test_reasoning_of_another_model_is_neither_sent_nor_counted_nor_forced(
+    strip: Strip,
+) -> None:
     policy = ReasoningPolicy(strip=strip)
     foreign = tuple(made_by(message, *GPT) for message in LOOP)
-    chosen = select(foreign, policy, wire="messages", provider="anthropic", model="claude-opus-4-5")
+    chosen = select(
+        foreign, policy, wire="messages", provider="anthropic", model="claude-opus-4-5"
+    )
     assert (chosen.sent, chosen.counted, chosen.forced) == (ids(), ids(), ids())
 
 
 def test_the_last_reasoning_is_the_last_that_can_be_read() -> None:
     mixed = (*(made_by(message, *CLAUDE) for message in TURN[:5]), made_by(TURN[5], *GPT))
     policy = ReasoningPolicy(strip="all_but_last")
-    assert select(mixed, policy, wire="messages", provider="anthropic", model="claude-opus-4-5").sent == ids("a2")
-    assert select(mixed, policy, wire="responses", provider="openai", model="gpt-5").sent == ids("a3")
+    assert select(
+        mixed, policy, wire="messages", provider="anthropic", model="claude-opus-4-5"
+    ).sent == ids("a2")
+    assert select(
+        mixed, policy, wire="responses", provider="openai", model="gpt-5"
+    ).sent == ids("a3")
 
 
 @pytest.mark.parametrize(
@@ -245,18 +308,28 @@ def test_the_last_reasoning_is_the_last_that_can_be_read() -> None:
         (GPT, ("responses", "azure", "gpt-5"), True),
         (("chat", "vllm", "qwen3-8b"), ("chat", "vllm", "qwen3-32b"), False),
         (("chat", "vllm", "qwen3-8b"), ("chat", "vllm", "glm-4.7"), True),
-        (("generateContent", "google", "gemini-3-pro"), ("generateContent", "google", "gemini-3-flash"), True),
+        (
+            ("generateContent", "google", "gemini-3-pro"),
+            ("generateContent", "google", "gemini-3-flash"),
+            True,
+        ),
     ],
 )
-def test_who_can_read_whose_reasoning(maker: tuple[str, str, str], asked: tuple[str, str, str], foreign: bool) -> None:
+def test_who_can_read_whose_reasoning(
+    maker: tuple[str, str, str], asked: tuple[str, str, str], foreign: bool
+) -> None:
     assert is_foreign(Maker(*maker), Maker(*asked)) is foreign
     assert is_native(Maker(*maker), Maker(*asked)) is not foreign
 
 
-def test_reasoning_of_which_nobody_says_who_made_it_is_not_foreign_and_yet_nobodys_own() -> None:
+def test_reasoning_of_which_nobody_says_who_made_it_is_not_foreign_and_yet_nobodys_own() -> (
+    None
+):
     assert not is_foreign(None, Maker(*CLAUDE))
     assert not is_native(None, Maker(*CLAUDE))
-    assert not is_foreign(Maker(*GPT), Maker("", "", "")), "where it is not known who is asked"
+    assert not is_foreign(Maker(*GPT), Maker("", "", "")), (
+        "where it is not known who is asked"
+    )
 
 
 def test_a_users_word_in_an_open_loop_ends_the_turn_for_gpt_and_not_for_claude() -> None:
@@ -264,7 +337,9 @@ def test_a_users_word_in_an_open_loop_ends_the_turn_for_gpt_and_not_for_claude()
     assert last_turn(steered) == (5, False)
     assert last_turn(steered, beside=False) == (2, True)
     policy = ReasoningPolicy(include_in_context=False)
-    assert select(steered, policy, wire="messages", model="claude-sonnet-4-5").forced == ids("a2")
+    assert select(
+        steered, policy, wire="messages", model="claude-sonnet-4-5"
+    ).forced == ids("a2")
     assert select(steered, policy, wire="responses", model="gpt-5").forced == ids()
 
 
@@ -274,17 +349,39 @@ def test_a_reminder_among_the_results_leaves_the_loop_open() -> None:
 
 
 def test_what_xai_counts_does_not_depend_on_what_is_sent() -> None:
-    chosen = select(LOOP, ReasoningPolicy(include_in_context=False), wire="chat", provider="xai", model="grok-4-fast")
+    chosen = select(
+        LOOP,
+        ReasoningPolicy(include_in_context=False),
+        wire="chat",
+        provider="xai",
+        model="grok-4-fast",
+    )
     assert chosen.sent == ids()
     assert chosen.counted == ids("a1", "a2")
 
 
 def test_families_are_told_from_names() -> None:
-    names = ("anthropic/claude-opus-4.5", "gpt-5.2", "o3-mini", "devstral-small", "moonshot-v1", "my-own-model")
-    assert [family_of(name) for name in names] == ["claude", "gpt", "gpt", "mistral", "kimi", "my-own-model"]
+    names = (
+        "anthropic/claude-opus-4.5",
+        "gpt-5.2",
+        "o3-mini",
+        "devstral-small",
+        "moonshot-v1",
+        "my-own-model",
+    )
+    assert [family_of(name) for name in names] == [
+        "claude",
+        "gpt",
+        "gpt",
+        "mistral",
+        "kimi",
+        "my-own-model",
+    ]
 
 
-@pytest.mark.parametrize("name", ["gpt-5.2", "openai/gpt-5.2", "gpt-5.2-2025-12-11", "GPT-5.2-latest"])
+@pytest.mark.parametrize(
+    "name", ["gpt-5.2", "openai/gpt-5.2", "gpt-5.2-2025-12-11", "GPT-5.2-latest"]
+)
 def test_a_model_is_the_same_whatever_its_host_and_date(name: str) -> None:
     assert bare_model(name) == "gpt-5.2"
 
@@ -308,9 +405,15 @@ def random_history(seed: int, asked: Maker) -> list[Message]:
         parts: list[Part] = []
         if role == "assistant":
             thoughts = range(random.choice((0, 1, 1, 2)))
-            parts += [ReasoningPart(id=f"th{at}.{number}", text="hm") for number in thoughts]
+            parts += [
+                ReasoningPart(id=f"th{at}.{number}", text="hm") for number in thoughts
+            ]
             calls = random.random() < 0.7
-            parts.append(ToolCallPart(id=f"c{at}", call_id="x", name="f") if calls else TextPart(id=f"t{at}", text="a"))
+            parts.append(
+                ToolCallPart(id=f"c{at}", call_id="x", name="f")
+                if calls
+                else TextPart(id=f"t{at}", text="a")
+            )
         elif role == "tool" or random.random() < 0.2:
             parts.append(ToolResultPart(id=f"r{at}", call_id="x"))
         else:
@@ -322,7 +425,9 @@ def random_history(seed: int, asked: Maker) -> list[Message]:
 
 @pytest.mark.parametrize("asked", [NEEDED, FREE, Maker(*GPT)])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_pieces_give_the_choice_of_the_whole_or_say_that_it_changed(policy: ReasoningPolicy, asked: Maker) -> None:
+def test_pieces_give_the_choice_of_the_whole_or_say_that_it_changed(
+    policy: ReasoningPolicy, asked: Maker
+) -> None:
     grew = 0
     for seed in range(400):
         messages, random = random_history(seed, asked), Random(seed)
@@ -330,7 +435,13 @@ def test_pieces_give_the_choice_of_the_whole_or_say_that_it_changed(policy: Reas
         at, chosen = 0, frozenset[str]()
         while at < len(messages):
             end = min(at + random.choice((1, 2, 3)), len(messages))
-            whole = select(messages[:end], policy, wire=asked.wire, provider=asked.provider, model=asked.model).sent
+            whole = select(
+                messages[:end],
+                policy,
+                wire=asked.wire,
+                provider=asked.provider,
+                model=asked.model,
+            ).sent
             if not growing.add(messages[at:end]):
                 growing, chosen = SentReasoning(policy, asked), frozenset()
                 assert growing.add(messages[:end])
@@ -344,7 +455,9 @@ def test_pieces_give_the_choice_of_the_whole_or_say_that_it_changed(policy: Reas
 
 
 def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
-    thought = Message(id="a", role="assistant", parts=(ReasoningPart(id="th", text="hm"),))
+    thought = Message(
+        id="a", role="assistant", parts=(ReasoningPart(id="th", text="hm"),)
+    )
     growing = SentReasoning(POLICIES[0], FREE)
     assert growing.add([thought, thought])
     assert not growing.add([thought])

@@ -35,7 +35,9 @@ def each_tenth(cases: Iterable[Case]) -> Iterator[Case]:
 
 def first_of(values: Sequence[object], count: int = 1) -> list[Any]:
     """Values of ``parametrize``: the first ``count`` are tried in the first tier, all others in the second."""
-    later = [pytest.param(*case_of(value), marks=pytest.mark.sweep) for value in values[count:]]
+    later = [
+        pytest.param(*case_of(value), marks=pytest.mark.sweep) for value in values[count:]
+    ]
     return [*values[:count], *later]
 
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from compaction_session import MODEL, MOST_STEPS, SYSTEM, TRIGGER, URL, WINDOW, report, use
+from compaction_session import (
+    MODEL,
+    MOST_STEPS,
+    SYSTEM,
+    TRIGGER,
+    URL,
+    WINDOW,
+    report,
+    use,
+)
 from pydantic_ai import Agent  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.models.openai import OpenAIChatModel  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.providers.openai import OpenAIProvider  # type: ignore[import-not-found,unused-ignore]
@@ -21,11 +30,16 @@ from pydantic_ai_harness.compaction import (  # type: ignore[import-not-found,un
 )
 
 TIERED = TieredCompaction(
-    tiers=[ClearToolResults(max_tokens=1, keep_pairs=3), SummarizingCompaction(max_messages=1, keep_messages=20)],
+    tiers=[
+        ClearToolResults(max_tokens=1, keep_pairs=3),
+        SummarizingCompaction(max_messages=1, keep_messages=20),
+    ],
     target_fraction=TRIGGER,
     context_window=WINDOW,
 )
-SUMMARY = SummarizingCompaction(max_fraction=TRIGGER, context_window=WINDOW, keep_messages=20)
+SUMMARY = SummarizingCompaction(
+    max_fraction=TRIGGER, context_window=WINDOW, keep_messages=20
+)
 AGENT = Agent(
     OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=URL, api_key="none")),
     instructions=SYSTEM,

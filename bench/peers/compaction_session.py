@@ -31,7 +31,11 @@ def use(number: int, call: str) -> str:
     return results[number]
 
 
-def report(packages: list[str], turn: Callable[[str], Awaitable[None]], counted: Callable[[], tuple[int, int]]) -> None:
+def report(
+    packages: list[str],
+    turn: Callable[[str], Awaitable[None]],
+    counted: Callable[[], tuple[int, int]],
+) -> None:
     """Go through the turns. One that fails is over; the user goes on with the next, as a person would.
 
     ``counted`` gives input and output tokens as the client has counted them itself.

@@ -5,7 +5,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from compaction_session import MODEL, MOST_STEPS, SYSTEM, TRIGGER, URL, WINDOW, report, use
+from compaction_session import (
+    MODEL,
+    MOST_STEPS,
+    SYSTEM,
+    TRIGGER,
+    URL,
+    WINDOW,
+    report,
+    use,
+)
 
 from ullage.runtime.agent import Agent
 
@@ -30,7 +39,10 @@ async def turn(said: str) -> None:
     async with AGENT.session("long") as session:
         result = await session.ask(said)
         sums = (await session.spend()).by_purpose.values()
-        counts[:] = (sum(one.input or 0 for one in sums), sum(one.output or 0 for one in sums))
+        counts[:] = (
+            sum(one.input or 0 for one in sums),
+            sum(one.output or 0 for one in sums),
+        )
         result.or_raise()
 
 

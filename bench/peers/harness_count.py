@@ -30,16 +30,26 @@ def converted(history: list[dict[str, Any]], *, with_usage: bool) -> list[Any]:
     messages: list[Any] = []
     characters = 0
     for chat in history:
-        size = len(chat["content"]) + sum(len(call["function"]["arguments"]) for call in chat.get("tool_calls", ()))
+        size = len(chat["content"]) + sum(
+            len(call["function"]["arguments"]) for call in chat.get("tool_calls", ())
+        )
         match chat["role"]:
             case "user":
-                messages.append(ModelRequest(parts=[UserPromptPart(content=chat["content"])]))
+                messages.append(
+                    ModelRequest(parts=[UserPromptPart(content=chat["content"])])
+                )
             case "tool":
-                result = ToolReturnPart("tool", chat["content"], tool_call_id=chat["tool_call_id"])
+                result = ToolReturnPart(
+                    "tool", chat["content"], tool_call_id=chat["tool_call_id"]
+                )
                 messages.append(ModelRequest(parts=[result]))
             case _:
                 calls = [
-                    ToolCallPart(call["function"]["name"], call["function"]["arguments"], tool_call_id=call["id"])
+                    ToolCallPart(
+                        call["function"]["name"],
+                        call["function"]["arguments"],
+                        tool_call_id=call["id"],
+                    )
                     for call in chat.get("tool_calls", ())
                 ]
                 answer = ModelResponse(parts=[TextPart(chat["content"]), *calls])
@@ -54,13 +64,20 @@ def converted(history: list[dict[str, Any]], *, with_usage: bool) -> list[Any]:
 
 
 history = json.loads(Path(sys.argv[1]).read_text())
-one_more = {"role": "user", "content": "And what does the sensor say when the valve stays open over night? " * 2}
+one_more = {
+    "role": "user",
+    "content": "And what does the sensor say when the valve stays open over night? " * 2,
+}
 bare = converted(history, with_usage=False)
 anchored = converted([*history, one_more], with_usage=True)
 report(
     ["pydantic-ai-harness", "pydantic-ai-slim"],
     {
-        "estimate_context_tokens, no usage (length/4)": lambda: estimate_context_tokens(bare),
-        "estimate_context_tokens, usage on each answer": lambda: estimate_context_tokens(anchored),
+        "estimate_context_tokens, no usage (length/4)": lambda: estimate_context_tokens(
+            bare
+        ),
+        "estimate_context_tokens, usage on each answer": lambda: estimate_context_tokens(
+            anchored
+        ),
     },
 )

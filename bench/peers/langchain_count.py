@@ -14,4 +14,11 @@ from langchain_core.messages.utils import count_tokens_approximately  # type: ig
 from timing import report
 
 history = convert_to_messages(json.loads(Path(sys.argv[1]).read_text()))
-report(["langchain-core"], {"count_tokens_approximately (length/4)": lambda: count_tokens_approximately(history)})
+report(
+    ["langchain-core"],
+    {
+        "count_tokens_approximately (length/4)": lambda: count_tokens_approximately(
+            history
+        )
+    },
+)

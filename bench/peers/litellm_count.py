@@ -15,5 +15,9 @@ from timing import report
 history = json.loads(Path(sys.argv[1]).read_text())
 report(
     ["litellm", "tiktoken"],
-    {"token_counter (o200k)": lambda: litellm.token_counter(model="gpt-4o", messages=history)},
+    {
+        "token_counter (o200k)": lambda: litellm.token_counter(
+            model="gpt-4o", messages=history
+        )
+    },
 )

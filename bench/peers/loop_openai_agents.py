@@ -26,9 +26,25 @@ PLACE = tempfile.TemporaryDirectory()
 def history(behind: int) -> list[Any]:
     made: list[Any] = [{"role": "user", "content": "Read the logs."}] if behind else []
     for name, result in earlier(behind):
-        text = {"type": "output_text", "text": "Now the next log.", "annotations": [], "logprobs": []}
-        said = {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
-        called = {"id": f"fc_{name}", "type": "function_call", "status": "completed", "call_id": name}
+        text = {
+            "type": "output_text",
+            "text": "Now the next log.",
+            "annotations": [],
+            "logprobs": [],
+        }
+        said = {
+            "id": f"msg_{name}",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [text],
+        }
+        called = {
+            "id": f"fc_{name}",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": name,
+        }
         made += [said, {**called, "name": "read_log", "arguments": '{"number": 1}'}]
         made.append({"type": "function_call_output", "call_id": name, "output": result})
     return made
@@ -38,10 +54,16 @@ def way(model: Any, *, stored: bool) -> Way:
     @cache
     def agent(url: str) -> Any:
         client = AsyncOpenAI(api_key="none", base_url=url, max_retries=0)
-        return Agent(name="reader", model=model("gpt-4.1", openai_client=client), tools=[function_tool(read_log)])
+        return Agent(
+            name="reader",
+            model=model("gpt-4.1", openai_client=client),
+            tools=[function_tool(read_log)],
+        )
 
     async def run(url: str, said: list[Any], session: str) -> str:
-        kept = SQLiteSession(session, Path(PLACE.name) / "sessions.db") if stored else None
+        kept = (
+            SQLiteSession(session, Path(PLACE.name) / "sessions.db") if stored else None
+        )
         if kept is not None:
             await kept.add_items(said[:-1])
             said = said[-1:]
@@ -51,10 +73,14 @@ def way(model: Any, *, stored: bool) -> Way:
         return str(result.final_output)
 
     async def loop(url: str, behind: int) -> str:
-        return await run(url, [*history(behind), {"role": "user", "content": "Read the logs."}], "loop")
+        return await run(
+            url, [*history(behind), {"role": "user", "content": "Read the logs."}], "loop"
+        )
 
     async def stream(url: str, number: int) -> str:
-        return await run(url, [{"role": "user", "content": "Tell me."}], f"stream-{number}")
+        return await run(
+            url, [{"role": "user", "content": "Tell me."}], f"stream-{number}"
+        )
 
     return Way(loop, stream)
 

@@ -26,14 +26,18 @@ def chat(url: str) -> Any:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel("gpt-4.1", provider=OpenAIProvider(base_url=url, api_key="none"))
+    return OpenAIChatModel(
+        "gpt-4.1", provider=OpenAIProvider(base_url=url, api_key="none")
+    )
 
 
 def responses(url: str) -> Any:
     from pydantic_ai.models.openai import OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIResponsesModel("gpt-4.1", provider=OpenAIProvider(base_url=url, api_key="none"))
+    return OpenAIResponsesModel(
+        "gpt-4.1", provider=OpenAIProvider(base_url=url, api_key="none")
+    )
 
 
 def messages(url: str) -> Any:
@@ -45,10 +49,19 @@ def messages(url: str) -> Any:
 
 
 def history(behind: int) -> list[Any]:
-    made: list[Any] = [ModelRequest(parts=[UserPromptPart("Read the logs.")])] if behind else []
+    made: list[Any] = (
+        [ModelRequest(parts=[UserPromptPart("Read the logs.")])] if behind else []
+    )
     for name, result in earlier(behind):
-        parts = [TextPart("Now the next log."), ToolCallPart("read_log", '{"number": 1}', name)]
-        made.append(ModelResponse(parts=parts, usage=RequestUsage(input_tokens=1_000, output_tokens=20)))
+        parts = [
+            TextPart("Now the next log."),
+            ToolCallPart("read_log", '{"number": 1}', name),
+        ]
+        made.append(
+            ModelResponse(
+                parts=parts, usage=RequestUsage(input_tokens=1_000, output_tokens=20)
+            )
+        )
         made.append(ModelRequest(parts=[ToolReturnPart("read_log", result, name)]))
     return made
 
@@ -65,7 +78,10 @@ def way(model: Callable[[str], Any]) -> Way:
     async def loop(url: str, behind: int) -> str:
         limits = UsageLimits(request_limit=None)
         done = await agent(url).run(
-            "Read the logs.", event_stream_handler=seen, usage_limits=limits, message_history=history(behind)
+            "Read the logs.",
+            event_stream_handler=seen,
+            usage_limits=limits,
+            message_history=history(behind),
         )
         return str(done.output)
 
@@ -75,4 +91,7 @@ def way(model: Callable[[str], Any]) -> Way:
     return Way(loop, stream)
 
 
-report(["pydantic-ai-slim"], {"chat": way(chat), "messages": way(messages), "responses": way(responses)})
+report(
+    ["pydantic-ai-slim"],
+    {"chat": way(chat), "messages": way(messages), "responses": way(responses)},
+)

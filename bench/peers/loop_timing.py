@@ -36,7 +36,9 @@ class Way(NamedTuple):
 
 def log(number: int) -> str:
     """What the tool gives the ``number``th time: some 600 characters."""
-    return f"log {number}: " + " ".join(f"line {line} valve {line * number % 97} ok" for line in range(30))
+    return f"log {number}: " + " ".join(
+        f"line {line} valve {line * number % 97} ok" for line in range(30)
+    )
 
 
 def earlier(count: int) -> list[tuple[str, str]]:
@@ -58,10 +60,16 @@ async def _loop(way: Way, url: str, behind: int, steps: int) -> dict[str, object
     text = await way.loop(url, behind)
     made = behind - GIVEN + steps
     if len(marks) != made or ANSWERED not in text:
-        raise SystemExit(f"made {len(marks)} of {made} tool calls, and said {text[:100]!r}")
+        raise SystemExit(
+            f"made {len(marks)} of {made} tool calls, and said {text[:100]!r}"
+        )
     first, last = marks[-steps], marks[-1]
     mean = (last[0] - marks[0][0]) / (len(marks) - 1)
-    return {"cpu": (last[0] - first[0]) / (steps - 1), "wall": (last[1] - first[1]) / (steps - 1), "mean": mean}
+    return {
+        "cpu": (last[0] - first[0]) / (steps - 1),
+        "wall": (last[1] - first[1]) / (steps - 1),
+        "mean": mean,
+    }
 
 
 async def _streams(way: Way, url: str) -> dict[str, object]:
@@ -87,15 +95,27 @@ async def _streams(way: Way, url: str) -> dict[str, object]:
         return await way.stream(url, number)
 
     texts = await asyncio.gather(*map(begun, range(ONCE)))
-    found = {"wall": time.perf_counter() - start, "cpu": time.process_time() - began, "stall": stall, "own": own}
+    found = {
+        "wall": time.perf_counter() - start,
+        "cpu": time.process_time() - began,
+        "stall": stall,
+        "own": own,
+    }
     ticking.cancel()
     if short := [text for text in texts if len(text) < 700]:
-        raise SystemExit(f"{len(short)} answers are not whole, such as {short[0][:100]!r}")
+        raise SystemExit(
+            f"{len(short)} answers are not whole, such as {short[0][:100]!r}"
+        )
     return {**found, "idle": idle, "opening": opening, "own_opening": own_opening}
 
 
 def report(packages: list[str], ways: Mapping[str, Way]) -> None:
     """Print what the asked way takes."""
-    way, url, behind, steps = ways[sys.argv[1]], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    way, url, behind, steps = (
+        ways[sys.argv[1]],
+        sys.argv[2],
+        int(sys.argv[3]),
+        int(sys.argv[4]),
+    )
     found = asyncio.run(_loop(way, url, behind, steps) if steps else _streams(way, url))
     print(json.dumps({"versions": {name: version(name) for name in packages}, **found}))

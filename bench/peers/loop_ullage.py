@@ -11,7 +11,11 @@ from loop_timing import Way, read_log, report
 
 from ullage.runtime.agent import Agent
 
-MODELS = {"messages": "anthropic:claude-opus-4-6", "chat": "openai:gpt-4.1", "responses": "openai:gpt-4.1"}
+MODELS = {
+    "messages": "anthropic:claude-opus-4-6",
+    "chat": "openai:gpt-4.1",
+    "responses": "openai:gpt-4.1",
+}
 ENVIRONMENT = {"ANTHROPIC_API_KEY": "none", "OPENAI_API_KEY": "none"}
 PLACE = tempfile.TemporaryDirectory()
 

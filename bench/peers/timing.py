@@ -22,7 +22,12 @@ def measured(work: Callable[[], int]) -> dict[str, float]:
         start = time.process_time()
         work()
         times.append(time.process_time() - start)
-    return {"tokens": tokens, "milliseconds": 1e3 * median(times), "least": 1e3 * min(times), "most": 1e3 * max(times)}
+    return {
+        "tokens": tokens,
+        "milliseconds": 1e3 * median(times),
+        "least": 1e3 * min(times),
+        "most": 1e3 * max(times),
+    }
 
 
 def report(packages: list[str], ways: Mapping[str, Callable[[], int]]) -> None:

@@ -18,8 +18,17 @@ def client(base: str) -> Any:
 def history(rounds: list[dict[str, str]]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
     for one in rounds:
-        call = {"type": "tool_use", "id": one["id"], "name": one["name"], "input": json.loads(one["arguments"])}
-        result = {"type": "tool_result", "tool_use_id": one["id"], "content": one["result"]}
+        call = {
+            "type": "tool_use",
+            "id": one["id"],
+            "name": one["name"],
+            "input": json.loads(one["arguments"]),
+        }
+        result = {
+            "type": "tool_result",
+            "tool_use_id": one["id"],
+            "content": one["result"],
+        }
         made.append({"role": "assistant", "content": [call]})
         made.append({"role": "user", "content": [result]})
     return made
@@ -31,7 +40,15 @@ async def call(base: str, messages: list[dict[str, Any]]) -> str:
         model="claude-haiku-4-5",
         max_tokens=1000,
         messages=messages,
-        tools=[{"name": "read_file", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}}],
+        tools=[
+            {
+                "name": "read_file",
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"path": {"type": "string"}},
+                },
+            }
+        ],
         stream=True,
     ):
         if event.type == "content_block_delta":

@@ -37,4 +37,10 @@ def way(model: str, path: str) -> Way:
     return Way(call, history)
 
 
-report(["litellm"], {"chat": way("openai/gpt-4.1", "/v1"), "messages": way("anthropic/claude-haiku-4-5", "")})
+report(
+    ["litellm"],
+    {
+        "chat": way("openai/gpt-4.1", "/v1"),
+        "messages": way("anthropic/claude-haiku-4-5", ""),
+    },
+)

@@ -44,16 +44,33 @@ async def chat(base: str, messages: list[dict[str, Any]]) -> str:
 def items(rounds: list[dict[str, str]]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
     for one in rounds:
-        called = {"call_id": one["id"], "name": one["name"], "arguments": one["arguments"]}
+        called = {
+            "call_id": one["id"],
+            "name": one["name"],
+            "arguments": one["arguments"],
+        }
         made.append({"type": "function_call", **called})
-        made.append({"type": "function_call_output", "call_id": one["id"], "output": one["result"]})
+        made.append(
+            {
+                "type": "function_call_output",
+                "call_id": one["id"],
+                "output": one["result"],
+            }
+        )
     return made
 
 
 async def responses(base: str, given: list[dict[str, Any]]) -> str:
     text: list[str] = []
-    tool = {"type": "function", "name": "read_file", "parameters": PARAMETERS, "strict": False}
-    async for event in await client(base).responses.create(model="gpt-5", input=given, tools=[tool], stream=True):
+    tool = {
+        "type": "function",
+        "name": "read_file",
+        "parameters": PARAMETERS,
+        "strict": False,
+    }
+    async for event in await client(base).responses.create(
+        model="gpt-5", input=given, tools=[tool], stream=True
+    ):
         if event.type == "response.output_text.delta":
             text.append(event.delta)
     return "".join(text)

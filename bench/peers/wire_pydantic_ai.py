@@ -25,7 +25,8 @@ from wire_timing import Way, report
 
 warnings.simplefilter("ignore")
 TOOL = ToolDefinition(
-    name="read_file", parameters_json_schema={"type": "object", "properties": {"path": {"type": "string"}}}
+    name="read_file",
+    parameters_json_schema={"type": "object", "properties": {"path": {"type": "string"}}},
 )
 
 
@@ -34,7 +35,9 @@ def chat(base: str) -> Any:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel("gpt-4.1", provider=OpenAIProvider(base_url=f"{base}/v1", api_key="none"))
+    return OpenAIChatModel(
+        "gpt-4.1", provider=OpenAIProvider(base_url=f"{base}/v1", api_key="none")
+    )
 
 
 @cache
@@ -42,7 +45,9 @@ def responses(base: str) -> Any:
     from pydantic_ai.models.openai import OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIResponsesModel("gpt-5", provider=OpenAIProvider(base_url=f"{base}/v1", api_key="none"))
+    return OpenAIResponsesModel(
+        "gpt-5", provider=OpenAIProvider(base_url=f"{base}/v1", api_key="none")
+    )
 
 
 @cache
@@ -50,7 +55,9 @@ def messages(base: str) -> Any:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    return AnthropicModel("claude-haiku-4-5", provider=AnthropicProvider(base_url=base, api_key="none"))
+    return AnthropicModel(
+        "claude-haiku-4-5", provider=AnthropicProvider(base_url=base, api_key="none")
+    )
 
 
 @cache
@@ -58,14 +65,20 @@ def gemini(base: str) -> Any:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    return GoogleModel("gemini-2.5-flash", provider=GoogleProvider(base_url=base, api_key="none"))
+    return GoogleModel(
+        "gemini-2.5-flash", provider=GoogleProvider(base_url=base, api_key="none")
+    )
 
 
 def history(rounds: list[dict[str, str]]) -> list[Any]:
     made: list[Any] = [ModelRequest(parts=[UserPromptPart("Go.")])]
     for one in rounds:
-        made.append(ModelResponse(parts=[ToolCallPart(one["name"], one["arguments"], one["id"])]))
-        made.append(ModelRequest(parts=[ToolReturnPart(one["name"], one["result"], one["id"])]))
+        made.append(
+            ModelResponse(parts=[ToolCallPart(one["name"], one["arguments"], one["id"])])
+        )
+        made.append(
+            ModelRequest(parts=[ToolReturnPart(one["name"], one["result"], one["id"])])
+        )
     return made
 
 
@@ -73,11 +86,15 @@ def way(model: Callable[[str], Any]) -> Way:
     async def call(base: str, given: list[Any]) -> str:
         text: list[str] = []
         parameters = ModelRequestParameters(function_tools=[TOOL])
-        async with model_request_stream(model(base), given, model_request_parameters=parameters) as stream:
+        async with model_request_stream(
+            model(base), given, model_request_parameters=parameters
+        ) as stream:
             async for event in stream:
                 if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
                     text.append(event.part.content)
-                elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                elif isinstance(event, PartDeltaEvent) and isinstance(
+                    event.delta, TextPartDelta
+                ):
                     text.append(event.delta.content_delta)
         return "".join(text)
 
@@ -86,5 +103,10 @@ def way(model: Callable[[str], Any]) -> Way:
 
 report(
     ["pydantic-ai-slim"],
-    {"chat": way(chat), "messages": way(messages), "responses": way(responses), "generateContent": way(gemini)},
+    {
+        "chat": way(chat),
+        "messages": way(messages),
+        "responses": way(responses),
+        "generateContent": way(gemini),
+    },
 )

@@ -39,14 +39,18 @@ def base() -> str:
     return sys.argv[1]
 
 
-async def _timed(call: Callable[[], Awaitable[str]], count: int, pieces: int) -> list[float]:
+async def _timed(
+    call: Callable[[], Awaitable[str]], count: int, pieces: int
+) -> list[float]:
     times: list[float] = []
     for lap in range(WARM_UP + count):
         start = time.process_time()
         text = await call()
         spent = time.process_time() - start
         if len(text.split()) != pieces:
-            raise SystemExit(f"got {len(text.split())} words instead of {pieces}: {text[:100]!r}")
+            raise SystemExit(
+                f"got {len(text.split())} words instead of {pieces}: {text[:100]!r}"
+            )
         if lap >= WARM_UP:
             times.append(1e3 * spent)
     return times
@@ -74,4 +78,8 @@ def report(packages: list[str], ways: Mapping[str, Way]) -> None:
         return {name: await _measure(way) for name, way in ways.items()}
 
     measured = asyncio.run(all_ways())
-    print(json.dumps({"versions": {name: version(name) for name in packages}, "ways": measured}))
+    print(
+        json.dumps(
+            {"versions": {name: version(name) for name in packages}, "ways": measured}
+        )
+    )

@@ -25,9 +25,13 @@ def history(rounds: list[dict[str, str]]) -> tuple[Message, ...]:
     """The rounds as an agent of ours holds them."""
     made = [Message(id="u", role="user", parts=(TextPart(id="u.1", text="Go."),))]
     for at, one in enumerate(rounds):
-        call = ToolCallPart(id=f"a{at}.1", call_id=one["id"], name=one["name"], arguments=one["arguments"])
+        call = ToolCallPart(
+            id=f"a{at}.1", call_id=one["id"], name=one["name"], arguments=one["arguments"]
+        )
         content = (TextPart(id=f"t{at}.1.1", text=one["result"]),)
-        result = ToolResultPart(id=f"t{at}.1", call_id=one["id"], name=one["name"], content=content)
+        result = ToolResultPart(
+            id=f"t{at}.1", call_id=one["id"], name=one["name"], content=content
+        )
         made.append(Message(id=f"a{at}", role="assistant", parts=(call,)))
         made.append(Message(id=f"t{at}", role="tool", parts=(result,)))
     return tuple(made)
@@ -38,8 +42,16 @@ def way(wire: str) -> Way:
     version = "v1beta" if wire == "generateContent" else "v1"
 
     async def call(base: str, messages: tuple[Message, ...]) -> str:
-        endpoint = Endpoint(provider=provider, wire=wire, base_url=f"{base}/{version}", key=Key("none"))
-        request = Request(wire=wire, model=model, messages=messages, tools=(Tool(name="read_file"),), stream=True)
+        endpoint = Endpoint(
+            provider=provider, wire=wire, base_url=f"{base}/{version}", key=Key("none")
+        )
+        request = Request(
+            wire=wire,
+            model=model,
+            messages=messages,
+            tools=(Tool(name="read_file"),),
+            stream=True,
+        )
         text: list[str] = []
         async with aclosing(stream(request, endpoint, client=CLIENT)) as events:
             async for event in events:

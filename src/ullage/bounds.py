@@ -18,7 +18,9 @@ from ullage.envelope import JSON_DEPTH, JSON_VALUES
 TOO_DEEP: Final = "nested too deep"
 TOO_MANY: Final = "too many values"
 
-_SHORT: Final = 2 * JSON_DEPTH  # bytes in which no JSON that is whole can be nested deeper
+_SHORT: Final = (
+    2 * JSON_DEPTH
+)  # bytes in which no JSON that is whole can be nested deeper
 _STRUCTURE: Final = b'"[]{},'
 _NO_STRUCTURE: Final = bytes(set(range(256)) - set(_STRUCTURE))
 _STRINGS: Final = re.compile(rb'"[^"]*"?')
@@ -47,7 +49,10 @@ def may_be_deep(text: bytes) -> bool:
 
 def may_be_many(text: bytes, values: int = JSON_VALUES) -> bool:
     """False where the text, strings included, is too short to hold more than so many values. Cheap."""
-    return len(text) > values and text.count(b"[") + text.count(b"{") + text.count(b",") > values
+    return (
+        len(text) > values
+        and text.count(b"[") + text.count(b"{") + text.count(b",") > values
+    )
 
 
 def value_excess(value: object, *, most: int = JSON_DEPTH) -> str:

@@ -7,7 +7,15 @@ for a model call, a ``Candidate``, or ``Declined``. docs/compaction.md shows one
 from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategies import STRATEGIES
-from ullage.context.strategy import Ask, Candidate, Declined, Proposal, Reason, Strategy, SummaryAnswer
+from ullage.context.strategy import (
+    Ask,
+    Candidate,
+    Declined,
+    Proposal,
+    Reason,
+    Strategy,
+    SummaryAnswer,
+)
 
 __all__ = [
     "STRATEGIES",

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def data_directory(environment: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
+def data_directory(
+    environment: Mapping[str, str] = os.environ, *, platform: str = sys.platform
+) -> Path:
     """Where the user's data lies: ``ULLAGE_DATA``, else ``ullage`` in ``XDG_DATA_HOME``, else in the platform's place.
 
     A relative ``XDG_DATA_HOME`` is ignored, as its specification asks
@@ -23,5 +25,7 @@ def data_directory(environment: Mapping[str, str] = os.environ, *, platform: str
     if platform == "darwin":
         return home / "Library" / "Application Support" / "ullage"
     if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ullage"
+        return (
+            Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ullage"
+        )
     return home / ".local" / "share" / "ullage"

@@ -53,7 +53,9 @@ def decode_event(row: bytes | str) -> Event:
     Raises ``UndecodableRow`` for bytes that are no JSON object, or whose known fields have impossible values.
     """
     data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else row
-    if _TAG not in data:  # the strict decoder would take a "~" that came from outside for one of our own
+    if (
+        _TAG not in data
+    ):  # the strict decoder would take a "~" that came from outside for one of our own
         try:
             return typing.cast(Event, _strict(Event).decode(data))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -62,7 +64,9 @@ def decode_event(row: bytes | str) -> Event:
         return typing.cast(Event, _lenient(Event, msgspec.Raw(data)))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         start = data[:80].decode("utf-8", "replace")
-        raise UndecodableRow(f"This row can't be read ({problem}): {start!r}") from problem
+        raise UndecodableRow(
+            f"This row can't be read ({problem}): {start!r}"
+        ) from problem
 
 
 def _lenient(kind: object, raw: msgspec.Raw) -> object:
@@ -78,7 +82,11 @@ def _lenient(kind: object, raw: msgspec.Raw) -> object:
 
 
 def _lenient_union(members: tuple[object, ...], kind: object, raw: msgspec.Raw) -> object:
-    structs = [member for member in members if isinstance(member, type) and issubclass(member, msgspec.Struct)]
+    structs = [
+        member
+        for member in members
+        if isinstance(member, type) and issubclass(member, msgspec.Struct)
+    ]
     if not structs or bytes(raw) == b"null":
         return _strict(kind).decode(raw)
     fields = _raw_object.decode(raw)
@@ -94,7 +102,10 @@ def _lenient_union(members: tuple[object, ...], kind: object, raw: msgspec.Raw) 
 
 
 def _lenient_event(
-    named: dict[Any, type[msgspec.Struct]], tag: str | None, fields: RawObject, raw: msgspec.Raw
+    named: dict[Any, type[msgspec.Struct]],
+    tag: str | None,
+    fields: RawObject,
+    raw: msgspec.Raw,
 ) -> msgspec.Struct:
     newer = _number(fields, "v", VERSION) > VERSION
     if tag in named and tag != "~":
@@ -126,7 +137,11 @@ def _lenient_struct(kind: type[msgspec.Struct], fields: RawObject) -> msgspec.St
             values[field.name] = _lenient(field.type, raw)
         elif name != "type" or kind.__struct_config__.tag is None:
             extra[name] = raw
-    missing = [field.encode_name for field in known.values() if field.required and field.name not in values]
+    missing = [
+        field.encode_name
+        for field in known.values()
+        if field.required and field.name not in values
+    ]
     if missing:
         raise msgspec.ValidationError(f"{kind.__name__} lacks {', '.join(missing)}")
     if extra:
@@ -176,4 +191,6 @@ def _whole(value: object) -> object:
 def _is_default(field: msgspec.structs.FieldInfo, held: object) -> bool:
     if field.default is not msgspec.NODEFAULT:
         return bool(held == field.default)
-    return field.default_factory is not msgspec.NODEFAULT and held == field.default_factory()
+    return (
+        field.default_factory is not msgspec.NODEFAULT and held == field.default_factory()
+    )

@@ -71,7 +71,9 @@ class NotASession(InputError):
         self.what = what
         self.tried = tried
         lines = "\n".join(f"  {miss.format}: {miss.missed}" for miss in tried)
-        super().__init__(f"{what} is no session log that Ullage can read. Tried:\n{lines}")
+        super().__init__(
+            f"{what} is no session log that Ullage can read. Tried:\n{lines}"
+        )
 
 
 class InvalidRequest(InputError):
@@ -121,7 +123,14 @@ class ContextUnfixable(UllageError):
     ``needed`` and ``limit`` are tokens; ``largest`` names what takes most of it, with its tokens.
     """
 
-    def __init__(self, message: str, *, needed: int, limit: int, largest: tuple[tuple[str, int], ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        needed: int,
+        limit: int,
+        largest: tuple[tuple[str, int], ...] = (),
+    ) -> None:
         super().__init__(message)
         self.needed = needed
         self.limit = limit
@@ -209,7 +218,9 @@ class Overflow(RequestRejected):
         said: str = "",
         request_id: str = "",
     ) -> None:
-        super().__init__(message, status=status, code=code, said=said, request_id=request_id)
+        super().__init__(
+            message, status=status, code=code, said=said, request_id=request_id
+        )
         self.limit = limit
         self.most = most
         self.count = count

@@ -69,7 +69,9 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 # -- the session and what its requests are made of --
 
 
-class SessionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="session_started"):
+class SessionStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="session_started"
+):
     model: str = ""
     wire: str = ""
     provider: str = ""
@@ -81,21 +83,29 @@ class SessionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, ta
     """True where the log begins in the middle: earlier history was sent and is not in it."""
 
 
-class ModelChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"):
+class ModelChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"
+):
     model: str
     wire: str = ""
     provider: str = ""
 
 
-class SystemChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="system_changed"):
+class SystemChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="system_changed"
+):
     system: tuple[SystemBlock, ...]
 
 
-class ToolsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tools_changed"):
+class ToolsChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tools_changed"
+):
     tools: tuple[Tool, ...]
 
 
-class ToolServerNoticed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_server_noticed"):
+class ToolServerNoticed(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_server_noticed"
+):
     """What a person should know of an MCP server: it can't be used, it can again, or its tools are others than before.
 
     ``problem`` says why it can't be used and is empty where it can. ``added``, ``removed`` and ``changed`` are names of
@@ -110,18 +120,24 @@ class ToolServerNoticed(Envelope, frozen=True, kw_only=True, omit_defaults=True,
     notes: tuple[str, ...] = ()
 
 
-class ParamsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"):
+class ParamsChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"
+):
     params: dict[str, object]
 
 
-class PolicyChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="policy_changed"):
+class PolicyChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="policy_changed"
+):
     """The application's choice of which reasoning is sent back. The next reading follows it at once."""
 
     include_in_context: bool = True
     strip: Literal["none", "all", "all_but_last"] = "none"
 
 
-class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="limit_learnt"):
+class LimitLearnt(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="limit_learnt"
+):
     """A limit of a model, from a user, the provider at run time, or an error that named it."""
 
     model: str
@@ -133,7 +149,9 @@ class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     """Where the program that wrote the log compacts, if it says so."""
 
 
-class SettingsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"):
+class SettingsChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"
+):
     """Settings by the names of ``docs/settings.md``; ``None`` takes one back to its default.
 
     ``session``: a caller changed them for this session. ``resolved``: what the driver works with, from all places they
@@ -144,11 +162,15 @@ class SettingsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, t
     source: Literal["session", "resolved"] = "session"
 
 
-class MessageAdded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"):
+class MessageAdded(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"
+):
     message: Message
 
 
-class MessageReplaced(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_replaced"):
+class MessageReplaced(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_replaced"
+):
     """The message with this id now has this content and a higher revision."""
 
     message: Message
@@ -163,7 +185,16 @@ class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewo
 # -- turns, calls and tools --
 
 EndReason = Literal[
-    "finished", "cancelled", "max_steps", "loop", "length", "refused", "dropped", "failed", "too_large", "other"
+    "finished",
+    "cancelled",
+    "max_steps",
+    "loop",
+    "length",
+    "refused",
+    "dropped",
+    "failed",
+    "too_large",
+    "other",
 ]
 """Why a turn ended. ``loop``: the same call again and again. ``too_large``: it can't be made to fit."""
 
@@ -171,14 +202,18 @@ PauseReason = Literal["approval", "budget", "failed"]
 """Why a turn waits: for a person's word, for more budget, or for a provider that failed to be tried again."""
 
 
-class TurnStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"):
+class TurnStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"
+):
     """``usd`` is what the session had cost by then: budgets count from here."""
 
     turn: str
     usd: float = 0.0
 
 
-class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"):
+class TurnPaused(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"
+):
     """The turn stops where it is, nothing closed; ``note`` says what it waits for. A later event resumes it."""
 
     turn: str
@@ -186,14 +221,18 @@ class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="t
     note: str = ""
 
 
-class TurnResumed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"):
+class TurnResumed(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"
+):
     """The turn continues; budgets count from zero again."""
 
     turn: str
     usd: float = 0.0
 
 
-class TurnEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"):
+class TurnEnded(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"
+):
     """The agent rests. ``note`` is for a person: what the limit was, what the error said."""
 
     turn: str
@@ -202,7 +241,9 @@ class TurnEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tu
     steps: int = 0
 
 
-class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"):
+class CallStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"
+):
     call: str
     purpose: Purpose = "main"
     fingerprint: Fingerprint | None = None
@@ -214,7 +255,9 @@ class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     """It runs beside the session, which continues without waiting for it."""
 
 
-class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"):
+class CallEnded(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"
+):
     call: str
     outcome: Outcome = "finished"
     purpose: Purpose = "main"
@@ -231,7 +274,9 @@ class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="ca
     """Who served it, where that is not the session's own provider (a child, a summary by another model)."""
 
 
-class CallRetried(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_retried"):
+class CallRetried(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_retried"
+):
     """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds."""
 
     call: str
@@ -240,18 +285,24 @@ class CallRetried(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     error: str = ""
 
 
-class RequestRepaired(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"):
+class RequestRepaired(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"
+):
     """What had to be put right in a request before it went out, in words. The history is as it was."""
 
     call: str
     repairs: tuple[str, ...]
 
 
-ToolOutcome = Literal["finished", "failed", "not_started", "unknown", "timed_out", "cancelled", "denied"]
+ToolOutcome = Literal[
+    "finished", "failed", "not_started", "unknown", "timed_out", "cancelled", "denied"
+]
 """How a tool call ended. ``unknown``: it was started, and whether it took effect is not known."""
 
 
-class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"):
+class ToolStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"
+):
     call_id: str
     name: str = ""
     idempotent: bool = False
@@ -260,7 +311,9 @@ class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     """The id of the grant that allowed the call, where no person was asked about it."""
 
 
-class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"):
+class ToolEnded(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"
+):
     """The call is over; its result is in the ``MessageAdded`` beside it. ``handle`` names a cut one's full text."""
 
     call_id: str
@@ -270,7 +323,9 @@ class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="to
     """Of the whole result, where the model got only a part of it."""
 
 
-class ChildStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"):
+class ChildStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"
+):
     """A tool call runs a subagent, whose session is ``child``. Its calls are spend of purpose ``child``."""
 
     call_id: str
@@ -289,18 +344,24 @@ class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue
     position: int
 
 
-class QueueEdited(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_edited"):
+class QueueEdited(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_edited"
+):
     message: Message
 
 
-class QueueLeft(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_left"):
+class QueueLeft(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_left"
+):
     """A queued message ends its wait in one of the three ways there are."""
 
     message_id: str
     how: Literal["delivered", "returned", "withdrawn"]
 
 
-class CompactAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compact_asked"):
+class CompactAsked(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compact_asked"
+):
     """Somebody wants the history compacted now; ``instructions`` are for the summary."""
 
     instructions: str = ""
@@ -313,15 +374,21 @@ class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinne
     pinned: bool = True
 
 
-class CancelAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"):
+class CancelAsked(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"
+):
     tools: Literal["stop", "finish"] = "stop"
 
 
 class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancelled"):
-    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None = None
+    persisted: (
+        Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    ) = None
 
 
-class ApprovalAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_asked"):
+class ApprovalAsked(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_asked"
+):
     """``digest`` names the exact call that is shown: the SHA-256 of tool name and argument bytes."""
 
     call_id: str
@@ -329,7 +396,9 @@ class ApprovalAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag
     digest: str = ""
 
 
-class ApprovalGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_given"):
+class ApprovalGiven(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_given"
+):
     """The answer for one call. It allows the call with this ``digest`` and no other.
 
     ``note`` is the reason of a no, for the model. ``by`` is ``nobody`` where no person could be asked.
@@ -342,7 +411,9 @@ class ApprovalGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag
     by: Literal["person", "nobody"] = "person"
 
 
-class GrantGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_given"):
+class GrantGiven(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_given"
+):
     """A person allows calls like this one in this session without being asked again.
 
     ``prefix`` are the first words of a command; empty: every call of the tool. ``declaration`` is the digest of the
@@ -355,14 +426,18 @@ class GrantGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="g
     declaration: str = ""
 
 
-class GrantRevoked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_revoked"):
+class GrantRevoked(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_revoked"
+):
     grant: str
 
 
 # -- the accounting --
 
 
-class ReadingTaken(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reading_taken"):
+class ReadingTaken(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reading_taken"
+):
     """A reading that was shown or decided on, by its snapshot id.
 
     ``messages`` is how many are in view. ``near_limit`` goes up when the window is nearly full and down only well below
@@ -381,7 +456,9 @@ class ReadingTaken(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag=
     label: str = ""
 
 
-class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"):
+class Calibrated(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"
+):
     """What an actual taught: the residual, and the correction that later readings use.
 
     ``error`` is estimated - actual, in tokens. ``state`` is the learnt state itself; it is written where it can't be
@@ -397,7 +474,9 @@ class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="c
     state: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class RuleFlipped(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"):
+class RuleFlipped(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"
+):
     """The residual shows that this conversation keeps reasoning where the rule said dropped, or the reverse."""
 
     model: str
@@ -423,7 +502,9 @@ class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="prune
     rewritten: int | None = None
 
 
-class EpochChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"):
+class EpochChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"
+):
     """From here on requests no longer extend the earlier ones. ``rewritten`` is the cost in cache tokens."""
 
     epoch: int
@@ -440,7 +521,9 @@ CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_change
 """Why a compaction began: the compaction point or the input limit was reached, the provider refused, a person asked."""
 
 
-class CompactionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"):
+class CompactionStarted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"
+):
     """``snapshot`` is the reading that decided it; ``high`` its upper end, ``limit`` what that was held against.
 
     ``history`` is the rolling digest of what was in view: the same history is not tried twice.
@@ -454,7 +537,9 @@ class CompactionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True,
     history: str = ""
 
 
-class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"):
+class CompactionCommitted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"
+):
     """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
 
     ``summarised`` and ``dropped`` name every message that left; those named in neither were kept, in their order.
@@ -474,7 +559,9 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
 
 
-class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
+class CompactionRolledBack(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"
+):
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
     With a ``rung``, only that strategy failed and the next one is tried. Without, the compaction has ended.
@@ -486,7 +573,9 @@ class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=Tr
     rung: str = ""
 
 
-class Uncompacted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"):
+class Uncompacted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"
+):
     """The view from before this compaction is back, followed by the messages added since."""
 
     compaction: str
@@ -513,7 +602,9 @@ class Imported(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="imp
     dropped: tuple[str, ...] = ()
 
 
-class RowDamaged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="row_damaged"):
+class RowDamaged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="row_damaged"
+):
     """Stands in for a stored row that can't be read; ``why`` and ``start`` describe the row for a person.
 
     The store gives it in the row's place and never writes it; the row is unchanged and its content unknown.

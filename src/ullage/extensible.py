@@ -13,7 +13,13 @@ else:
 """JSON of somebody else, or ``None`` where there is none."""
 
 
-class Extensible(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Extensible(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """A frozen value. Fields that this version does not know are kept in ``extra`` and written back unchanged."""
 
     extra: dict[str, msgspec.Raw] | None = msgspec.field(default=None, name="~")

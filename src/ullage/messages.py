@@ -38,7 +38,9 @@ class TextPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="t
     provider: ProviderData | None = None
 
 
-class ReasoningPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning"):
+class ReasoningPart(
+    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning"
+):
     """Reasoning as the provider returned it: its text (often a summary, possibly empty) and its opaque data."""
 
     id: str
@@ -50,7 +52,9 @@ class ReasoningPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, t
     provider: ProviderData | None = None
 
 
-class ToolCallPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call"):
+class ToolCallPart(
+    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call"
+):
     """A call the model asks for. ``arguments`` is the text as written, which need not be valid JSON."""
 
     id: str
@@ -94,7 +98,9 @@ class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="f
     provider: ProviderData | None = None
 
 
-class ProviderItem(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="provider_item"):
+class ProviderItem(
+    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="provider_item"
+):
     """An item of a wire that has no type here, kept whole; ``text`` is its readable content."""
 
     id: str
@@ -115,7 +121,9 @@ class UnknownPart(msgspec.Struct, frozen=True, kw_only=True, tag="~"):
 ResultContent = TextPart | ImagePart | FilePart | ProviderItem | UnknownPart
 
 
-class ToolResultPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_result"):
+class ToolResultPart(
+    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_result"
+):
     """What a tool returned to the model for ``call_id``."""
 
     id: str
@@ -131,10 +139,23 @@ class ToolResultPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, 
     @property
     def text(self) -> str:
         """All text of the result, in order."""
-        return "".join(part.text for part in self.content if not isinstance(part, ImagePart | UnknownPart))
+        return "".join(
+            part.text
+            for part in self.content
+            if not isinstance(part, ImagePart | UnknownPart)
+        )
 
 
-Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart | ProviderItem | UnknownPart
+Part = (
+    TextPart
+    | ReasoningPart
+    | ToolCallPart
+    | ToolResultPart
+    | ImagePart
+    | FilePart
+    | ProviderItem
+    | UnknownPart
+)
 
 
 class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -212,7 +233,9 @@ def clean_text(text: str | bytes) -> CleanText:
         try:
             decoded = text.decode()
         except UnicodeDecodeError:
-            return CleanText(text.decode("utf-8", "replace").replace("\0", "\ufffd"), text)
+            return CleanText(
+                text.decode("utf-8", "replace").replace("\0", "\ufffd"), text
+            )
         text = decoded
     if "\0" not in text:
         try:

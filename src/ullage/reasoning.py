@@ -159,50 +159,139 @@ class ReasoningRule(NamedTuple):
         return f"{self.provider or '*'}/{self.wire or '*'}/{self.model or '*'}{stream}"
 
 
-_CLAUDE_KEEPS: Final = r"opus-4[-.][5-9]|sonnet-4[-.][6-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos"
+_CLAUDE_KEEPS: Final = (
+    r"opus-4[-.][5-9]|sonnet-4[-.][6-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos"
+)
 _GPT_REASONING: Final = r"gpt-[5-9]|codex|(^|/)o[1-9](-|$)"
 
 RULES: Final[tuple[ReasoningRule, ...]] = (
     # https://docs.claude.com/en/docs/build-with-claude/extended-thinking: thinking of earlier turns is stripped, and
     # kept from Opus 4.5 on.
-    ReasoningRule(True, True, _CLAUDE_KEEPS, beside=False, n=1966, seen="tool 1.00 (1859), user 0.99-1.04 (107)"),
-    ReasoningRule(True, False, "claude", beside=False, n=176, seen="tool 0.94-1.03 (160), user 0.00 (16)"),
-    ReasoningRule(True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"),
-    ReasoningRule(False, False, _GPT_REASONING, "chat", "vercel", stream=True, n=3, seen="tool -0.28"),
+    ReasoningRule(
+        True,
+        True,
+        _CLAUDE_KEEPS,
+        beside=False,
+        n=1966,
+        seen="tool 1.00 (1859), user 0.99-1.04 (107)",
+    ),
+    ReasoningRule(
+        True,
+        False,
+        "claude",
+        beside=False,
+        n=176,
+        seen="tool 0.94-1.03 (160), user 0.00 (16)",
+    ),
+    ReasoningRule(
+        True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"
+    ),
+    ReasoningRule(
+        False,
+        False,
+        _GPT_REASONING,
+        "chat",
+        "vercel",
+        stream=True,
+        n=3,
+        seen="tool -0.28",
+    ),
     # https://platform.openai.com/docs/guides/reasoning: reasoning items are used until the next user message.
     ReasoningRule(
-        True, False, _GPT_REASONING, "responses", n=117, seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)"
+        True,
+        False,
+        _GPT_REASONING,
+        "responses",
+        n=117,
+        seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)",
     ),
-    ReasoningRule(False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"),
+    ReasoningRule(
+        False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"
+    ),
     ReasoningRule(False, False, "gpt-oss", provider="groq|mantle", n=3, seen="tool 0.00"),
     ReasoningRule(False, False, "", provider="cerebras", n=2, seen="user -0.23 to 0.00"),
     ReasoningRule(True, False, "gpt-oss", n=13, seen="tool 0.98-1.00 (9), user 0.01 (4)"),
-    ReasoningRule(False, False, "gemini", provider="vercel", n=10, seen="tool 0.07-0.25, inconsistent"),
-    ReasoningRule(False, False, "gemini-3.*flash", provider="vertex", n=39, seen="tool 0.00 (38), user 0.02 (1)"),
+    ReasoningRule(
+        False,
+        False,
+        "gemini",
+        provider="vercel",
+        n=10,
+        seen="tool 0.07-0.25, inconsistent",
+    ),
+    ReasoningRule(
+        False,
+        False,
+        "gemini-3.*flash",
+        provider="vertex",
+        n=39,
+        seen="tool 0.00 (38), user 0.02 (1)",
+    ),
     ReasoningRule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
     ReasoningRule(
-        True, False, "gemini", provider="vertex", beside=False, n=24, seen="tool 0.85-1.08 (20), user unsent 0.00 (4)"
+        True,
+        False,
+        "gemini",
+        provider="vertex",
+        beside=False,
+        n=24,
+        seen="tool 0.85-1.08 (20), user unsent 0.00 (4)",
     ),
-    ReasoningRule(True, False, r"gemini-(3|flash-latest)", n=66, seen="tool 0.96-1.09 (64), user inconsistent (2)"),
-    ReasoningRule(True, False, r"gemini-2\.5", stream=True, n=10, seen="tool 1.07 flash (7), 0.99 pro (3)"),
-    ReasoningRule(False, False, r"gemini-2\.5", stream=False, n=38, seen="tool 0.00-0.01 (31), user 0.00 (7)"),
+    ReasoningRule(
+        True,
+        False,
+        r"gemini-(3|flash-latest)",
+        n=66,
+        seen="tool 0.96-1.09 (64), user inconsistent (2)",
+    ),
+    ReasoningRule(
+        True,
+        False,
+        r"gemini-2\.5",
+        stream=True,
+        n=10,
+        seen="tool 1.07 flash (7), 0.99 pro (3)",
+    ),
+    ReasoningRule(
+        False,
+        False,
+        r"gemini-2\.5",
+        stream=False,
+        n=38,
+        seen="tool 0.00-0.01 (31), user 0.00 (7)",
+    ),
     ReasoningRule(True, True, "gemini-2.0", n=1, seen="tool 1.23"),
     ReasoningRule(False, False, "grok-3", n=2, seen="tool 0.01"),
     ReasoningRule(False, False, "grok", provider="openrouter", n=4, seen="tool 0.00"),
-    ReasoningRule(True, True, "grok", even_unsent=True, n=29, seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too"),
+    ReasoningRule(
+        True,
+        True,
+        "grok",
+        even_unsent=True,
+        n=29,
+        seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too",
+    ),
     ReasoningRule(False, False, "kimi", provider="openrouter", n=4, seen="tool 0.00"),
     ReasoningRule(True, False, "kimi", n=3, seen="tool 1.01-1.04"),
     ReasoningRule(True, True, "glm", n=10, seen="tool 0.98-1.01 (9), user 0.99 (1)"),
-    ReasoningRule(False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"),
-    ReasoningRule(True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"),
+    ReasoningRule(
+        False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"
+    ),
+    ReasoningRule(
+        True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"
+    ),
     ReasoningRule(True, True, "mistral|magistral", n=1, seen="user 1.01"),
-    ReasoningRule(True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"),
+    ReasoningRule(
+        True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"
+    ),
     ReasoningRule(True, False, n=0, seen="the most frequent behaviour above"),
 )
 
 
 @lru_cache(maxsize=512)
-def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> ReasoningRule:
+def rule_for(
+    wire: str, provider: str, model: str, *, stream: bool = False
+) -> ReasoningRule:
     """The first row of ``RULES`` that fits; the last one fits everything."""
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     return next(
@@ -237,11 +326,19 @@ class Need(NamedTuple):
 
 NEEDS: Final[tuple[Need, ...]] = (
     # https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks
-    Need("claude", "messages|converse", "thinking blocks must precede tool_use in the current loop"),
+    Need(
+        "claude",
+        "messages|converse",
+        "thinking blocks must precede tool_use in the current loop",
+    ),
     # https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context
     Need("", "responses", "a function_call is refused without its reasoning item"),
     # https://ai.google.dev/gemini-api/docs/thought-signatures
-    Need(r"gemini-(3|flash-latest)", "generatecontent", "function calls of the current turn need their signatures"),
+    Need(
+        r"gemini-(3|flash-latest)",
+        "generatecontent",
+        "function calls of the current turn need their signatures",
+    ),
     # https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
     Need("deepseek", "chat", "reasoning_content must be sent back inside a tool loop"),
 )
@@ -251,7 +348,14 @@ NEEDS: Final[tuple[Need, ...]] = (
 def need_for(wire: str, model: str) -> Need | None:
     """Why a tool loop over this wire can't go without its reasoning; ``None`` where it can."""
     wire, model = wire.lower(), model.lower()
-    return next((need for need in NEEDS if re.search(need.wire, wire) and re.search(need.model, model)), None)
+    return next(
+        (
+            need
+            for need in NEEDS
+            if re.search(need.wire, wire) and re.search(need.model, model)
+        ),
+        None,
+    )
 
 
 class SentReasoning:
@@ -271,10 +375,14 @@ class SentReasoning:
         self._need = need_for(asked.wire, asked.model) is not None
         self._seen: set[str] = set()
         self._is_begun = False
-        self._last: frozenset[str] = frozenset()  # the reasoning of the last message that has any
+        self._last: frozenset[str] = (
+            frozenset()
+        )  # the reasoning of the last message that has any
         self._last_is_forced = False  # whether it is beside calls in the last turn
         self._is_open = False  # whether the last turn has an open tool loop
-        self._is_forced = False  # whether an open loop needs its reasoning, whatever the policy says
+        self._is_forced = (
+            False  # whether an open loop needs its reasoning, whatever the policy says
+        )
         self._turn_has_any = False  # whether the last turn has reasoning beside calls
 
     def add(self, messages: Sequence[Message]) -> bool:
@@ -291,9 +399,13 @@ class SentReasoning:
         newest: frozenset[str] = frozenset()
         with_calls: set[str] = set()
         for message in messages:
-            begins, self._is_open = step_in(message, beside=self._beside, is_open=self._is_open)
+            begins, self._is_open = step_in(
+                message, beside=self._beside, is_open=self._is_open
+            )
             if begins:
-                had_any = last_was_forced = self._turn_has_any = self._last_is_forced = False
+                had_any = last_was_forced = self._turn_has_any = self._last_is_forced = (
+                    False
+                )
                 with_calls.clear()
             ids = readable_ids(message, self._asked)
             if not ids:
@@ -302,14 +414,21 @@ class SentReasoning:
                 return False
             self._seen.update(ids)
             newest = frozenset(ids)
-            self._last_is_forced = any(isinstance(part, ToolCallPart) for part in message.parts)
+            self._last_is_forced = any(
+                isinstance(part, ToolCallPart) for part in message.parts
+            )
             if self._last_is_forced:
                 self._turn_has_any = True
                 with_calls.update(ids)
         self._is_forced = self._need and self._is_open
         if was_forced != (self._is_forced and had_any):
             return False
-        if self._last_only and newest and self._last and not (self._is_forced and last_was_forced):
+        if (
+            self._last_only
+            and newest
+            and self._last
+            and not (self._is_forced and last_was_forced)
+        ):
             return False
         self._last = newest or self._last
         sent = newest if self._last_only else frozenset[str]()
@@ -324,7 +443,9 @@ class ReasoningStep(NamedTuple):
     is_open: bool
 
 
-def step_of(*, is_answer: bool, has_text: bool, has_tools: bool, beside: bool, is_open: bool) -> ReasoningStep:
+def step_of(
+    *, is_answer: bool, has_text: bool, has_tools: bool, beside: bool, is_open: bool
+) -> ReasoningStep:
     """Whether a message begins a turn, and whether a tool loop is open after it.
 
     ``has_text``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
@@ -342,7 +463,8 @@ def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
     tools = ToolCallPart if is_answer else ToolResultPart
     return step_of(
         is_answer=is_answer,
-        has_text=message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts),
+        has_text=message.role == "user"
+        and any(not isinstance(part, ToolResultPart) for part in message.parts),
         has_tools=any(isinstance(part, tools) for part in message.parts),
         beside=beside,
         is_open=is_open,
@@ -353,4 +475,8 @@ def readable_ids(message: Message, asked: ModelPlace) -> tuple[str, ...]:
     """Ids of the reasoning in an answer that the model asked can be sent."""
     if message.role != "assistant":
         return ()
-    return tuple(part.id for part in message.of_type(ReasoningPart) if not is_foreign(part.provider, asked))
+    return tuple(
+        part.id
+        for part in message.of_type(ReasoningPart)
+        if not is_foreign(part.provider, asked)
+    )

@@ -76,16 +76,29 @@ def call(name: str = "t1", tool: str = "read", arguments: str = "{}") -> ToolCal
 
 
 def said(*parts: Part, call: str = "c1", interrupted: str | None = None) -> Message:
-    return Message(id=f"{call}.answer", role="assistant", parts=parts, call=call, interrupted=interrupted)
+    return Message(
+        id=f"{call}.answer",
+        role="assistant",
+        parts=parts,
+        call=call,
+        interrupted=interrupted,
+    )
 
 
-def answered(*parts: Part, stop: str = "stop", call: str = "c1", outcome: Outcome = "finished") -> list[Event]:
+def answered(
+    *parts: Part, stop: str = "stop", call: str = "c1", outcome: Outcome = "finished"
+) -> list[Event]:
     """A model call from its start to its end, with this answer; without parts there is no message."""
     used = Usage(input=100, output=10)
-    events: list[Event] = [CallStarted(call=call), CallEnded(call=call, outcome=outcome, stop=stop, usage=used)]
+    events: list[Event] = [
+        CallStarted(call=call),
+        CallEnded(call=call, outcome=outcome, stop=stop, usage=used),
+    ]
     if parts:
         interrupted = None if outcome == "finished" else outcome
-        events.append(MessageAdded(message=said(*parts, call=call, interrupted=interrupted)))
+        events.append(
+            MessageAdded(message=said(*parts, call=call, interrupted=interrupted))
+        )
     return events
 
 
@@ -94,7 +107,10 @@ def dropped(*parts: Part, call: str = "c1") -> list[Event]:
 
 
 def failed(kind: str, call: str = "c1", error: str = "It failed.") -> list[Event]:
-    return [CallStarted(call=call), CallEnded(call=call, outcome="failed", error=error, error_kind=kind)]
+    return [
+        CallStarted(call=call),
+        CallEnded(call=call, outcome="failed", error=error, error_kind=kind),
+    ]
 
 
 def started(name: str = "t1", *, idempotent: bool = False) -> ToolStarted:
@@ -102,8 +118,12 @@ def started(name: str = "t1", *, idempotent: bool = False) -> ToolStarted:
 
 
 def result(name: str = "t1", words: str = "done") -> MessageAdded:
-    part = ToolResultPart(id=f"{name}.part.result", call_id=name, content=(text(words, f"{name}.text"),))
-    return MessageAdded(message=Message(id=f"{name}.part.result.message", role="tool", parts=(part,)))
+    part = ToolResultPart(
+        id=f"{name}.part.result", call_id=name, content=(text(words, f"{name}.text"),)
+    )
+    return MessageAdded(
+        message=Message(id=f"{name}.part.result.message", role="tool", parts=(part,))
+    )
 
 
 def ran(name: str = "t1") -> list[Event]:

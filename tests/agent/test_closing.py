@@ -3,7 +3,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.agent.stories import answered, begun, call, fold, queued, ran, said, started, text
+from tests.agent.stories import (
+    answered,
+    begun,
+    call,
+    fold,
+    queued,
+    ran,
+    said,
+    started,
+    text,
+)
 from ullage.agent.closing import (
     CUT_BY_CRASH,
     CUT_BY_USER,
@@ -39,7 +49,10 @@ from ullage.messages import Message, ToolResultPart
 from ullage.usage import Usage
 
 CALLING: list[Any] = [begun(), CallStarted(call="c1")]
-SUMMARISING = [CompactionStarted(compaction="x", trigger="point"), CallStarted(call="s1", purpose="summary")]
+SUMMARISING = [
+    CompactionStarted(compaction="x", trigger="point"),
+    CallStarted(call="s1", purpose="summary"),
+]
 USED = Usage(input=100, output=3, final=False, placeholder=True)
 
 
@@ -48,10 +61,15 @@ def crashed(*events: Any, partial: Message | None = None) -> list[Event]:
 
 
 def cancelled(
-    *events: Any, partial: Message | None = None, persisted: Persisted = None, keep: bool = False
+    *events: Any,
+    partial: Message | None = None,
+    persisted: Persisted = None,
+    keep: bool = False,
 ) -> list[Event]:
     return after_cancel(
-        UnfinishedWork(fold(events, CancelAsked()), partial, "note", USED), persisted, returns_queue=not keep
+        UnfinishedWork(fold(events, CancelAsked()), partial, "note", USED),
+        persisted,
+        returns_queue=not keep,
     )
 
 
@@ -60,7 +78,9 @@ def results(events: list[Event]) -> dict[str, str]:
     found: dict[str, str] = {}
     for event in events:
         if isinstance(event, MessageAdded):
-            found |= {part.call_id: part.text for part in event.message.of_type(ToolResultPart)}
+            found |= {
+                part.call_id: part.text for part in event.message.of_type(ToolResultPart)
+            }
     return found
 
 
@@ -69,7 +89,9 @@ def messages(events: list[Event]) -> list[Message]:
 
 
 def outcomes(events: list[Event]) -> dict[str, str]:
-    return {event.call_id: event.outcome for event in events if isinstance(event, ToolEnded)}
+    return {
+        event.call_id: event.outcome for event in events if isinstance(event, ToolEnded)
+    }
 
 
 # -- results --
@@ -79,14 +101,30 @@ def test_a_result_is_named_after_its_call_so_that_closing_twice_gives_the_same()
     (one,) = fold(begun(), answered(call("t1"))).open
     message = result_of(one, "Not run.")
     part = next(message.of_type(ToolResultPart))
-    assert (message.id, message.role, part.id) == ("t1.part.result.message", "tool", "t1.part.result")
-    assert (part.call_id, part.name, part.text, part.is_error) == ("t1", "read", "Not run.", True)
-    assert not next(result_of(one, "Fine.", is_error=False).of_type(ToolResultPart)).is_error
+    assert (message.id, message.role, part.id) == (
+        "t1.part.result.message",
+        "tool",
+        "t1.part.result",
+    )
+    assert (part.call_id, part.name, part.text, part.is_error) == (
+        "t1",
+        "read",
+        "Not run.",
+        True,
+    )
+    assert not next(
+        result_of(one, "Fine.", is_error=False).of_type(ToolResultPart)
+    ).is_error
 
 
 def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None:
-    (one,) = (replace(each, note="Ask Ann.") for each in fold(begun(), answered(call("t1"))).open)
-    assert results(closed([one], "denied", "No."))["t1"] == "No. The reason given: Ask Ann."
+    (one,) = (
+        replace(each, note="Ask Ann.")
+        for each in fold(begun(), answered(call("t1"))).open
+    )
+    assert (
+        results(closed([one], "denied", "No."))["t1"] == "No. The reason given: Ask Ann."
+    )
     assert results(closed([one], "unknown", "Who knows."))["t1"] == "Who knows."
 
 
@@ -94,12 +132,19 @@ def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None
 
 
 def test_nothing_under_way_leaves_nothing_to_close() -> None:
-    assert crashed() == crashed(begun()) == crashed(begun(), answered(call("t1")), ran()) == []
+    assert (
+        crashed()
+        == crashed(begun())
+        == crashed(begun(), answered(call("t1")), ran())
+        == []
+    )
 
 
 def test_an_answer_that_a_crash_cut_is_kept_and_the_model_is_told() -> None:
     first, *rest = crashed(CALLING, partial=said(text("Hel")))
-    assert first == CallEnded(call="c1", outcome="cancelled", error="the program stopped", usage=USED)
+    assert first == CallEnded(
+        call="c1", outcome="cancelled", error="the program stopped", usage=USED
+    )
     answer, note = messages(rest)
     assert (answer.interrupted, answer.parts) == ("crash", (text("Hel"),))
     assert (note.id, note.role, note.origin, note.parts) == (
@@ -133,13 +178,18 @@ def test_a_tool_that_a_crash_cut_is_never_run_again_unless_that_does_no_harm() -
     events = crashed(running)
     assert outcomes(events) == {"t1": "unknown", "t2": "unknown"}
     assert results(events) == {"t1": UNKNOWN}
-    assert [(one.call_id, one.state) for one in fold(running, events).open] == [("t2", "approved"), ("t3", "waiting")]
+    assert [(one.call_id, one.state) for one in fold(running, events).open] == [
+        ("t2", "approved"),
+        ("t3", "waiting"),
+    ]
 
 
 def test_a_compaction_and_its_call_are_over_after_a_crash() -> None:
     assert crashed(begun(), SUMMARISING) == [
         CompactionRolledBack(compaction="x", reason="crash"),
-        CallEnded(call="s1", purpose="summary", outcome="cancelled", error="the program stopped"),
+        CallEnded(
+            call="s1", purpose="summary", outcome="cancelled", error="the program stopped"
+        ),
     ]
 
 
@@ -153,18 +203,28 @@ def test_a_cancel_ends_the_turn_and_says_what_was_kept() -> None:
         TurnEnded(turn="turn-1", reason="cancelled", steps=1),
     ]
     answer, note = messages(events)
-    assert (answer.interrupted, note.parts) == ("cancelled", (text(CUT_BY_USER, "note.text"),))
+    assert (answer.interrupted, note.parts) == (
+        "cancelled",
+        (text(CUT_BY_USER, "note.text"),),
+    )
 
 
 def test_what_runs_is_stopped_what_waits_is_not_started_and_what_is_done_stays() -> None:
-    turn = [begun(), answered(call("t1"), call("t2"), call("t3")), ran("t1"), started("t2")]
+    turn = [
+        begun(),
+        answered(call("t1"), call("t2"), call("t3")),
+        ran("t1"),
+        started("t2"),
+    ]
     events = cancelled(turn)
     assert results(events) == {"t2": STOPPED, "t3": NOT_STARTED}
     assert outcomes(events) == {"t2": "cancelled", "t3": "not_started"}
 
 
 def test_a_call_that_waits_for_a_person_is_not_started() -> None:
-    assert outcomes(cancelled(begun(), answered(call("t1")), ApprovalAsked(call_id="t1"))) == {"t1": "not_started"}
+    assert outcomes(
+        cancelled(begun(), answered(call("t1")), ApprovalAsked(call_id="t1"))
+    ) == {"t1": "not_started"}
 
 
 def test_the_calls_of_an_answer_that_a_cancel_cut_are_closed() -> None:
@@ -174,14 +234,19 @@ def test_the_calls_of_an_answer_that_a_cancel_cut_are_closed() -> None:
 def test_messages_that_wait_are_handed_back_or_kept() -> None:
     turn = [begun(), queued("a"), queued("b", "follow_up")]
     left = [event for event in cancelled(turn) if isinstance(event, QueueLeft)]
-    assert left == [QueueLeft(message_id="a", how="returned"), QueueLeft(message_id="b", how="returned")]
+    assert left == [
+        QueueLeft(message_id="a", how="returned"),
+        QueueLeft(message_id="b", how="returned"),
+    ]
     assert not any(isinstance(event, QueueLeft) for event in cancelled(turn, keep=True))
 
 
 def test_what_was_sent_after_the_cancel_is_not_handed_back_by_it() -> None:
     loop = fold(begun(), queued("before"), CancelAsked(), queued("after"))
     events = after_cancel(UnfinishedWork(loop, None, "note"), None, returns_queue=True)
-    assert [event.message_id for event in events if isinstance(event, QueueLeft)] == ["before"]
+    assert [event.message_id for event in events if isinstance(event, QueueLeft)] == [
+        "before"
+    ]
     assert handed_back(loop) == [QueueLeft(message_id="before", how="returned")]
 
 
@@ -191,8 +256,16 @@ def test_messages_are_handed_back_before_the_cancel_is_answered() -> None:
 
 
 def test_a_cancel_that_was_answered_while_tools_ran_is_not_answered_twice() -> None:
-    turn = [begun(), answered(call("t1")), started(), CancelAsked(), Cancelled(persisted="tools_in_progress")]
-    events = after_cancel(UnfinishedWork(fold(turn), None, "note"), None, returns_queue=True)
+    turn = [
+        begun(),
+        answered(call("t1")),
+        started(),
+        CancelAsked(),
+        Cancelled(persisted="tools_in_progress"),
+    ]
+    events = after_cancel(
+        UnfinishedWork(fold(turn), None, "note"), None, returns_queue=True
+    )
     assert not any(isinstance(event, Cancelled) for event in events)
     assert events[-1] == TurnEnded(turn="turn-1", reason="cancelled", steps=1)
 
@@ -214,7 +287,12 @@ def test_a_cancel_at_rest_says_that_there_was_nothing_to_keep() -> None:
 LEFT: dict[str, list[Any]] = {
     "a call": CALLING,
     "a summary": [begun(), SUMMARISING],
-    "tools": [begun(), answered(call("t1"), call("t2"), call("t3")), started("t1"), started("t2", idempotent=True)],
+    "tools": [
+        begun(),
+        answered(call("t1"), call("t2"), call("t3")),
+        started("t1"),
+        started("t2", idempotent=True),
+    ],
     "an approval": [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")],
     "a queue": [begun(), queued("a"), CompactAsked()],
     "nothing": [],
@@ -232,8 +310,20 @@ def test_what_is_closed_once_needs_no_closing_again(events: list[Any]) -> None:
     assert not loop.is_abandoned
     assert after_crash(UnfinishedWork(loop, partial, "note")) == []
     loop = fold(events, CancelAsked(), cancelled(events, partial=partial))
-    assert (loop.turn, loop.open, loop.queue, loop.cancel, loop.is_abandoned) == ("", (), (), "", False)
-    assert same(loop, fold(after_cancel(UnfinishedWork(loop, partial, "note"), None, returns_queue=True), onto=loop))
+    assert (loop.turn, loop.open, loop.queue, loop.cancel, loop.is_abandoned) == (
+        "",
+        (),
+        (),
+        "",
+        False,
+    )
+    assert same(
+        loop,
+        fold(
+            after_cancel(UnfinishedWork(loop, partial, "note"), None, returns_queue=True),
+            onto=loop,
+        ),
+    )
 
 
 @pytest.mark.parametrize("events", LEFT.values(), ids=LEFT)

@@ -32,8 +32,17 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 
 def is_over(loop: Loop) -> bool:
     """Whether nothing in the loop is unfinished, allowed or on its way."""
-    is_idle = not (loop.turn or loop.paused or loop.call or loop.side_call or loop.compaction or loop.is_abandoned)
-    return is_idle and not (loop.open or loop.queue or loop.cancel or loop.compact_asked is not None)
+    is_idle = not (
+        loop.turn
+        or loop.paused
+        or loop.call
+        or loop.side_call
+        or loop.compaction
+        or loop.is_abandoned
+    )
+    return is_idle and not (
+        loop.open or loop.queue or loop.cancel or loop.compact_asked is not None
+    )
 
 
 def view_of(events: Sequence[Event]) -> list[Message]:
@@ -62,7 +71,9 @@ def unpaired(events: Sequence[Event]) -> list[str]:
 
 
 @given(st.binary(max_size=200), st.integers(0, 10_000))
-def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(data: bytes, cut: int) -> None:
+def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(
+    data: bytes, cut: int
+) -> None:
     world = World(Tape(data))
     world.live()
     events = world.ledger[: cut % (len(world.ledger) + 1)]
@@ -82,14 +93,24 @@ CALL = ToolCallPart(id="p1", call_id="t1", name="shell", arguments='{"command": 
 ANSWER = Message(id="a1", role="assistant", parts=(CALL,), call="c1")
 
 
-def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknown() -> None:
+def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknown() -> (
+    None
+):
     begun = (TurnStarted(turn="turn-1"), MessageAdded(message=ANSWER))
     waiting = CopiedSession().add_all(begun).resting(keep_nothing)
-    results = [event.message for event in waiting.events if isinstance(event, MessageAdded)]
+    results = [
+        event.message for event in waiting.events if isinstance(event, MessageAdded)
+    ]
     (part,) = results[0].of_type(ToolResultPart)
     assert (part.call_id, part.text, part.is_error) == ("t1", COPIED, True)
-    started = CopiedSession().add_all((*begun, ToolStarted(call_id="t1", name="shell"))).resting(keep_nothing)
-    (unknown,) = [event.message for event in started.events if isinstance(event, MessageAdded)]
+    started = (
+        CopiedSession()
+        .add_all((*begun, ToolStarted(call_id="t1", name="shell")))
+        .resting(keep_nothing)
+    )
+    (unknown,) = [
+        event.message for event in started.events if isinstance(event, MessageAdded)
+    ]
     assert "unknown" in next(unknown.of_type(ToolResultPart)).text
 
 
@@ -109,11 +130,17 @@ def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
 
 
 def test_everything_that_is_left_out_is_named() -> None:
-    waiting = Message(id="m2", role="user", parts=(TextPart(id="m2.0", text="And then?"),))
+    waiting = Message(
+        id="m2", role="user", parts=(TextPart(id="m2.0", text="And then?"),)
+    )
     copy = CopiedSession().add_all(
         (
             SettingsChanged(
-                settings={"base_url": "http://elsewhere", "trigger": 0.5, "params": {"tools": [], "seed": 1}}
+                settings={
+                    "base_url": "http://elsewhere",
+                    "trigger": 0.5,
+                    "params": {"tools": [], "seed": 1},
+                }
             ),
             GrantGiven(grant="g1", tool="shell", prefix=("git", "status")),
             TurnStarted(turn="turn-1"),
@@ -139,7 +166,10 @@ def test_everything_that_is_left_out_is_named() -> None:
         "the setting base_url",
         "the setting params in part",
     )
-    assert fold([*copied_of(copy, resting.events)]).settings == {"trigger": 0.5, "params": {"seed": 1}}
+    assert fold([*copied_of(copy, resting.events)]).settings == {
+        "trigger": 0.5,
+        "params": {"seed": 1},
+    }
 
 
 def copied_of(copy: CopiedSession, more: tuple[Event, ...]) -> list[Event]:

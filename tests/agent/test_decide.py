@@ -20,7 +20,15 @@ from tests.agent.stories import (
 )
 from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.agent.closing import closed
-from ullage.agent.decide import MOST_CUTS, MOST_RECOVERIES, Budget, Headroom, LoopRules, LoopSituation, decide
+from ullage.agent.decide import (
+    MOST_CUTS,
+    MOST_RECOVERIES,
+    Budget,
+    Headroom,
+    LoopRules,
+    LoopSituation,
+    decide,
+)
 from ullage.agent.steps import (
     AskApproval,
     CallModel,
@@ -97,27 +105,42 @@ def test_a_follow_up_waits_for_the_end_of_the_turn_and_begins_the_next() -> None
     turn = [begun(), queued("later", "follow_up")]
     assert step_after(turn) == CallModel()
     assert reason(step_after(turn, answered(HELLO))) == "finished"
-    assert step_after(turn, answered(HELLO), ended()) == Deliver(("later",), begins_turn=True)
+    assert step_after(turn, answered(HELLO), ended()) == Deliver(
+        ("later",), begins_turn=True
+    )
 
 
 def test_a_compaction_that_was_asked_for_at_rest_comes_before_what_waits() -> None:
-    assert step_after(queued("one"), CompactAsked(instructions="keep names")) == Compact("asked", "keep names")
+    assert step_after(queued("one"), CompactAsked(instructions="keep names")) == Compact(
+        "asked", "keep names"
+    )
 
 
 @pytest.mark.parametrize(
     "over",
     [
-        [CompactionStarted(compaction="x", trigger="asked"), CompactionRolledBack(compaction="x", reason="none")],
-        [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")],
+        [
+            CompactionStarted(compaction="x", trigger="asked"),
+            CompactionRolledBack(compaction="x", reason="none"),
+        ],
+        [
+            CompactionStarted(compaction="x", trigger="asked"),
+            CompactionCommitted(compaction="x"),
+        ],
         [Pruned(parts=("p",))],
     ],
 )
-def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(over: list[Event]) -> None:
+def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(
+    over: list[Event],
+) -> None:
     assert step_after(CompactAsked(), over) == Rest()
 
 
 def test_a_compaction_at_rest_starts_no_call() -> None:
-    committed = [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")]
+    committed = [
+        CompactionStarted(compaction="x", trigger="asked"),
+        CompactionCommitted(compaction="x"),
+    ]
     assert step_after(begun(), answered(HELLO), ended(), committed) == Rest()
 
 
@@ -133,16 +156,22 @@ def test_what_a_person_says_is_answered() -> None:
 
 
 def test_the_calls_of_an_answer_run_at_the_same_time() -> None:
-    assert names(step_after(begun(), answered(call("t1"), call("t2"), stop="tool_calls"))) == ["t1", "t2"]
+    assert names(
+        step_after(begun(), answered(call("t1"), call("t2"), stop="tool_calls"))
+    ) == ["t1", "t2"]
 
 
 @pytest.mark.parametrize("stop", ["stop", "tool_calls", "paused", "other", ""])
-def test_the_content_decides_whether_tools_run_whatever_the_provider_names_the_end(stop: str) -> None:
+def test_the_content_decides_whether_tools_run_whatever_the_provider_names_the_end(
+    stop: str,
+) -> None:
     assert names(step_after(begun(), answered(call("t1"), stop=stop))) == ["t1"]
 
 
 @pytest.mark.parametrize("stop", ["stop", "tool_calls", "other", ""])
-def test_an_answer_without_calls_ends_the_turn_whatever_the_provider_names_the_end(stop: str) -> None:
+def test_an_answer_without_calls_ends_the_turn_whatever_the_provider_names_the_end(
+    stop: str,
+) -> None:
     assert step_after(begun(), answered(HELLO, stop=stop)) == EndTurn("finished")
 
 
@@ -152,8 +181,16 @@ def test_the_model_is_called_again_once_all_results_are_there() -> None:
     assert step_after(turn, ran("t1")) == CallModel()
 
 
-def test_steers_are_delivered_together_behind_all_results_and_before_the_next_call() -> None:
-    turn = [begun(), answered(call("t1"), call("t2")), queued("a"), queued("b"), ran("t1")]
+def test_steers_are_delivered_together_behind_all_results_and_before_the_next_call() -> (
+    None
+):
+    turn = [
+        begun(),
+        answered(call("t1"), call("t2")),
+        queued("a"),
+        queued("b"),
+        ran("t1"),
+    ]
     assert names(step_after(turn)) == ["t2"]
     assert step_after(turn, ran("t2")) == Deliver(("a", "b"), begins_turn=False)
 
@@ -161,7 +198,10 @@ def test_steers_are_delivered_together_behind_all_results_and_before_the_next_ca
 def test_a_steer_that_comes_with_the_last_answer_keeps_the_turn_going() -> None:
     turn = [begun(), answered(HELLO), queued("more")]
     assert step_after(turn) == Deliver(("more",), begins_turn=False)
-    delivered = [QueueLeft(message_id="more", how="delivered"), MessageAdded(message=Message(id="more", role="user"))]
+    delivered = [
+        QueueLeft(message_id="more", how="delivered"),
+        MessageAdded(message=Message(id="more", role="user")),
+    ]
     assert step_after(turn, delivered) == CallModel()
 
 
@@ -170,13 +210,20 @@ def test_an_empty_answer_ends_the_turn_and_says_so() -> None:
 
 
 def test_an_empty_answer_after_tools_ends_the_turn_too() -> None:
-    assert reason(step_after(begun(), answered(call()), ran(), answered(call="c2"))) == "finished"
+    assert (
+        reason(step_after(begun(), answered(call()), ran(), answered(call="c2")))
+        == "finished"
+    )
 
 
-def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> None:
+def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> (
+    None
+):
     paused = [begun(), answered(HELLO, stop="paused"), queued("steer")]
     assert step_after(paused) == CallModel()
-    assert step_after(paused, answered(HELLO, call="c2")) == Deliver(("steer",), begins_turn=False)
+    assert step_after(paused, answered(HELLO, call="c2")) == Deliver(
+        ("steer",), begins_turn=False
+    )
 
 
 def test_a_pause_of_the_provider_without_content_is_an_empty_answer() -> None:
@@ -202,7 +249,9 @@ THREE = answered(call("t1"), call("t2"), call("t3"))
 def test_a_tool_that_runs_alone_waits_for_those_before_it(
     alone: tuple[str, ...], before: list[Any], expected: list[str]
 ) -> None:
-    assert names(step_after(begun(), THREE, before, sequential=frozenset(alone))) == expected
+    assert (
+        names(step_after(begun(), THREE, before, sequential=frozenset(alone))) == expected
+    )
 
 
 def test_an_agent_may_run_all_tools_one_after_the_other() -> None:
@@ -220,7 +269,9 @@ def test_in_order_means_that_what_waits_for_a_person_holds_the_calls_behind_it()
 # -- approvals --
 
 
-def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhile() -> None:
+def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhile() -> (
+    None
+):
     turn = [begun(), THREE]
     need = frozenset({"t2"})
     assert names(step_after(turn, needs_approval=need)) == ["t2"]
@@ -232,11 +283,17 @@ def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhi
 
 DIGEST = digest_of("read", "{}")
 YES = ApprovalGiven(call_id="t1", approved=True, digest=DIGEST)
-ASKED: list[Any] = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1", digest=DIGEST)]
+ASKED: list[Any] = [
+    begun(),
+    answered(call("t1")),
+    ApprovalAsked(call_id="t1", digest=DIGEST),
+]
 WAITING: list[Any] = [*ASKED, TurnPaused(turn="turn-1", reason="approval")]
 
 
-def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile() -> None:
+def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile() -> (
+    None
+):
     assert step_after(WAITING, queued("steer")) == Rest()
 
 
@@ -247,7 +304,9 @@ def test_an_approved_call_runs_and_needs_no_second_word() -> None:
 
 
 def test_an_approval_of_another_digest_leaves_the_question_open() -> None:
-    other = ApprovalGiven(call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}'))
+    other = ApprovalGiven(
+        call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}')
+    )
     assert step_after(ASKED, other, needs_approval=frozenset({"t1"})) == Pause(
         "approval", "Needs a person's approval: read."
     )
@@ -260,7 +319,9 @@ def test_an_approval_without_a_digest_is_asked_for_again() -> None:
     assert names(step_after(old)) == ["t1"], "where none is needed any more it runs"
 
 
-def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_person_refused() -> None:
+def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_person_refused() -> (
+    None
+):
     turn: list[Any] = [begun(), answered(call("t1"), call("t2"))]
     asked: list[Any] = [ApprovalAsked(call_id="t1"), ApprovalAsked(call_id="t2")]
     no = ApprovalGiven(call_id="t1", approved=False, note="Too late.")
@@ -268,25 +329,38 @@ def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_p
     first = step_after(turn, asked, no, nobody)
     assert isinstance(first, CloseCalls)
     assert (names(first), first.why) == (["t1"], DENIED_BY_A_PERSON)
-    second = step_after(turn, asked, no, nobody, closed(first.calls, first.outcome, first.why))
+    second = step_after(
+        turn, asked, no, nobody, closed(first.calls, first.outcome, first.why)
+    )
     assert isinstance(second, CloseCalls)
     assert (names(second), second.why) == (["t2"], NOBODY_COULD_BE_ASKED)
 
 
-def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> None:
+def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> (
+    None
+):
     cut = [WAITING, YES, started(idempotent=True)]
     settled = [ToolEnded(call_id="t1", outcome="unknown")]
-    assert isinstance(step_after(cut, settled, needs_approval=frozenset({"t1"})), RunTools)
+    assert isinstance(
+        step_after(cut, settled, needs_approval=frozenset({"t1"})), RunTools
+    )
 
 
 def test_a_denied_call_gets_a_result_that_says_so() -> None:
-    step = step_after(WAITING, ApprovalGiven(call_id="t1", approved=False, note="Not there."))
+    step = step_after(
+        WAITING, ApprovalGiven(call_id="t1", approved=False, note="Not there.")
+    )
     assert isinstance(step, CloseCalls)
     assert (step.outcome, step.calls[0].note) == ("denied", "Not there.")
 
 
 def test_an_approval_that_was_not_asked_for_changes_nothing() -> None:
-    step = step_after(begun(), answered(call("t1")), ApprovalGiven(call_id="t1", approved=True), needs_approval={"t1"})
+    step = step_after(
+        begun(),
+        answered(call("t1")),
+        ApprovalGiven(call_id="t1", approved=True),
+        needs_approval={"t1"},
+    )
     assert isinstance(step, AskApproval)
 
 
@@ -317,14 +391,20 @@ def test_calls_of_a_withheld_answer_end_the_turn_once_they_are_closed() -> None:
     assert reason(step_after(withheld)) == "refused"
     steered = [withheld, queued("m2")]
     assert step_after(steered) == Deliver(("m2",), begins_turn=False)
-    delivered = [QueueLeft(message_id="m2", how="delivered"), MessageAdded(message=Message(id="m2", role="user"))]
+    delivered = [
+        QueueLeft(message_id="m2", how="delivered"),
+        MessageAdded(message=Message(id="m2", role="user")),
+    ]
     assert step_after(steered, delivered) == CallModel()
 
 
 @pytest.mark.parametrize(
-    ("stop", "expected"), [("length", "length"), ("context_full", "length"), ("refused", "refused")]
+    ("stop", "expected"),
+    [("length", "length"), ("context_full", "length"), ("refused", "refused")],
 )
-def test_a_text_that_was_cut_or_withheld_ends_the_turn_with_that_reason(stop: str, expected: str) -> None:
+def test_a_text_that_was_cut_or_withheld_ends_the_turn_with_that_reason(
+    stop: str, expected: str
+) -> None:
     assert reason(step_after(begun(), answered(HELLO, stop=stop))) == expected
 
 
@@ -351,7 +431,9 @@ def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
 
 
 @pytest.mark.parametrize("parts", [(HELLO,), ()])
-def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(parts: tuple[Part, ...]) -> None:
+def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(
+    parts: tuple[Part, ...],
+) -> None:
     started, ended, *message = dropped(*parts)
     assert isinstance(ended, CallEnded)
     stopped = replace(ended, error="Too long.", error_kind="LimitExceeded")
@@ -359,7 +441,9 @@ def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(parts: tup
     assert step_after(*turn) == EndTurn("dropped", "Too long.")
 
 
-def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> None:
+def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> (
+    None
+):
     turn, none = [begun(), dropped(call("t1"))], LoopRules(drop_retries=0)
     assert isinstance(step_after(turn, rules=none), CloseCalls)
     assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
@@ -367,11 +451,16 @@ def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_
 
 def test_a_turn_after_one_that_ended_by_a_broken_answer_begins_as_any_other() -> None:
     broken = [begun(), dropped(HELLO), ended("dropped")]
-    assert step_after(broken, begun("next", "turn-2"), rules=LoopRules(drop_retries=0)) == CallModel()
+    assert (
+        step_after(broken, begun("next", "turn-2"), rules=LoopRules(drop_retries=0))
+        == CallModel()
+    )
     assert step_after(broken, begun("next", "turn-2")) == CallModel()
 
 
-def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> None:
+def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> (
+    None
+):
     turn = [begun(), dropped()]
     assert reason(step_after(turn, rules=LoopRules(max_steps=1))) == "max_steps"
     assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=1))), Pause)
@@ -391,18 +480,30 @@ def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None
     step = step_after(turn, rules=one)
     assert isinstance(step, CloseCalls)
     assert (step.outcome, "1 steps" in step.why) == ("not_started", True)
-    assert step_after(turn, result("t1"), rules=one) == EndTurn("max_steps", "1 steps were made.")
+    assert step_after(turn, result("t1"), rules=one) == EndTurn(
+        "max_steps", "1 steps were made."
+    )
 
 
 def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
-    assert reason(step_after(begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1))) == "finished"
+    assert (
+        reason(
+            step_after(
+                begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1)
+            )
+        )
+        == "finished"
+    )
 
 
 def repeated(times: int, arguments: str = "{}") -> list[Any]:
     """The same call so many times, each but the last with its result."""
     events: list[Any] = []
     for number in range(times):
-        events += [answered(call(f"t{number}", arguments=arguments), call=f"c{number}"), ran(f"t{number}")]
+        events += [
+            answered(call(f"t{number}", arguments=arguments), call=f"c{number}"),
+            ran(f"t{number}"),
+        ]
     return [*events[:-1]]
 
 
@@ -416,20 +517,27 @@ def test_the_same_call_with_the_same_arguments_again_and_again_ends_the_turn() -
 def test_other_arguments_are_another_call() -> None:
     rules = LoopRules(max_repeats=2)
     other = answered(call("x", arguments='{"page":2}'), call="cx")
-    assert isinstance(step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools)
+    assert isinstance(
+        step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools
+    )
 
 
 def test_a_turn_after_a_loop_counts_anew() -> None:
     rules = LoopRules(max_repeats=2)
     looped = [begun(), repeated(2), result("t1"), ended("loop")]
     once_more = answered(call("x"), call="cx")
-    assert isinstance(step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools)
+    assert isinstance(
+        step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools
+    )
 
 
 def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
     rules = LoopRules(max_repeats=2)
     broken = [dropped(call("t1")), Rewound(to="ask")]
-    assert isinstance(step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules), RunTools)
+    assert isinstance(
+        step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules),
+        RunTools,
+    )
 
 
 BUDGETS = [
@@ -446,26 +554,44 @@ def test_a_budget_that_is_used_up_pauses_before_the_next_call(
 ) -> None:
     turn = [begun(), answered(call("t1"))]
     assert isinstance(step_after(turn, rules=LoopRules(budget=budget), **more), RunTools)
-    assert step_after(turn, ran(), rules=LoopRules(budget=budget), **more) == Pause("budget", note)
+    assert step_after(turn, ran(), rules=LoopRules(budget=budget), **more) == Pause(
+        "budget", note
+    )
 
 
-@pytest.mark.parametrize("budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)])
+@pytest.mark.parametrize(
+    "budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)]
+)
 def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
     rules = LoopRules(budget=budget)
-    assert step_after(begun(), answered(call("t1")), ran(), rules=rules, elapsed_s=59.0, usd=0.9) == CallModel()
+    assert (
+        step_after(
+            begun(), answered(call("t1")), ran(), rules=rules, elapsed_s=59.0, usd=0.9
+        )
+        == CallModel()
+    )
 
 
 def test_children_and_summaries_count_for_the_budget() -> None:
-    of_child = CallEnded(call="child:c1", purpose="child", usage=Usage(input=500, output=5))
+    of_child = CallEnded(
+        call="child:c1", purpose="child", usage=Usage(input=500, output=5)
+    )
     turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
     assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(tokens=600))), Pause)
 
 
-PAUSED: list[Any] = [begun(), answered(call("t1")), ran(), TurnPaused(turn="turn-1", reason="budget")]
+PAUSED: list[Any] = [
+    begun(),
+    answered(call("t1")),
+    ran(),
+    TurnPaused(turn="turn-1", reason="budget"),
+]
 ONE_CALL = LoopRules(budget=Budget(calls=1))
 
 
-def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> None:
+def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> (
+    None
+):
     assert step_after(PAUSED, rules=ONE_CALL) == Rest()
     assert step_after(PAUSED, TurnResumed(turn="turn-1"), rules=ONE_CALL) == CallModel()
 
@@ -476,9 +602,14 @@ def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
 
 def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
     more = SettingsChanged(settings={"budget_calls": 2})
-    assert step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
+    assert (
+        step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
+    )
     assert isinstance(step_after(PAUSED, more, rules=ONE_CALL), Pause)
-    assert step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL) == Rest()
+    assert (
+        step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL)
+        == Rest()
+    )
 
 
 def test_a_resume_for_another_turn_changes_nothing() -> None:
@@ -488,12 +619,19 @@ def test_a_resume_for_another_turn_changes_nothing() -> None:
 # -- failures --
 
 
-@pytest.mark.parametrize("kind", ["BadKey", "RateLimited", "ServerError", "RequestRejected", "ContentFiltered", ""])
+@pytest.mark.parametrize(
+    "kind",
+    ["BadKey", "RateLimited", "ServerError", "RequestRejected", "ContentFiltered", ""],
+)
 def test_a_provider_that_fails_pauses_the_turn(kind: str) -> None:
     assert step_after(begun(), failed(kind)) == Pause("failed", "It failed.")
 
 
-FAILED: list[Any] = [begun(), failed("BadKey"), TurnPaused(turn="turn-1", reason="failed")]
+FAILED: list[Any] = [
+    begun(),
+    failed("BadKey"),
+    TurnPaused(turn="turn-1", reason="failed"),
+]
 
 
 @pytest.mark.parametrize(
@@ -507,12 +645,16 @@ FAILED: list[Any] = [begun(), failed("BadKey"), TurnPaused(turn="turn-1", reason
         (CompactAsked(), Rest()),
     ],
 )
-def test_what_lets_a_turn_go_on_whose_provider_failed(event: Event, expected: NextStep) -> None:
+def test_what_lets_a_turn_go_on_whose_provider_failed(
+    event: Event, expected: NextStep
+) -> None:
     assert step_after(FAILED, event) == expected
 
 
 def test_a_steer_that_came_during_the_call_that_failed_waits_with_the_turn() -> None:
-    assert step_after(begun(), queued("steer"), failed("ServerError")) == Pause("failed", "It failed.")
+    assert step_after(begun(), queued("steer"), failed("ServerError")) == Pause(
+        "failed", "It failed."
+    )
 
 
 # -- size --
@@ -521,16 +663,21 @@ def test_a_steer_that_came_during_the_call_that_failed_waits_with_the_turn() -> 
 def test_a_refusal_for_size_compacts_and_calls_again() -> None:
     turn = [begun(), failed("Overflow")]
     assert step_after(turn, may_compact=True) == Compact("overflow")
-    committed = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
+    committed = [
+        CompactionStarted(compaction="x", trigger="overflow"),
+        CompactionCommitted(compaction="x"),
+    ]
     assert step_after(turn, committed) == CallModel()
     assert step_after(turn, Pruned(parts=("p",))) == CallModel()
 
 
 @pytest.mark.parametrize("kind", ["Overflow", "BodyTooLarge"])
-def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(kind: str) -> None:
-    assert step_after(begun(), failed(kind), is_stuck="The request alone is 9.") == EndTurn(
-        "too_large", "The request alone is 9."
-    )
+def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
+    kind: str,
+) -> None:
+    assert step_after(
+        begun(), failed(kind), is_stuck="The request alone is 9."
+    ) == EndTurn("too_large", "The request alone is 9.")
     assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
 
 
@@ -548,16 +695,33 @@ def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known
 ) -> None:
     room = Headroom(input_limit=limit)
     once = failed(kind)
-    cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
+    cured = [
+        CompactionStarted(compaction="x", trigger="overflow"),
+        CompactionCommitted(compaction="x"),
+    ]
     turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
     assert step_after(turn, room=room, may_compact=True) == Compact("overflow")
-    assert reason(step_after(turn, cured, once, room=room, may_compact=True)) == "too_large"
+    assert (
+        reason(step_after(turn, cured, once, room=room, may_compact=True)) == "too_large"
+    )
 
 
 def test_an_answer_in_between_forgets_the_refusals() -> None:
-    cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
-    turn = [begun(), failed("Overflow"), cured, answered(call("t1"), call="c2"), ran(), failed("Overflow", "c3")]
-    assert step_after(turn, room=Headroom(input_limit=9), may_compact=True) == Compact("overflow")
+    cured = [
+        CompactionStarted(compaction="x", trigger="overflow"),
+        CompactionCommitted(compaction="x"),
+    ]
+    turn = [
+        begun(),
+        failed("Overflow"),
+        cured,
+        answered(call("t1"), call="c2"),
+        ran(),
+        failed("Overflow", "c3"),
+    ]
+    assert step_after(turn, room=Headroom(input_limit=9), may_compact=True) == Compact(
+        "overflow"
+    )
 
 
 ROOMS = [
@@ -582,25 +746,43 @@ def test_before_each_call_the_reading_is_held_against_the_limits(
     assert step_after(begun(), room=room, may_compact=may_compact) == expected
 
 
-def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> None:
+def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> (
+    None
+):
     room = Headroom(high=1_234, input_limit=1_000)
     step = step_after(begun(), room=room)
     assert isinstance(step, EndTurn)
-    assert (step.reason, "1,234" in step.note, "1,000" in step.note) == ("too_large", True, True)
-    assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn("too_large", "Too much.")
+    assert (step.reason, "1,234" in step.note, "1,000" in step.note) == (
+        "too_large",
+        True,
+        True,
+    )
+    assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn(
+        "too_large", "Too much."
+    )
 
 
 def test_a_compaction_that_was_asked_for_in_a_turn_comes_before_its_next_call() -> None:
-    asked = [begun(), answered(call("t1")), CompactAsked(instructions="short"), queued("steer")]
+    asked = [
+        begun(),
+        answered(call("t1")),
+        CompactAsked(instructions="short"),
+        queued("steer"),
+    ]
     assert isinstance(step_after(asked), RunTools)
     assert isinstance(step_after(asked, ran()), Deliver)
     delivered = [ran(), QueueLeft(message_id="steer", how="delivered")]
     assert step_after(asked, delivered) == Compact("asked", "short")
-    over = [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")]
+    over = [
+        CompactionStarted(compaction="x", trigger="asked"),
+        CompactionCommitted(compaction="x"),
+    ]
     assert step_after(asked, delivered, over) == CallModel()
 
 
-def test_a_compaction_that_was_asked_for_with_the_last_answer_waits_for_the_end_of_the_turn() -> None:
+def test_a_compaction_that_was_asked_for_with_the_last_answer_waits_for_the_end_of_the_turn() -> (
+    None
+):
     turn = [begun(), answered(HELLO), CompactAsked()]
     assert reason(step_after(turn)) == "finished"
     assert step_after(turn, ended()) == Compact("asked", "")
@@ -639,11 +821,15 @@ def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -
         [begun(), CallStarted(call="p1", purpose="summary", detached=True)],
     ],
 )
-def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(events: list[Any]) -> None:
+def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(
+    events: list[Any],
+) -> None:
     assert not fold(events).is_abandoned
 
 
-@pytest.mark.parametrize("events", [[], [queued("one")], begun(), WAITING, PAUSED, FAILED])
+@pytest.mark.parametrize(
+    "events", [[], [queued("one")], begun(), WAITING, PAUSED, FAILED]
+)
 def test_a_cancel_comes_before_everything(events: list[Any]) -> None:
     assert step_after(events, CancelAsked()) == Settle("cancel")
 
@@ -653,12 +839,26 @@ def test_a_cancel_at_rest_is_answered_and_over() -> None:
 
 
 def test_what_a_cancel_leaves_waiting_begins_the_next_turn() -> None:
-    kept = [begun(), queued("later", "follow_up"), CancelAsked(), Cancelled(), ended("cancelled")]
+    kept = [
+        begun(),
+        queued("later", "follow_up"),
+        CancelAsked(),
+        Cancelled(),
+        ended("cancelled"),
+    ]
     assert step_after(kept) == Deliver(("later",), begins_turn=True)
 
 
-def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> None:
-    late = [begun(), answered(HELLO), queued("later", "follow_up"), CancelAsked(), ended()]
+def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> (
+    None
+):
+    late = [
+        begun(),
+        answered(HELLO),
+        queued("later", "follow_up"),
+        CancelAsked(),
+        ended(),
+    ]
     assert step_after(late) == Settle("cancel")
 
 

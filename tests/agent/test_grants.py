@@ -12,7 +12,12 @@ STATUS = Grant(id="g", tool="shell", prefix=("git", "status"))
 
 
 def test_a_prefix_covers_the_commands_that_begin_with_its_words() -> None:
-    for command in ("git status", "git status --short", "git 'status' -- a", "  git  status"):
+    for command in (
+        "git status",
+        "git status --short",
+        "git 'status' -- a",
+        "  git  status",
+    ):
         assert covers(STATUS, "shell", {"command": command})
         assert covers(STATUS, "shell", {"command": command, "timeout_s": 5})
 
@@ -34,19 +39,28 @@ def test_no_prefix_covers_what_is_no_simple_command(command: str) -> None:
 
 
 @given(st.text(st.sampled_from("git status;&|$()`<>\n\\\"' -x="), max_size=20))
-def test_a_covered_command_has_the_granted_words_first_for_a_second_reader_too(more: str) -> None:
+def test_a_covered_command_has_the_granted_words_first_for_a_second_reader_too(
+    more: str,
+) -> None:
     command = f"git status{more}"
     if covers(STATUS, "shell", {"command": command}):
         assert shlex.split(command)[:2] == ["git", "status"]
         assert not set(";&|<>\n") & set(re.sub("'[^']*'|\"[^\"]*\"", "", command.strip()))
 
 
-@pytest.mark.parametrize("arguments", [None, {}, {"command": 5}, {"command": ["git", "status"]}, {"command": None}])
-def test_a_call_whose_command_is_no_text_is_not_covered(arguments: dict[str, object] | None) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [None, {}, {"command": 5}, {"command": ["git", "status"]}, {"command": None}],
+)
+def test_a_call_whose_command_is_no_text_is_not_covered(
+    arguments: dict[str, object] | None,
+) -> None:
     assert not covers(STATUS, "shell", arguments)
 
 
-def test_a_grant_without_a_prefix_covers_a_tool_and_no_other_but_never_the_shell() -> None:
+def test_a_grant_without_a_prefix_covers_a_tool_and_no_other_but_never_the_shell() -> (
+    None
+):
     assert covers(Grant(id="g", tool="write"), "write", {"path": "a"})
     assert not covers(Grant(id="g", tool="write"), "edit", {"path": "a"})
     assert not covers(Grant(id="g", tool="write"), "write", None)
@@ -74,13 +88,30 @@ GIT_RUNNERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [(each,) for each in RUNNERS] + [("git", each) for each in GIT_RUNNERS] + [("git",)])
-def test_of_what_may_run_another_program_nothing_but_the_exact_command_can_be_granted(words: tuple[str, ...]) -> None:
-    for more in ((), ("run",), ("tool", "run"), ("x",), ("eval",), ("-m", "pytest"), ("status",)):
+@pytest.mark.parametrize(
+    "words",
+    [(each,) for each in RUNNERS] + [("git", each) for each in GIT_RUNNERS] + [("git",)],
+)
+def test_of_what_may_run_another_program_nothing_but_the_exact_command_can_be_granted(
+    words: tuple[str, ...],
+) -> None:
+    for more in (
+        (),
+        ("run",),
+        ("tool", "run"),
+        ("x",),
+        ("eval",),
+        ("-m", "pytest"),
+        ("status",),
+    ):
         given = (*words, *more)
         if given != ("git", "status"):
             assert why_no_prefix(given)
-            assert not covers(Grant(id="g", tool="shell", prefix=given), "shell", {"command": " ".join(given)})
+            assert not covers(
+                Grant(id="g", tool="shell", prefix=given),
+                "shell",
+                {"command": " ".join(given)},
+            )
             assert offered_prefix(" ".join(given)) == (*given, "")
 
 
@@ -120,7 +151,9 @@ def test_no_words_are_no_prefix(prefix: tuple[str, ...]) -> None:
         ("ls; rm x", ()),
     ],
 )
-def test_the_prefix_that_is_offered_is_the_shortest_that_is_known(command: str, prefix: tuple[str, ...]) -> None:
+def test_the_prefix_that_is_offered_is_the_shortest_that_is_known(
+    command: str, prefix: tuple[str, ...]
+) -> None:
     assert offered_prefix(command) == prefix
 
 

@@ -55,12 +55,16 @@ events = st.one_of([words(kind) for kind in EVENT_TYPES])
 
 
 @given(st.lists(events, max_size=12))
-def test_no_event_in_any_order_is_refused_and_the_same_events_give_the_same_loop(found: list[Event]) -> None:
+def test_no_event_in_any_order_is_refused_and_the_same_events_give_the_same_loop(
+    found: list[Event],
+) -> None:
     assert fold(found) == fold(found)
 
 
 @given(st.lists(events, max_size=6), st.lists(events, max_size=6))
-def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(before: list[Event], after: list[Event]) -> None:
+def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(
+    before: list[Event], after: list[Event]
+) -> None:
     half = fold(before)
     stored = msgspec.json.decode(msgspec.json.encode(half), type=Loop)
     assert stored == half
@@ -74,7 +78,9 @@ def test_a_loop_knows_the_number_of_the_last_event_it_has_seen() -> None:
 
 def test_events_that_do_not_concern_the_loop_move_its_number_alone() -> None:
     before = fold(begun())
-    reading: Any = msgspec.convert({"snapshot": "s", "used": {"tokens": 1, "low": 1, "high": 1}}, ReadingTaken)
+    reading: Any = msgspec.convert(
+        {"snapshot": "s", "used": {"tokens": 1, "low": 1, "high": 1}}, ReadingTaken
+    )
     assert apply(before, reading) == replace(before, seq=before.seq + 1)
 
 
@@ -82,13 +88,30 @@ def test_events_that_do_not_concern_the_loop_move_its_number_alone() -> None:
 
 
 def test_a_turn_counts_from_where_it_began() -> None:
-    loop = fold(begun(), answered(call()), ran(), ended(), TurnStarted(turn="turn-2", at=5.0, usd=1.5))
-    assert (loop.turn, loop.turns, loop.steps, loop.calls, loop.tokens) == ("turn-2", 2, 0, 0, 0)
+    loop = fold(
+        begun(),
+        answered(call()),
+        ran(),
+        ended(),
+        TurnStarted(turn="turn-2", at=5.0, usd=1.5),
+    )
+    assert (loop.turn, loop.turns, loop.steps, loop.calls, loop.tokens) == (
+        "turn-2",
+        2,
+        0,
+        0,
+        0,
+    )
     assert (loop.since, loop.usd) == (5.0, 1.5)
 
 
 def test_a_resumed_turn_counts_its_budgets_anew_and_keeps_its_steps() -> None:
-    paused = [begun(), answered(call()), ran(), TurnPaused(turn="turn-1", reason="budget", note="full")]
+    paused = [
+        begun(),
+        answered(call()),
+        ran(),
+        TurnPaused(turn="turn-1", reason="budget", note="full"),
+    ]
     assert (fold(paused).paused, fold(paused).note) == ("budget", "full")
     loop = fold(paused, TurnResumed(turn="turn-1", at=9.0, usd=2.0))
     assert (loop.paused, loop.note, loop.calls, loop.tokens) == ("", "", 0, 0)
@@ -97,7 +120,13 @@ def test_a_resumed_turn_counts_its_budgets_anew_and_keeps_its_steps() -> None:
 
 def test_the_end_of_a_turn_leaves_nothing_of_it_open() -> None:
     loop = fold(begun(), answered(call()), ended("loop"))
-    assert (loop.turn, loop.ended, loop.open, loop.owes_answer, loop.paused) == ("", "loop", (), False, "")
+    assert (loop.turn, loop.ended, loop.open, loop.owes_answer, loop.paused) == (
+        "",
+        "loop",
+        (),
+        False,
+        "",
+    )
 
 
 def test_calls_of_all_purposes_count_and_what_was_not_reported_counts_nothing() -> None:
@@ -119,8 +148,13 @@ def test_a_call_is_under_way_between_its_two_events() -> None:
     assert fold(begun(), answered(text("Hello."))).call == ""
 
 
-@pytest.mark.parametrize(("purpose", "expected"), [("summary", "s"), ("title", "s"), ("other", "s"), ("child", "")])
-def test_a_call_of_another_purpose_stands_beside_and_a_childs_is_its_own_sessions(purpose: Any, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("purpose", "expected"),
+    [("summary", "s"), ("title", "s"), ("other", "s"), ("child", "")],
+)
+def test_a_call_of_another_purpose_stands_beside_and_a_childs_is_its_own_sessions(
+    purpose: Any, expected: str
+) -> None:
     begun_ = CallStarted(call="s", purpose=purpose)
     assert fold(begun_).side_call == expected
     assert fold(begun_, CallEnded(call="s", purpose=purpose)).side_call == ""
@@ -140,16 +174,24 @@ def test_broken_answers_are_counted_in_a_row() -> None:
     assert fold(twice, answered(text("Hello."), call="c3")).drops == 0
 
 
-def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> None:
+def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> (
+    None
+):
     cut = [begun(), answered(call("t1"), stop="length"), result("t1")]
     assert fold(cut).cuts == 1
     assert fold(cut, dropped(text("Hel"), call="c2")).cuts == 1
     assert fold(cut, answered(call("t2"), call="c2")).cuts == 0
 
 
-def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> None:
+def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> (
+    None
+):
     finished = fold(begun(), answered(text("Hello.")))
-    assert (finished.owes_answer, finished.outcome, finished.stop) == (False, "finished", "stop")
+    assert (finished.owes_answer, finished.outcome, finished.stop) == (
+        False,
+        "finished",
+        "stop",
+    )
     assert fold(TurnStarted(turn="turn-2"), onto=finished).outcome == ""
     asked = fold(MessageAdded(message=user("more")), onto=finished)
     assert (asked.owes_answer, asked.outcome, asked.stop) == (True, "", "")
@@ -161,7 +203,10 @@ def test_an_empty_answer_is_an_answer() -> None:
 
 
 def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
-    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == ["a", "b"]
+    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == [
+        "a",
+        "b",
+    ]
 
 
 def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:
@@ -175,7 +220,9 @@ def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> Non
 def test_going_back_forgets_what_was_open_and_how_the_answer_ended() -> None:
     loop = fold(begun(), dropped(call("t1")), Rewound(to="ask"))
     assert (loop.last, loop.open, loop.outcome, loop.owes_answer) == ("ask", (), "", True)
-    assert not fold(begun(), answered(text("Hello.")), ended(), Rewound(to="ask")).owes_answer
+    assert not fold(
+        begun(), answered(text("Hello.")), ended(), Rewound(to="ask")
+    ).owes_answer
 
 
 # -- tools and approvals --
@@ -193,29 +240,43 @@ def test_a_call_is_open_until_its_result_is_there() -> None:
     assert states(fold(turn, ran("t2"), ran("t1"))) == []
 
 
-def test_between_the_end_of_a_tool_and_its_result_it_counts_as_begun_so_that_it_never_runs_again() -> None:
+def test_between_the_end_of_a_tool_and_its_result_it_counts_as_begun_so_that_it_never_runs_again() -> (
+    None
+):
     cut = fold(begun(), answered(call("t1")), started("t1"), ToolEnded(call_id="t1"))
     assert (states(cut), cut.is_abandoned) == (["started"], True)
 
 
 def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
     turn = [begun(), answered(call("t1"))]
-    assert states(fold(turn, started("t1", idempotent=True), ToolEnded(call_id="t1", outcome="unknown"))) == [
-        "approved"
-    ]
-    assert states(fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown"))) == ["started"]
+    assert states(
+        fold(
+            turn,
+            started("t1", idempotent=True),
+            ToolEnded(call_id="t1", outcome="unknown"),
+        )
+    ) == ["approved"]
+    assert states(
+        fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown"))
+    ) == ["started"]
 
 
 def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
     asked = [begun(), answered(call("t1"), call("t2")), ApprovalAsked(call_id="t2")]
     assert states(fold(asked)) == ["waiting", "asked"]
     digest = digest_of("read", "{}")
-    yes, no = (ApprovalGiven(call_id="t2", approved=word, note="hm", digest=digest) for word in (True, False))
+    yes, no = (
+        ApprovalGiven(call_id="t2", approved=word, note="hm", digest=digest)
+        for word in (True, False)
+    )
     assert states(fold(asked, yes)) == ["waiting", "approved"]
     assert states(fold(asked, no)) == ["waiting", "denied"]
     assert fold(asked, no).open[1].note == "hm"
     assert states(fold(asked, no, yes)) == ["waiting", "denied"]
-    assert states(fold(asked, ApprovalGiven(call_id="t1", approved=True))) == ["waiting", "asked"]
+    assert states(fold(asked, ApprovalGiven(call_id="t1", approved=True))) == [
+        "waiting",
+        "asked",
+    ]
 
 
 def test_an_approval_lifts_the_pause_for_approvals_alone() -> None:
@@ -226,10 +287,18 @@ def test_an_approval_lifts_the_pause_for_approvals_alone() -> None:
 
 
 def test_of_two_calls_with_the_same_id_only_the_one_that_was_shown_is_approved() -> None:
-    harmless, hidden = call("t1", "shell", '{"command": "ls"}'), call("t1", "shell", '{"command": "rm -rf ."}')
+    harmless, hidden = (
+        call("t1", "shell", '{"command": "ls"}'),
+        call("t1", "shell", '{"command": "rm -rf ."}'),
+    )
     turn: list[Any] = [begun(), answered(harmless, hidden)]
-    both = [ApprovalAsked(call_id="t1", digest=digest_of(one.name, one.arguments)) for one in (harmless, hidden)]
-    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of(harmless.name, harmless.arguments))
+    both = [
+        ApprovalAsked(call_id="t1", digest=digest_of(one.name, one.arguments))
+        for one in (harmless, hidden)
+    ]
+    yes = ApprovalGiven(
+        call_id="t1", approved=True, digest=digest_of(harmless.name, harmless.arguments)
+    )
     assert states(fold(turn, both, yes)) == ["approved", "asked"]
     assert [one.is_approved for one in fold(turn, both, yes).open] == [True, False]
 
@@ -238,7 +307,11 @@ def test_of_two_calls_with_the_same_id_only_the_one_that_was_shown_is_approved()
 def test_an_approval_authorises_exactly_one_name_with_exactly_these_arguments(
     shown: tuple[str, str], run: tuple[str, str]
 ) -> None:
-    asked: list[Any] = [begun(), answered(call("t1", *run)), ApprovalAsked(call_id="t1", digest=digest_of(*run))]
+    asked: list[Any] = [
+        begun(),
+        answered(call("t1", *run)),
+        ApprovalAsked(call_id="t1", digest=digest_of(*run)),
+    ]
     yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of(*shown))
     (one,) = fold(asked, yes).open
     assert one.is_approved is (shown == run)
@@ -246,13 +319,20 @@ def test_an_approval_authorises_exactly_one_name_with_exactly_these_arguments(
 
 
 @given(st.text(), st.text(), st.integers(0, 5))
-def test_no_byte_can_move_from_the_arguments_into_the_name_unseen(name: str, arguments: str, size: int) -> None:
+def test_no_byte_can_move_from_the_arguments_into_the_name_unseen(
+    name: str, arguments: str, size: int
+) -> None:
     moved = (name + arguments[:size], arguments[size:])
-    assert (digest_of(*moved) == digest_of(name, arguments)) is (moved == (name, arguments))
+    assert (digest_of(*moved) == digest_of(name, arguments)) is (
+        moved == (name, arguments)
+    )
 
 
 def test_grants_are_kept_until_they_are_revoked() -> None:
-    given = [GrantGiven(grant=name, tool="shell", prefix=("git", name)) for name in ("log", "diff")]
+    given = [
+        GrantGiven(grant=name, tool="shell", prefix=("git", name))
+        for name in ("log", "diff")
+    ]
     assert [one.prefix for one in fold(given).grants] == [("git", "log"), ("git", "diff")]
     assert [one.id for one in fold(given, GrantRevoked(grant="log")).grants] == ["diff"]
     assert fold(given, GrantRevoked(grant="other")).grants == fold(given).grants
@@ -274,18 +354,27 @@ def test_messages_wait_in_their_order_until_they_leave() -> None:
 
 
 def test_an_edit_changes_the_words_and_not_the_place() -> None:
-    loop = fold(queued("a"), queued("b"), QueueEdited(message=user("a", "Something else.")))
+    loop = fold(
+        queued("a"), queued("b"), QueueEdited(message=user("a", "Something else."))
+    )
     assert waiting(loop) == ["a", "b"]
     assert loop.queue[0].message == user("a", "Something else.")
 
 
 def test_an_edit_of_what_does_not_wait_changes_nothing() -> None:
-    assert fold(queued("a"), QueueEdited(message=user("z"))).queue == fold(queued("a")).queue
+    assert (
+        fold(queued("a"), QueueEdited(message=user("z"))).queue == fold(queued("a")).queue
+    )
 
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
-    [(["stop"], "stop"), (["finish"], "finish"), (["finish", "finish"], "stop"), (["finish", "stop"], "stop")],
+    [
+        (["stop"], "stop"),
+        (["finish"], "finish"),
+        (["finish", "finish"], "stop"),
+        (["finish", "stop"], "stop"),
+    ],
 )
 def test_a_second_cancel_does_not_wait_for_tools(asked: list[Any], expected: str) -> None:
     assert fold(begun(), [CancelAsked(tools=how) for how in asked]).cancel == expected
@@ -307,9 +396,14 @@ def test_a_cancel_takes_back_a_compaction_that_was_asked_for() -> None:
 
 
 def test_what_is_sent_after_a_cancel_is_new_until_the_next_cancel() -> None:
-    new = [one.is_new for one in fold(begun(), queued("a"), CancelAsked(), queued("b")).queue]
+    new = [
+        one.is_new for one in fold(begun(), queued("a"), CancelAsked(), queued("b")).queue
+    ]
     assert new == [False, True]
-    assert [one.is_new for one in fold(begun(), CancelAsked(), queued("b"), CancelAsked()).queue] == [False]
+    assert [
+        one.is_new
+        for one in fold(begun(), CancelAsked(), queued("b"), CancelAsked()).queue
+    ] == [False]
 
 
 def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> None:
@@ -323,9 +417,20 @@ def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> No
 
 def test_one_strategy_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
     started = CompactionStarted(compaction="x", trigger="point")
-    assert fold(started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")).compaction == "x"
-    assert fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction == ""
-    assert fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction == "x"
+    assert (
+        fold(
+            started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")
+        ).compaction
+        == "x"
+    )
+    assert (
+        fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction
+        == ""
+    )
+    assert (
+        fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction
+        == "x"
+    )
 
 
 def test_messages_of_every_role_are_the_newest_in_turn() -> None:

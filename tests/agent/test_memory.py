@@ -38,7 +38,9 @@ found = st.lists(st.one_of([words(kind) for kind in EVENT_TYPES]), max_size=8)
 
 
 @given(found, found)
-def test_a_memory_can_be_stored_anywhere_and_gone_on_with(before: list[Event], after: list[Event]) -> None:
+def test_a_memory_can_be_stored_anywhere_and_gone_on_with(
+    before: list[Event], after: list[Event]
+) -> None:
     half = remembered(before)
     stored = msgspec.json.decode(msgspec.json.encode(half), type=LoopMemory)
     assert remembered(after, onto=stored) == remembered(before, after)
@@ -52,7 +54,9 @@ def test_the_last_reading_the_last_call_and_the_epoch_are_known() -> None:
 
 
 def test_a_call_of_another_purpose_is_not_the_last_call() -> None:
-    memory = remembered(CallStarted(call="s1", purpose="summary"), CallEnded(call="s1", purpose="summary"))
+    memory = remembered(
+        CallStarted(call="s1", purpose="summary"), CallEnded(call="s1", purpose="summary")
+    )
     assert memory == LoopMemory()
 
 
@@ -68,7 +72,9 @@ def test_the_error_of_the_last_call_is_known_until_one_ends_without() -> None:
 
 
 def test_what_a_provider_counted_when_it_refused_is_kept_until_an_answer() -> None:
-    refused = CallEnded(call="c1", outcome="failed", error_kind="Overflow", counted=205_000)
+    refused = CallEnded(
+        call="c1", outcome="failed", error_kind="Overflow", counted=205_000
+    )
     assert remembered(refused).refused == 205_000
     assert remembered(refused, failed("ServerError")).refused == 205_000
     assert remembered(refused, answered(text("Hi."))).refused is None
@@ -76,13 +82,25 @@ def test_what_a_provider_counted_when_it_refused_is_kept_until_an_answer() -> No
 
 def test_a_task_begins_with_a_persons_words_and_ends_with_a_finished_turn() -> None:
     assert remembered(begun("a"), begun("b")).task_start == "a"
-    assert remembered(begun("a"), TurnEnded(turn="t", reason="cancelled"), begun("b")).task_start == "a"
+    assert (
+        remembered(
+            begun("a"), TurnEnded(turn="t", reason="cancelled"), begun("b")
+        ).task_start
+        == "a"
+    )
     assert remembered(begun("a"), TurnEnded(turn="t"), begun("b")).task_start == "b"
-    assert remembered(MessageAdded(message=Message(id="n", role="user", origin="injected"))).task_start == ""
+    assert (
+        remembered(
+            MessageAdded(message=Message(id="n", role="user", origin="injected"))
+        ).task_start
+        == ""
+    )
 
 
 def test_pins_are_added_and_taken_away_by_name() -> None:
-    memory = remembered(Pinned(messages=("a", "b")), Pinned(messages=("b", "c"), pinned=False))
+    memory = remembered(
+        Pinned(messages=("a", "b")), Pinned(messages=("b", "c"), pinned=False)
+    )
     assert memory.pins == {"a"}
 
 
@@ -110,8 +128,12 @@ def test_taking_back_an_answer_that_broke_off_changes_nothing_that_was_sent() ->
 
 def test_compactions_that_failed_are_remembered_by_the_breakers() -> None:
     attempted = [
-        CompactionStarted(compaction="x", trigger="point", history="h", high=90, limit=80),
+        CompactionStarted(
+            compaction="x", trigger="point", history="h", high=90, limit=80
+        ),
         CompactionRolledBack(compaction="x", reason="no_gain"),
     ]
-    refusal = remembered(attempted).breakers.refusal(history="h", high=90, limit=80, input_limit=100)
+    refusal = remembered(attempted).breakers.refusal(
+        history="h", high=90, limit=80, input_limit=100
+    )
     assert "no_gain" in refusal

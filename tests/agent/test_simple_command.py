@@ -16,7 +16,12 @@ SIMPLE = {
     "git status": ("git", "status"),
     "  git\tstatus --short \n": ("git", "status", "--short"),
     "git log HEAD~1 HEAD^ a..b": ("git", "log", "HEAD~1", "HEAD^", "a..b"),
-    "git commit -m 'a; b | c > d $(e) `f`'": ("git", "commit", "-m", "a; b | c > d $(e) `f`"),
+    "git commit -m 'a; b | c > d $(e) `f`'": (
+        "git",
+        "commit",
+        "-m",
+        "a; b | c > d $(e) `f`",
+    ),
     'echo "two words" and one': ("echo", "two words", "and", "one"),
     "gi't' \"st\"atus": ("git", "status"),
     "echo ''": ("echo", ""),
@@ -124,7 +129,9 @@ PIECES = st.sampled_from(
 @pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=9).map("".join))
-def test_bash_reads_every_command_that_is_taken_as_the_same_words_and_nothing_else(text: str) -> None:
+def test_bash_reads_every_command_that_is_taken_as_the_same_words_and_nothing_else(
+    text: str,
+) -> None:
     words = simple_command(text)
     if words is not None:
         assert words_by_bash([text]) == [words]
@@ -132,8 +139,16 @@ def test_bash_reads_every_command_that_is_taken_as_the_same_words_and_nothing_el
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.text("ab1 -_./:=@%+,^~'\"", min_size=1, max_size=6), min_size=1, max_size=5).map(" ".join)))
-def test_bash_reads_words_of_harmless_characters_and_quotes_as_they_are_read_here(texts: list[str]) -> None:
+@given(
+    st.lists(
+        st.lists(
+            st.text("ab1 -_./:=@%+,^~'\"", min_size=1, max_size=6), min_size=1, max_size=5
+        ).map(" ".join)
+    )
+)
+def test_bash_reads_words_of_harmless_characters_and_quotes_as_they_are_read_here(
+    texts: list[str],
+) -> None:
     taken = [text for text in texts if simple_command(text) is not None]
     assert words_by_bash(taken) == [simple_command(text) for text in taken]
 
@@ -142,7 +157,9 @@ def words_by_bash(texts: list[str]) -> list[tuple[str, ...]]:
     """What bash makes of each command, as the arguments of ``set``; fails if it ran or wrote anything else."""
     if not texts:
         return []
-    script = "".join(f'set -- {text.strip(chr(10))}\nprintf \'%s\\0\' "$#" "$@"\n' for text in texts)
+    script = "".join(
+        f'set -- {text.strip(chr(10))}\nprintf \'%s\\0\' "$#" "$@"\n' for text in texts
+    )
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [BASH, "--norc", "--noprofile", "-c", script],

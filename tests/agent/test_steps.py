@@ -13,7 +13,9 @@ def test_steps_of_the_same_content_are_equal_and_can_be_kept_in_sets() -> None:
     assert len({Settle("crash"), Settle("cancel"), Settle("crash")}) == 2
 
 
-@pytest.mark.parametrize("kind", typing.get_args(NextStep), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", typing.get_args(NextStep), ids=lambda kind: kind.__name__
+)
 def test_every_step_says_what_it_asks_for(kind: type) -> None:
     assert (kind.__doc__ or "").endswith(".")
 

@@ -12,7 +12,13 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tests.agent.stories import fold
-from ullage.agent.closing import UnfinishedWork, after_cancel, after_crash, closed, handed_back
+from ullage.agent.closing import (
+    UnfinishedWork,
+    after_cancel,
+    after_crash,
+    closed,
+    handed_back,
+)
 from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop, OpenCall, apply
 from ullage.agent.steps import (
@@ -143,11 +149,15 @@ class World:
                 self.is_hopeless = False
             case Rewound():
                 ids = [message.id for message in self.view]
-                assert event.to in ids, "a retry takes back its own answer and nothing else"
+                assert event.to in ids, (
+                    "a retry takes back its own answer and nothing else"
+                )
                 del self.view[ids.index(event.to) + 1 :]
             case ToolStarted():
                 self.ran[event.call_id] = self.ran.get(event.call_id, 0) + 1
-                assert self.ran[event.call_id] == 1 or event.idempotent, "no tool runs twice"
+                assert self.ran[event.call_id] == 1 or event.idempotent, (
+                    "no tool runs twice"
+                )
             case _:
                 pass
 
@@ -208,11 +218,19 @@ class World:
                 sequential_tools=self.rules.sequential_tools,
                 budget=Budget(calls=calls),
             ),
-            room=Headroom(high=self.high, input_limit=self.limit, is_due=bool(self.limit) and self.high >= 80),
-            needs_approval=frozenset(
-                call.call_id for call in loop.open if call.name == "guarded" and call.state in ("waiting", "approved")
+            room=Headroom(
+                high=self.high,
+                input_limit=self.limit,
+                is_due=bool(self.limit) and self.high >= 80,
             ),
-            sequential=frozenset(call.call_id for call in loop.open if call.name == "alone"),
+            needs_approval=frozenset(
+                call.call_id
+                for call in loop.open
+                if call.name == "guarded" and call.state in ("waiting", "approved")
+            ),
+            sequential=frozenset(
+                call.call_id for call in loop.open if call.name == "alone"
+            ),
             may_compact=loop.compact_asked is not None or not self.is_hopeless,
         )
 
@@ -237,7 +255,13 @@ class World:
                 chosen = waiting[tape.choose(len(waiting))]
                 self.write([QueueEdited(message=said_by_person(chosen, "Edited."))])
             case 5 if waiting:
-                self.write([QueueLeft(message_id=waiting[tape.choose(len(waiting))], how="withdrawn")])
+                self.write(
+                    [
+                        QueueLeft(
+                            message_id=waiting[tape.choose(len(waiting))], how="withdrawn"
+                        )
+                    ]
+                )
             case 6:
                 self.write([CancelAsked(tools="finish" if tape.happens(2) else "stop")])
             case 7 | 8:
@@ -246,21 +270,38 @@ class World:
                         self.write(
                             [
                                 ApprovalGiven(
-                                    call_id=call.call_id, approved=not tape.happens(3), note="Hm.", digest=call.digest
+                                    call_id=call.call_id,
+                                    approved=not tape.happens(3),
+                                    note="Hm.",
+                                    digest=call.digest,
                                 )
                             ]
                         )
             case 9:
-                self.write([TurnResumed(turn=loop.turn)] if loop.paused else [ModelChanged(model="other")])
+                self.write(
+                    [TurnResumed(turn=loop.turn)]
+                    if loop.paused
+                    else [ModelChanged(model="other")]
+                )
             case 10:
                 self.write([CompactAsked()])
             case 11:
-                self.write([SettingsChanged(settings={"budget_calls": tape.choose(9) or None})])
+                self.write(
+                    [SettingsChanged(settings={"budget_calls": tape.choose(9) or None})]
+                )
             case _:
                 pass
 
     def send(self, kind: Any) -> None:
-        self.write([Queued(message=said_by_person(self.name("m"), "Do it."), kind=kind, position=1)])
+        self.write(
+            [
+                Queued(
+                    message=said_by_person(self.name("m"), "Do it."),
+                    kind=kind,
+                    position=1,
+                )
+            ]
+        )
 
     # -- carrying out --
 
@@ -271,7 +312,12 @@ class World:
             case RunTools():
                 self.run_tools(step)
             case AskApproval():
-                self.write([ApprovalAsked(call_id=call.call_id, digest=call.digest) for call in step.calls])
+                self.write(
+                    [
+                        ApprovalAsked(call_id=call.call_id, digest=call.digest)
+                        for call in step.calls
+                    ]
+                )
             case CloseCalls():
                 self.write(closed(step.calls, step.outcome, step.why))
             case Settle():
@@ -285,12 +331,22 @@ class World:
             case Deliver():
                 self.deliver(step)
             case Pause():
-                self.write([TurnPaused(turn=self.loop.turn, reason=step.reason, note=step.note)])
+                self.write(
+                    [TurnPaused(turn=self.loop.turn, reason=step.reason, note=step.note)]
+                )
             case EndTurn():
                 assert not self.loop.open, "what is open is closed before the turn ends"
-                assert step.reason not in ("finished", "refused", "loop") or self.is_heard()
+                assert (
+                    step.reason not in ("finished", "refused", "loop") or self.is_heard()
+                )
                 self.commands()
-                self.write([TurnEnded(turn=self.loop.turn, reason=step.reason, steps=self.loop.steps)])
+                self.write(
+                    [
+                        TurnEnded(
+                            turn=self.loop.turn, reason=step.reason, steps=self.loop.steps
+                        )
+                    ]
+                )
             case Rest():
                 self.check_rest()
                 if not self.tape.is_over:
@@ -318,7 +374,9 @@ class World:
         goes_on = loop.outcome == "finished" and loop.stop == "paused"
         assert goes_on or not loop.steers, "what steers comes before the next call"
         check_pairs(in_view(self.view))
-        assert self.is_new_request(), "what was answered, if with nothing, is not asked again"
+        assert self.is_new_request(), (
+            "what was answered, if with nothing, is not asked again"
+        )
         assert self.view[-1].role != "assistant" or self.view[-1].interrupted is None
 
     def is_heard(self) -> bool:
@@ -368,10 +426,18 @@ class World:
         used = Usage(input=self.high, output=5)
         if kind == 6:
             failure = FAILURES[self.tape.choose(len(FAILURES))]
-            return [CallEnded(call=call, outcome="failed", error="It failed.", error_kind=failure)]
+            return [
+                CallEnded(
+                    call=call, outcome="failed", error="It failed.", error_kind=failure
+                )
+            ]
         message = Message(id=f"{call}.answer", role="assistant", parts=parts, call=call)
         if kind == 7:
-            broken = [MessageAdded(message=replace(message, interrupted="dropped"))] if parts else []
+            broken = (
+                [MessageAdded(message=replace(message, interrupted="dropped"))]
+                if parts
+                else []
+            )
             return [CallEnded(call=call, outcome="dropped", usage=used), *broken]
         stop = STOPS[self.tape.choose(len(STOPS))] if kind == 5 else "stop"
         whole = [MessageAdded(message=message)] if parts else []
@@ -381,7 +447,9 @@ class World:
         name = self.name("t")
         arguments = '{"n":1}' if self.tape.happens(3) else "{}"
         tool = TOOLS[self.tape.choose(len(TOOLS))]
-        return ToolCallPart(id=f"{name}.part", call_id=name, name=tool, arguments=arguments)
+        return ToolCallPart(
+            id=f"{name}.part", call_id=name, name=tool, arguments=arguments
+        )
 
     def run_tools(self, step: RunTools) -> None:
         is_open = {call.call_id: call for call in self.loop.open}
@@ -391,13 +459,22 @@ class World:
             assert call.is_approved or call.name != "guarded"
             assert call.state in ("approved", "waiting")
         assert self.loop.outcome == "finished"
-        assert self.loop.stop not in ("length", "context_full", "refused"), "what may be cut is not run"
+        assert self.loop.stop not in ("length", "context_full", "refused"), (
+            "what may be cut is not run"
+        )
         if self.rules.sequential_tools or step.calls[0].name == "alone":
-            assert step.calls[0] == self.loop.open[0], "what runs alone waits for those before it"
-        assert len(step.calls) == 1 or not any(call.name == "alone" for call in step.calls)
+            assert step.calls[0] == self.loop.open[0], (
+                "what runs alone waits for those before it"
+            )
+        assert len(step.calls) == 1 or not any(
+            call.name == "alone" for call in step.calls
+        )
         assert len(step.calls) == 1 or not self.rules.sequential_tools
         self.write(
-            ToolStarted(call_id=call.call_id, name=call.name, idempotent=call.name == "read") for call in step.calls
+            ToolStarted(
+                call_id=call.call_id, name=call.name, idempotent=call.name == "read"
+            )
+            for call in step.calls
         )
         running = list(step.calls)
         while running:
@@ -413,8 +490,18 @@ class World:
 
     def end_tool(self, call: OpenCall) -> None:
         if self.tape.happens(6):
-            self.write([CallEnded(call=self.name("child"), purpose="child", usage=Usage(input=1, output=1))])
-        part = ToolResultPart(id=f"{call.part}.result", call_id=call.call_id, name=call.name)
+            self.write(
+                [
+                    CallEnded(
+                        call=self.name("child"),
+                        purpose="child",
+                        usage=Usage(input=1, output=1),
+                    )
+                ]
+            )
+        part = ToolResultPart(
+            id=f"{call.part}.result", call_id=call.call_id, name=call.name
+        )
         message = Message(id=f"{part.id}.message", role="tool", parts=(part,))
         self.write([ToolEnded(call_id=call.call_id), MessageAdded(message=message)])
 
@@ -422,21 +509,39 @@ class World:
         loop = self.loop
         partial = None
         if loop.call and self.draft:
-            partial = Message(id=f"{loop.call}.answer", role="assistant", parts=self.draft, call=loop.call)
+            partial = Message(
+                id=f"{loop.call}.answer",
+                role="assistant",
+                parts=self.draft,
+                call=loop.call,
+            )
         left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}")
         if step.how == "crash":
             self.write(after_crash(left))
         else:
-            asked = next(each.seq for each in reversed(self.ledger) if isinstance(each, CancelAsked))
-            after = {each.message.id for each in self.ledger[asked:] if isinstance(each, Queued)}
+            asked = next(
+                each.seq
+                for each in reversed(self.ledger)
+                if isinstance(each, CancelAsked)
+            )
+            after = {
+                each.message.id
+                for each in self.ledger[asked:]
+                if isinstance(each, Queued)
+            }
             events = after_cancel(left, None, returns_queue=not self.keeps_queue)
-            assert not any(isinstance(each, QueueLeft) and each.message_id in after for each in events)
+            assert not any(
+                isinstance(each, QueueLeft) and each.message_id in after
+                for each in events
+            )
             self.write(events)
             assert not self.loop.turn, "a cancel ends the turn"
             assert not self.loop.open
             assert not self.loop.cancel
         assert not self.loop.is_abandoned
-        assert after_crash(UnfinishedWork(self.loop, partial, "again")) == [], "settled once is settled"
+        assert after_crash(UnfinishedWork(self.loop, partial, "again")) == [], (
+            "settled once is settled"
+        )
 
     def compact(self, step: Compact) -> None:
         name = self.name("x")
@@ -452,9 +557,17 @@ class World:
             self.commands()
             if self.loop.cancel:
                 return
-            self.write([CallEnded(call=call, purpose="summary", usage=Usage(input=5, output=5))])
+            self.write(
+                [CallEnded(call=call, purpose="summary", usage=Usage(input=5, output=5))]
+            )
             if self.tape.happens(2):
-                self.write([CompactionRolledBack(compaction=name, reason="failed", rung="summary")])
+                self.write(
+                    [
+                        CompactionRolledBack(
+                            compaction=name, reason="failed", rung="summary"
+                        )
+                    ]
+                )
         self.may_die()
         if self.tape.happens(3):
             self.is_hopeless = True
@@ -470,10 +583,15 @@ class World:
             return  # somebody wrote in between: nothing of it is stored, and it is decided again
         assert step.begins_turn == (not self.loop.turn)
         assert not self.loop.open
-        events: list[Event] = [TurnStarted(turn=f"turn-{self.loop.turns + 1}")] if step.begins_turn else []
+        events: list[Event] = (
+            [TurnStarted(turn=f"turn-{self.loop.turns + 1}")] if step.begins_turn else []
+        )
         waiting = {one.message.id: one.message for one in self.loop.queue}
         for name in step.messages:
-            events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
+            events += [
+                QueueLeft(message_id=name, how="delivered"),
+                MessageAdded(message=waiting[name]),
+            ]
         self.write(events)
 
     # -- afterwards --
@@ -485,7 +603,10 @@ class World:
         for event in self.ledger:
             match event:
                 case Queued():
-                    kinds[event.message.id], words[event.message.id] = event.kind, event.message
+                    kinds[event.message.id], words[event.message.id] = (
+                        event.kind,
+                        event.message,
+                    )
                 case QueueEdited():
                     words[event.message.id] = event.message
                 case QueueLeft():
@@ -493,14 +614,18 @@ class World:
                     left[event.message_id] = event.how
                     if event.how == "delivered":
                         delivered[kinds[event.message_id]].append(event.message_id)
-                case MessageAdded(message=message) if message.role == "user" and message.origin == "said":
+                case MessageAdded(message=message) if (
+                    message.role == "user" and message.origin == "said"
+                ):
                     assert message == words[message.id]
                 case _:
                     pass
         assert set(kinds) == set(left) | {one.message.id for one in self.loop.queue}
         sent = list(kinds)
         for ids in delivered.values():
-            assert [sent.index(each) for each in ids] == sorted(sent.index(each) for each in ids)
+            assert [sent.index(each) for each in ids] == sorted(
+                sent.index(each) for each in ids
+            )
 
     def check_ledger(self) -> None:
         """Whatever prefix of the ledger a driver finds, it knows what to do; and results came once."""
@@ -527,9 +652,15 @@ class World:
                     assert not is_cancelled
                 case _:
                     pass
-        marks = [event for event in self.ledger if isinstance(event, TurnStarted | TurnEnded)]
+        marks = [
+            event for event in self.ledger if isinstance(event, TurnStarted | TurnEnded)
+        ]
         assert all(type(one) is not type(other) for one, other in pairwise(marks))
-        assert all(one.turn == other.turn for one, other in pairwise(marks) if isinstance(other, TurnEnded))
+        assert all(
+            one.turn == other.turn
+            for one, other in pairwise(marks)
+            if isinstance(other, TurnEnded)
+        )
 
 
 def said_by_person(name: str, words: str) -> Message:

@@ -6,7 +6,10 @@ from ullage.cli.recorded import pair_of
 pytest.importorskip("numpy")
 accuracy = pytest.importorskip("bench.accuracy")
 
-PAIRS = [pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml")) for n in range(24)]
+PAIRS = [
+    pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml"))
+    for n in range(24)
+]
 
 
 def test_a_conversation_is_never_parted() -> None:
@@ -23,12 +26,19 @@ def test_a_project_can_be_left_out_as_a_whole() -> None:
 
 
 def test_the_weights_of_a_vocabulary_are_found_again() -> None:
-    seen = [(accuracy.Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5)) for n in range(200)]
-    assert accuracy.fit(seen, lambda _: 1.2, 0.1) == pytest.approx({"a": 2.0, "b": 3.0}, rel=0.01)
+    seen = [
+        (accuracy.Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5))
+        for n in range(200)
+    ]
+    assert accuracy.fit(seen, lambda _: 1.2, 0.1) == pytest.approx(
+        {"a": 2.0, "b": 3.0}, rel=0.01
+    )
 
 
 def test_every_row_is_predicted_by_the_other_folds() -> None:
-    rows = [pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml") for n in range(24)]
+    rows = [
+        pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml") for n in range(24)
+    ]
     folds = accuracy.split(PAIRS, 4, by_project=False)
     outcomes = accuracy.cross_validated(rows, PAIRS, folds, "pretoken")
     assert [outcome.prediction.truth for outcome in outcomes] == [1030] * 24

@@ -4,16 +4,40 @@ from pathlib import Path
 
 import pytest
 
-from bench.accuracy_first_call import COMMAND, fold_of, group_of, learn, learnt_anew, read, table
+from bench.accuracy_first_call import (
+    COMMAND,
+    fold_of,
+    group_of,
+    learn,
+    learnt_anew,
+    read,
+    table,
+)
 
-QUESTIONS = ["Hello there!", "What is the capital of France?", "Say this is a test", "Tell me a short joke, please."]
-TOOL = {"type": "function", "function": {"name": "look", "description": "Look", "parameters": {"type": "object"}}}
+QUESTIONS = [
+    "Hello there!",
+    "What is the capital of France?",
+    "Say this is a test",
+    "Tell me a short joke, please.",
+]
+TOOL = {
+    "type": "function",
+    "function": {"name": "look", "description": "Look", "parameters": {"type": "object"}},
+}
 
 
-def row(place: int, *, base: int, tools: int = 0, provider: str = "openai", **more: object) -> dict[str, object]:
+def row(
+    place: int, *, base: int, tools: int = 0, provider: str = "openai", **more: object
+) -> dict[str, object]:
     text = QUESTIONS[place % len(QUESTIONS)]
     truth = (
-        {"Hello there!": 3, "What is the capital of France?": 7, "Say this is a test": 5}.get(text, 7) + base + tools
+        {
+            "Hello there!": 3,
+            "What is the capital of France?": 7,
+            "Say this is a test": 5,
+        }.get(text, 7)
+        + base
+        + tools
     )
     return {
         "src": f"tests/{place}.yaml", "source": f"tests/{place}.yaml", "idx": 0, "provider": provider, "api": "chat",
@@ -36,7 +60,9 @@ def test_constants_are_learnt_from_the_other_sources(recordings: Path) -> None:
     calls = read(recordings, "bpe")
     anew = learnt_anew(calls)
     assert max(abs(call.estimate.tokens - call.truth) for call in calls) > 30
-    assert [abs(value - call.truth) <= 1 for value, call in zip(anew, calls, strict=True)] == [True] * len(calls)
+    assert [
+        abs(value - call.truth) <= 1 for value, call in zip(anew, calls, strict=True)
+    ] == [True] * len(calls)
 
 
 def test_a_calls_own_truth_does_not_teach_it(recordings: Path) -> None:
@@ -53,7 +79,12 @@ def test_the_same_source_is_always_in_the_same_fold() -> None:
 def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     image = [{"r": "user", "k": "image", "t": "", "m": 0}]
-    rows = [row(0, base=7), row(1, base=7, is_b=True), row(2, base=7, usage={}), row(3, base=7, atoms=image)]
+    rows = [
+        row(0, base=7),
+        row(1, base=7, is_b=True),
+        row(2, base=7, usage={}),
+        row(3, base=7, atoms=image),
+    ]
     path.write_text("\n".join(json.dumps(each) for each in rows), encoding="utf-8")
     assert len(read(path, "pretoken")) == 1
 
@@ -67,7 +98,11 @@ def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path)
 
 @pytest.mark.parametrize(
     ("provider", "wire", "group"),
-    [("openai", "responses", "OpenAI Responses"), ("vertex", "generateContent", "Vertex"), ("groq", "chat", "others")],
+    [
+        ("openai", "responses", "OpenAI Responses"),
+        ("vertex", "generateContent", "Vertex"),
+        ("groq", "chat", "others"),
+    ],
 )
 def test_providers_are_grouped(provider: str, wire: str, group: str) -> None:
     assert group_of(provider, wire) == group

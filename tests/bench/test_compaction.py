@@ -51,13 +51,23 @@ def test_the_session_is_the_same_at_every_run_and_another_with_another_seed() ->
 
 def test_each_call_of_a_session_has_a_number_and_its_own_result() -> None:
     session = invented(20)
-    numbers = [call["arguments"]["number"] for answer in session.answers for call in answer.get("calls", ())]
+    numbers = [
+        call["arguments"]["number"]
+        for answer in session.answers
+        for call in answer.get("calls", ())
+    ]
     assert numbers == list(range(len(session.results)))
 
 
-def test_a_recorded_session_has_the_words_of_its_log_and_an_end_to_each_turn(tmp_path: Path) -> None:
+def test_a_recorded_session_has_the_words_of_its_log_and_an_end_to_each_turn(
+    tmp_path: Path,
+) -> None:
     log = tmp_path / "log.json"
-    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"path": "pump"}'}}
+    call = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "read", "arguments": '{"path": "pump"}'},
+    }
     log.write_text(
         json.dumps(
             [
@@ -72,11 +82,19 @@ def test_a_recorded_session_has_the_words_of_its_log_and_an_end_to_each_turn(tmp
     session = recorded(log)
     assert session.turns == ["Look at the pump.", "Stop, look at the valve."]
     assert session.results == ["It leaks."]
-    assert [answer["text"] for answer in session.answers] == ["I will look.", "I stop here.", "It is closed."]
-    assert session.answers[0]["calls"] == [{"name": TOOL, "arguments": {"number": 0, "call": 'read {"path": "pump"}'}}]
+    assert [answer["text"] for answer in session.answers] == [
+        "I will look.",
+        "I stop here.",
+        "It is closed.",
+    ]
+    assert session.answers[0]["calls"] == [
+        {"name": TOOL, "arguments": {"number": 0, "call": 'read {"path": "pump"}'}}
+    ]
 
 
-@pytest.mark.parametrize(("share", "size"), [*zip(SHARES, SIZES, strict=True), (0.0, 0), (1.0, SIZES[-1])])
+@pytest.mark.parametrize(
+    ("share", "size"), [*zip(SHARES, SIZES, strict=True), (0.0, 0), (1.0, SIZES[-1])]
+)
 def test_sizes_follow_the_recorded_quantiles(share: float, size: int) -> None:
     assert _size(share) == size
 
@@ -86,25 +104,39 @@ def test_every_client_has_its_script() -> None:
 
 
 @pytest.mark.parametrize("marker", SUMMARISES)
-def test_each_clients_request_for_a_summary_is_answered_by_the_same_text(marker: str) -> None:
-    answers = {PLAYED.answer(ScriptContext(1, text=f"{marker} …"), MODEL, {}).text for marker in SUMMARISES}
+def test_each_clients_request_for_a_summary_is_answered_by_the_same_text(
+    marker: str,
+) -> None:
+    answers = {
+        PLAYED.answer(ScriptContext(1, text=f"{marker} …"), MODEL, {}).text
+        for marker in SUMMARISES
+    }
     assert len(answers) == 1
     assert outcome(exchange(marker, bill(500))).summaries == 1
 
 
 def test_a_session_that_only_grows_has_neither_compactions_nor_losses() -> None:
-    found = outcome(exchange("Turn 1", bill(2_000)), exchange("Turn 2", bill(2_100, read=1_920)))
+    found = outcome(
+        exchange("Turn 1", bill(2_000)), exchange("Turn 2", bill(2_100, read=1_920))
+    )
     assert (found.compactions, found.lost, found.early, found.late) == (0, 0, 0, 0)
     assert (found.sent, found.uncached, found.billed) == (4_100, 2_180, 4_120)
 
 
-def test_a_request_that_begins_otherwise_is_a_compaction_and_what_the_cache_held_of_it_is_lost() -> None:
-    found = outcome(exchange("Turn 1", bill(7_990)), exchange("Turn 2 " * 20, bill(3_000, read=1_024)))
+def test_a_request_that_begins_otherwise_is_a_compaction_and_what_the_cache_held_of_it_is_lost() -> (
+    None
+):
+    found = outcome(
+        exchange("Turn 1", bill(7_990)), exchange("Turn 2 " * 20, bill(3_000, read=1_024))
+    )
     assert (found.compactions, found.lost, found.early) == (1, 1_976, 0)
 
 
 def test_a_compaction_well_below_the_threshold_fired_early() -> None:
-    assert outcome(exchange("Turn 1", bill(5_000)), exchange("Turn 2", bill(3_000))).early == 1
+    assert (
+        outcome(exchange("Turn 1", bill(5_000)), exchange("Turn 2", bill(3_000))).early
+        == 1
+    )
 
 
 def test_a_request_above_the_threshold_was_sent_late() -> None:
@@ -117,13 +149,21 @@ def test_a_refused_request_is_counted_and_costs_nothing() -> None:
 
 
 def test_a_request_too_small_for_the_cache_loses_nothing() -> None:
-    assert outcome(exchange("Turn 1", bill(900)), exchange("Turn 2", bill(950))).compactions == 0
+    assert (
+        outcome(exchange("Turn 1", bill(900)), exchange("Turn 2", bill(950))).compactions
+        == 0
+    )
 
 
 def test_words_that_are_in_no_summary_and_not_in_view_are_lost_unseen() -> None:
     turns = [f"Turn {number}: look at the valve" for number in range(3)]
     summary = exchange(f"{SUMMARISES[0]}: {turns[0]}", bill(900))
-    talk = [exchange(turns[0], bill(900)), exchange(turns[1], bill(900)), summary, exchange(turns[2], bill(90))]
+    talk = [
+        exchange(turns[0], bill(900)),
+        exchange(turns[1], bill(900)),
+        summary,
+        exchange(turns[2], bill(90)),
+    ]
     assert unseen(talk, turns) == 1
     assert unseen(talk, ["ok"]) == 0
 
@@ -131,7 +171,9 @@ def test_words_that_are_in_no_summary_and_not_in_view_are_lost_unseen() -> None:
 def test_results_that_were_cut_are_counted_once() -> None:
     said = exchange("Turn 1", bill(90))
     for name, text in (("a", f"head [{ENDS}: …] tail"), ("b", "whole")):
-        said.body["messages"].append({"role": "tool", "tool_call_id": name, "content": text})
+        said.body["messages"].append(
+            {"role": "tool", "tool_call_id": name, "content": text}
+        )
     assert shortened([said, said]) == 1
 
 

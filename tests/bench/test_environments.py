@@ -8,10 +8,14 @@ from bench.environments import PEERS, NotInstalled, Peer, python_of
 
 def test_every_peer_is_pinned_and_has_its_script() -> None:
     peers = Path(environments.__file__).parent / "peers"
-    assert all("==" in peer.requirement and (peers / peer.script).is_file() for peer in PEERS)
+    assert all(
+        "==" in peer.requirement and (peers / peer.script).is_file() for peer in PEERS
+    )
 
 
-def test_a_peer_that_cannot_be_installed_is_reported_with_the_reason(tmp_path: Path) -> None:
+def test_a_peer_that_cannot_be_installed_is_reported_with_the_reason(
+    tmp_path: Path,
+) -> None:
     peer = Peer("cask", "cask==1", "count", "cask_count.py", "cask")
     with pytest.raises(NotInstalled, match="no-such-uv can't be run"):
         python_of(peer, out=tmp_path, uv=str(tmp_path / "no-such-uv"))

@@ -9,7 +9,9 @@ def test_the_other_formulas_say_what_their_programs_would() -> None:
     assert last_total(row) == 1020
     assert dexto(row) == 1030
     assert dexto({**row, "new": [{"r": "user", "k": "image", "t": ""}]}) == 2020
-    everything = len("What is the weather in Oslo?") + len('{"city":"Oslo"}') + len("weather") + 40
+    everything = (
+        len("What is the weather in Oslo?") + len('{"city":"Oslo"}') + len("weather") + 40
+    )
     assert quarter(row) == everything / 4
     assert gemini_cli(row) == pytest.approx(everything / 4)
     assert quarter(call(0, truth=14)) == len("What is the capital of France?") / 4

@@ -2,7 +2,9 @@ from bench.invented import Writer, kinds
 
 
 def test_the_same_seed_writes_the_same_text() -> None:
-    assert [kind(500) for kind in kinds(Writer(3))] == [kind(500) for kind in kinds(Writer(3))]
+    assert [kind(500) for kind in kinds(Writer(3))] == [
+        kind(500) for kind in kinds(Writer(3))
+    ]
     assert Writer(3).prose(500) != Writer(4).prose(500)
 
 

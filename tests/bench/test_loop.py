@@ -7,12 +7,18 @@ from bench.loop_server import END, STORY, TELL, answer
 
 
 def test_every_client_has_its_script() -> None:
-    assert all((HERE / "peers" / client.peer.script).exists() for client in CLIENTS if client.peer is not None)
+    assert all(
+        (HERE / "peers" / client.peer.script).exists()
+        for client in CLIENTS
+        if client.peer is not None
+    )
     assert (HERE / "peers" / "loop_ullage.py").exists()
 
 
 def test_each_wire_is_measured_with_ours_beside_it() -> None:
-    assert {client.wire for client in CLIENTS} == {client.wire for client in CLIENTS if client.name == OURS}
+    assert {client.wire for client in CLIENTS} == {
+        client.wire for client in CLIENTS if client.name == OURS
+    }
 
 
 @pytest.mark.parametrize("field", ["messages", "input"])
@@ -23,7 +29,11 @@ def test_the_server_calls_the_tool_until_all_results_have_come_back(field: str) 
     assert answer({field: [{"role": "user", "content": TELL}]}, 3).text == STORY
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client.name == OURS], ids=lambda one: str(one.wire))
+@pytest.mark.parametrize(
+    "client",
+    [client for client in CLIENTS if client.name == OURS],
+    ids=lambda one: str(one.wire),
+)
 def test_ours_gets_through_the_loop_on_each_wire(client: Client) -> None:
     with server(9) as url:
         found = run(client, url, 4, 5)

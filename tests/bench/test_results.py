@@ -7,19 +7,35 @@ TABLE = Table("Casks", ("cask", "litres"), (("oak", "225"), ("steel", "1,000")))
 
 def test_a_table_reads_alike_in_a_terminal_and_on_a_page() -> None:
     assert TABLE.text() == "Casks\n  cask   litres\n  oak       225\n  steel   1,000"
-    assert TABLE.markdown() == ("**Casks**\n\n| cask | litres |\n|---|---:|\n| oak | 225 |\n| steel | 1,000 |")
+    assert TABLE.markdown() == (
+        "**Casks**\n\n| cask | litres |\n|---|---:|\n| oak | 225 |\n| steel | 1,000 |"
+    )
 
 
 def test_a_section_shows_its_command_and_its_ratios_before_figures() -> None:
     figures = Table("Figures", ("cask",), (("fir",),))
-    section = Section("casks", "Casks", "fill casks", "About casks.", TABLE, (figures,), ("One leaked.",))
+    section = Section(
+        "casks",
+        "Casks",
+        "fill casks",
+        "About casks.",
+        TABLE,
+        (figures,),
+        ("One leaked.",),
+    )
     written = page([section])
-    places = [written.index(piece) for piece in ("    fill casks", "About casks.", "| oak", "| fir", "* One leaked.")]
+    places = [
+        written.index(piece)
+        for piece in ("    fill casks", "About casks.", "| oak", "| fir", "* One leaked.")
+    ]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
-    ("value", "base", "said"), [(1, 1, "1.00 ×"), (5, 2, "2.5 ×"), (41, 2, "20 ×"), (5_000, 1, "5,000 ×")]
+    ("value", "base", "said"),
+    [(1, 1, "1.00 ×"), (5, 2, "2.5 ×"), (41, 2, "20 ×"), (5_000, 1, "5,000 ×")],
 )
-def test_a_ratio_has_the_digits_that_mean_something(value: float, base: float, said: str) -> None:
+def test_a_ratio_has_the_digits_that_mean_something(
+    value: float, base: float, said: str
+) -> None:
     assert ratio(value, base) == said

@@ -38,10 +38,15 @@ def test_every_client_has_its_script() -> None:
 )
 def test_the_servers_streams_are_whole_answers(path: str, wire: str) -> None:
     assert len(STREAMS) == 4
-    decoder, reader = decoder_for(Request(wire=wire, model="m"), message_id="a"), EventReader()
+    decoder, reader = (
+        decoder_for(Request(wire=wire, model="m"), message_id="a"),
+        EventReader(),
+    )
     for event in reader.feed(b"".join(stream_for(path))):
         decoder.feed(event)
     answer: Answer = decoder.finish(True)
     assert answer.outcome == "finished"
-    assert "".join(part.text for part in answer.message.of_type(TextPart)) == "".join(texts(DELTAS))
+    assert "".join(part.text for part in answer.message.of_type(TextPart)) == "".join(
+        texts(DELTAS)
+    )
     assert answer.usage.output == DELTAS

@@ -43,7 +43,10 @@ from ullage.meter.view import Entry, View
 
 def numbered(*events: Event, start: int = 1) -> list[Event]:
     return [
-        type(event)(**{field: getattr(event, field) for field in event.__struct_fields__} | {"seq": seq})
+        type(event)(
+            **{field: getattr(event, field) for field in event.__struct_fields__}
+            | {"seq": seq}
+        )
         for seq, event in enumerate(events, start)
     ]
 
@@ -76,7 +79,9 @@ class Session:
 
     def read(self, entries: Iterable[Entry]) -> None:
         missing = [entry for entry in entries if entry.content is None]
-        put_contents(missing, [decode_event(self.rows[number]) for number in events_of(missing)])
+        put_contents(
+            missing, [decode_event(self.rows[number]) for number in events_of(missing)]
+        )
 
     def apply(self, event: Event) -> None:
         if self.meter._fold.needs_content(event):
@@ -98,7 +103,9 @@ def assert_alike(one: Meter, other: Meter) -> None:
     assert one.steps == other.steps
     assert one.calibration == other.calibration
     assert one.largest(1000) == other.largest(1000)
-    assert [one.usage_of(message) for message in one.messages] == [other.usage_of(each) for each in other.messages]
+    assert [one.usage_of(message) for message in one.messages] == [
+        other.usage_of(each) for each in other.messages
+    ]
 
 
 @pytest.mark.slow
@@ -137,7 +144,9 @@ def test_the_first_reading_after_loading_needs_no_content_and_the_next_checkpoin
 @pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(histories(), st.data())
-def test_what_a_meter_does_after_loading_is_what_it_would_have_done(events: list[Event], data: st.DataObject) -> None:
+def test_what_a_meter_does_after_loading_is_what_it_would_have_done(
+    events: list[Event], data: st.DataObject
+) -> None:
     cut = data.draw(st.integers(0, len(events)))
     later = data.draw(st.integers(0, 3))
     ids = [message.id for message in folded(events[:cut]).messages]
@@ -169,14 +178,20 @@ def test_what_a_meter_does_after_loading_is_what_it_would_have_done(events: list
 
 
 def long_history(count: int) -> list[Event]:
-    events: list[Event] = [SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")]
+    events: list[Event] = [
+        SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
+    ]
     for number in range(count):
         call, name = f"call-{number}", f"a{number}"
         made = answer(name, "well " * 20, reasoning="hm", calls=1, call=call)
         events += [
             MessageAdded(message=said(f"u{number}", f"question {number}")),
             CallStarted(call=call, at=1e9 + number / 3),
-            CallEnded(call=call, usage=usage(1000 + 50 * number, 30, reasoning=5), at=1e9 + number / 3 + 0.01),
+            CallEnded(
+                call=call,
+                usage=usage(1000 + 50 * number, 30, reasoning=5),
+                at=1e9 + number / 3 + 0.01,
+            ),
             MessageAdded(message=made),
             MessageAdded(message=result(f"r{number}", f"{name}-0", f"result {number}")),
         ]
@@ -200,7 +215,9 @@ def test_steps_and_usages_are_those_of_the_whole_session() -> None:
 def test_a_checkpoint_holds_no_message() -> None:
     events = numbered(SessionStarted(model="gpt-4o", wire="chat", provider="openai"))
     secret = "a sentence that nobody wrote before"
-    meter = folded([*events, *numbered(MessageAdded(message=said("m", secret * 1000)), start=2)])
+    meter = folded(
+        [*events, *numbered(MessageAdded(message=said("m", secret * 1000)), start=2)]
+    )
     data = saved(meter)
     assert len(data) < 4_000
     assert b"nobody wrote" not in data
@@ -218,7 +235,11 @@ def test_what_did_not_change_is_not_packed_again() -> None:
     before = parts_of(checkpoints.save(meter._fold)).in_view
     meter.apply(MessageAdded(message=said("new", "one more")))
     after = parts_of(checkpoints.save(meter._fold)).in_view
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_bytes_of_other_code_or_another_estimator_are_refused() -> None:
@@ -230,7 +251,9 @@ def test_bytes_of_other_code_or_another_estimator_are_refused() -> None:
 
 
 @given(st.binary(max_size=200), st.integers(0, 20_000))
-def test_damaged_bytes_are_refused_and_nothing_else_is_raised(junk: bytes, place: int) -> None:
+def test_damaged_bytes_are_refused_and_nothing_else_is_raised(
+    junk: bytes, place: int
+) -> None:
     data = saved(folded(long_history(3)))
     place %= len(data)
     flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
@@ -243,16 +266,36 @@ def test_a_restored_meter_follows_a_loop_as_before() -> None:
     ledger: list[Event] = []
 
     def bodies(meter: Meter) -> Meter:
-        messages = [{"role": "user", "content": f"question {number}"} for number in range(3)]
+        messages = [
+            {"role": "user", "content": f"question {number}"} for number in range(3)
+        ]
         reading = meter.before({"model": "gpt-4o", "messages": messages[:1]})
-        meter.after(reading.call, {"prompt_tokens": 20, "completion_tokens": 5}, {"role": "assistant", "content": "a"})
-        meter.before({"model": "gpt-4o", "messages": [messages[0], {"role": "assistant", "content": "a"}, messages[1]]})
+        meter.after(
+            reading.call,
+            {"prompt_tokens": 20, "completion_tokens": 5},
+            {"role": "assistant", "content": "a"},
+        )
+        meter.before(
+            {
+                "model": "gpt-4o",
+                "messages": [
+                    messages[0],
+                    {"role": "assistant", "content": "a"},
+                    messages[1],
+                ],
+            }
+        )
         return meter
 
-    first = bodies(Meter("openai:gpt-4o", wire="chat", estimator="pretoken", on_event=ledger.append))
+    first = bodies(
+        Meter("openai:gpt-4o", wire="chat", estimator="pretoken", on_event=ledger.append)
+    )
     session = Session(first, ledger)
     opened = Meter._of(session.whole()._fold, wire="chat")
-    again = {"model": "gpt-4o", "messages": [{"role": "user", "content": "something else"}]}
+    again = {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "something else"}],
+    }
     one, other = first.before(again), opened.before(again)
     assert one.call != other.call
     assert (one.used, one.rows, one.basis) == (other.used, other.rows, other.basis)
@@ -272,14 +315,20 @@ def test_what_does_not_concern_the_window_leaves_the_snapshot_id_and_moves_seq()
     for event in others:
         meter.apply(event)
     after = meter.reading()
-    assert (after.snapshot_id, after.used, after.rows) == (before.snapshot_id, before.used, before.rows)
+    assert (after.snapshot_id, after.used, after.rows) == (
+        before.snapshot_id,
+        before.used,
+        before.rows,
+    )
     assert after.seq == before.seq + 3
     meter.apply(MessageAdded(message=said("new", "one more")))
     assert meter.reading().snapshot_id != before.snapshot_id
 
 
 @given(st.integers(0, 300_000), st.integers(0, 200_000))
-def test_a_checkpoint_is_due_after_some_events_and_never_later_than_after_the_most(since: int, view: int) -> None:
+def test_a_checkpoint_is_due_after_some_events_and_never_later_than_after_the_most(
+    since: int, view: int
+) -> None:
     due = should_checkpoint(since, view)
     assert due or since < MOST_EVENTS
     assert not due or since >= FEWEST_EVENTS
@@ -291,9 +340,15 @@ MADE_AGAIN = {"estimator", "known", "forecaster", "shares"}
 
 @pytest.mark.parametrize(
     ("kind", "made_again"),
-    [(State, MADE_AGAIN), (View, {"touched", "shares", "entries", "recent"}), (Track, {"errors"})],
+    [
+        (State, MADE_AGAIN),
+        (View, {"touched", "shares", "entries", "recent"}),
+        (Track, {"errors"}),
+    ],
 )
-def test_every_field_of_the_state_is_stored_but_what_is_made_again(kind: type, made_again: set[str]) -> None:
+def test_every_field_of_the_state_is_stored_but_what_is_made_again(
+    kind: type, made_again: set[str]
+) -> None:
     every = {field.name for field in dataclasses.fields(kind)}
     assert every - set(stored_fields(kind)) == made_again
 
@@ -309,7 +364,12 @@ def test_every_stored_field_comes_back_equal(events: list[Event]) -> None:
     opened = restored(folded(events))._fold
     for name in stored_fields(State):
         held = getattr(whole, name)
-        if name not in {"view", "undo_records", "output", "pending"}:  # entries are compared by identity
+        if name not in {
+            "view",
+            "undo_records",
+            "output",
+            "pending",
+        }:  # entries are compared by identity
             assert getattr(opened, name) == held, name
     assert [entry.facts for entry in opened.view] == [entry.facts for entry in whole.view]
 
@@ -332,9 +392,13 @@ def test_a_new_field_is_stored_without_any_other_change_and_names_other_code() -
         {"stop": ["a", 1, None, 0.5, True]},
     ],
 )
-def test_parameters_come_back_as_they_were_and_are_not_taken_for_entries(params: dict[str, object]) -> None:
+def test_parameters_come_back_as_they_were_and_are_not_taken_for_entries(
+    params: dict[str, object],
+) -> None:
     events = numbered(
-        SessionStarted(model="m"), ParamsChanged(params=params), MessageAdded(message=said("m1", "Hello"))
+        SessionStarted(model="m"),
+        ParamsChanged(params=params),
+        MessageAdded(message=said("m1", "Hello")),
     )
     restored = Checkpoints().load(saved(folded(events)), estimator="pretoken")
     assert restored.params == params

@@ -3,7 +3,15 @@ import pytest
 from tests.meter.session import result, said
 from ullage.checkpoint.contents import DAMAGED, events_of, put_contents, read_message
 from ullage.errors import LedgerError
-from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned, RowDamaged, TurnStarted
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    MessageReplaced,
+    Pruned,
+    RowDamaged,
+    TurnStarted,
+)
 from ullage.messages import TextPart
 from ullage.meter.cost import Added, MessageCost
 from ullage.meter.view import ContentLocation, Entry, Facts, cleared
@@ -14,7 +22,10 @@ EVENTS: dict[int, Event] = {
         MessageAdded(seq=1, message=result("r", "c", "a long result")),
         MessageReplaced(seq=2, message=said("u", "edited")),
         CompactionCommitted(
-            seq=3, compaction="c", summary=said("s", "summary"), replaced=(said("a", "short"), said("b", "cut"))
+            seq=3,
+            compaction="c",
+            summary=said("s", "summary"),
+            replaced=(said("a", "short"), said("b", "cut")),
         ),
         Pruned(seq=4, parts=("r.result",), notice="[gone]"),
         TurnStarted(seq=5, turn="t"),
@@ -50,7 +61,9 @@ def test_what_was_pruned_is_read_as_it_stands_since() -> None:
     pruned = entry(ContentLocation(1).after_pruning(4))
     assert events_of([pruned]) == [1, 4]
     put_contents([pruned], [EVENTS[1], EVENTS[4]])
-    assert pruned.message == cleared(result("r", "c", "a long result"), ["r.result"], "[gone]")
+    assert pruned.message == cleared(
+        result("r", "c", "a long result"), ["r.result"], "[gone]"
+    )
 
 
 def test_a_message_whose_row_is_damaged_is_replaced_by_a_note() -> None:

@@ -12,11 +12,17 @@ def test_the_same_code_gives_the_same_name() -> None:
 
 def test_what_counts_otherwise_gives_another_name() -> None:
     names = {
-        estimator_fingerprint(*model, estimator) for model in (CLAUDE, GPT) for estimator in ("pretoken", "quarter")
+        estimator_fingerprint(*model, estimator)
+        for model in (CLAUDE, GPT)
+        for estimator in ("pretoken", "quarter")
     }
     assert len(names) == 4
 
 
 def test_a_function_of_ones_own_is_told_by_what_it_counts() -> None:
-    assert estimator_fingerprint(*GPT, len) != estimator_fingerprint(*GPT, lambda text: len(text) / 3)
-    assert estimator_fingerprint(*GPT, len) == estimator_fingerprint(*GPT, lambda text: float(len(text)))
+    assert estimator_fingerprint(*GPT, len) != estimator_fingerprint(
+        *GPT, lambda text: len(text) / 3
+    )
+    assert estimator_fingerprint(*GPT, len) == estimator_fingerprint(
+        *GPT, lambda text: float(len(text))
+    )

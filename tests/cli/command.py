@@ -24,7 +24,9 @@ class Ended(NamedTuple):
     stderr: str
 
 
-def perform(place: Path, environment: Mapping[str, str], *words: str, said: str = "") -> Ended:
+def perform(
+    place: Path, environment: Mapping[str, str], *words: str, said: str = ""
+) -> Ended:
     """Carry out one command of ``ullage`` in a directory, with pipes for its input and outputs."""
     given, out, error = piped(said), piped(), piped()
     with within(place, environment, given, out, error):
@@ -33,7 +35,9 @@ def perform(place: Path, environment: Mapping[str, str], *words: str, said: str 
 
 
 @contextlib.contextmanager
-def within(place: Path, environment: Mapping[str, str], given: TextIO, out: TextIO, error: TextIO) -> Iterator[None]:
+def within(
+    place: Path, environment: Mapping[str, str], given: TextIO, out: TextIO, error: TextIO
+) -> Iterator[None]:
     """The directory, environment and streams of a process, as long as the block lasts."""
     before, streams = dict(os.environ), (sys.stdin, sys.stdout, sys.stderr)
     with contextlib.chdir(place):

@@ -14,7 +14,9 @@ INPUTS = (2_100, 3_300, 4_600, 5_900)
 SECRET = "the password of the archive is swordfish"
 
 
-def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5", torn: bool = False) -> Path:
+def write_log(
+    path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5", torn: bool = False
+) -> Path:
     """A session of ``calls`` calls, each followed by a tool's result; the reported inputs grow by 1,200 or more."""
     lines: list[dict[str, Any]] = [
         {
@@ -24,7 +26,13 @@ def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5"
             "cwd": "/home/ann/app",
             "provider": "anthropic",
         },
-        _message(0, {"role": "user", "content": [{"type": "text", "text": f"Fix the parser; {SECRET}"}]}),
+        _message(
+            0,
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": f"Fix the parser; {SECRET}"}],
+            },
+        ),
     ]
     for number in range(calls):
         lines.append(
@@ -34,19 +42,31 @@ def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5"
                     "role": "assistant",
                     "content": [
                         {"type": "text", "text": "I will read the file."},
-                        {"type": "toolCall", "id": f"t{number}", "name": "read", "arguments": {"path": "parser.py"}},
+                        {
+                            "type": "toolCall",
+                            "id": f"t{number}",
+                            "name": "read",
+                            "arguments": {"path": "parser.py"},
+                        },
                     ],
                     "api": "anthropic-messages",
                     "provider": "anthropic",
                     "model": model,
-                    "usage": {"input": 2_100 + 1_250 * number, "output": 60, "cacheRead": 0, "cacheWrite": 0},
+                    "usage": {
+                        "input": 2_100 + 1_250 * number,
+                        "output": 60,
+                        "cacheRead": 0,
+                        "cacheWrite": 0,
+                    },
                     "stopReason": "toolUse",
                 },
             )
         )
         text = f"line {number}: " + "value = compute(value)  # keep\n" * 100
         result = {"role": "toolResult", "toolCallId": f"t{number}", "toolName": "read"}
-        lines.append(_message(number + 1, {**result, "content": [{"type": "text", "text": text}]}))
+        lines.append(
+            _message(number + 1, {**result, "content": [{"type": "text", "text": text}]})
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     written = "".join(json.dumps(line) + "\n" for line in lines)
     path.write_text(written + ('{"type":"message","mess' if torn else ""))
@@ -54,16 +74,26 @@ def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5"
 
 
 def _message(second: int, message: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "message", "timestamp": f"2026-01-02T03:05:{second % 60:02}Z", "message": message}
+    return {
+        "type": "message",
+        "timestamp": f"2026-01-02T03:05:{second % 60:02}Z",
+        "message": message,
+    }
 
 
 def home_of(directory: Path) -> dict[str, str]:
     """The environment of a user whose home is ``directory``, with nothing in it that the tests did not put there."""
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
     return {**kept, "HOME": str(directory), "PYTHONUTF8": "1"}
 
 
-def ullage(*arguments: str | Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def ullage(
+    *arguments: str | Path, home: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command as a user would, its output into pipes."""
     return subprocess.run(
         [sys.executable, "-m", "ullage", *map(str, arguments)],

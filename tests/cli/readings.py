@@ -20,7 +20,12 @@ TOOLS = row(
     "Tools (23)",
     8_000,
     note="largest: browser 2,310 · bash 1,204",
-    children=(row("browser", 2_310), row("bash", 1_204), row("read_file", 900), row("once for all", 346)),
+    children=(
+        row("browser", 2_310),
+        row("bash", 1_204),
+        row("read_file", 900),
+        row("once for all", 346),
+    ),
 )
 
 MESSAGES = row(
@@ -28,7 +33,11 @@ MESSAGES = row(
     40_100,
     "by_difference",
     children=(
-        row("Tool results", 28_900, children=(row("read_file", 20_000), row("bash", 8_900))),
+        row(
+            "Tool results",
+            28_900,
+            children=(row("read_file", 20_000), row("bash", 8_900)),
+        ),
         row("Assistant", 8_000),
         row("Reasoning", 1_900, "reported", note="sent back and counted"),
         row("User", 1_200),
@@ -39,7 +48,12 @@ MESSAGES = row(
 SPEND = Spend(
     by_purpose={
         "main": UsageSum(
-            calls=38, input=1_204_000, output=40_000, cache_read=1_100_000, cache_write=60_000, reasoning=12_000
+            calls=38,
+            input=1_204_000,
+            output=40_000,
+            cache_read=1_100_000,
+            cache_write=60_000,
+            reasoning=12_000,
         ),
         "summary": UsageSum(calls=1, input=9_000, output=900, unsaid={"cache_read": 1}),
     },
@@ -57,7 +71,12 @@ QUARTER_FULL = Reading(
     used=Used(tokens=52_100, low=51_960, high=52_240),
     reserve=16_000,
     free=131_900,
-    rows=(row("System prompt", 4_000), TOOLS, row("Deferred tools (12)", 9_000, summed=False), MESSAGES),
+    rows=(
+        row("System prompt", 4_000),
+        TOOLS,
+        row("Deferred tools (12)", 9_000, summed=False),
+        MESSAGES,
+    ),
     basis=Basis(last_input=50_000, last_output=2_000, new=100, changed=0, removed=0),
     accuracy=Accuracy(
         estimated=49_790,
@@ -91,7 +110,9 @@ OVER_FULL = reading(
     used=Used(tokens=230_000, low=220_000, high=240_000),
     free=-46_000,
     rows=(row("System prompt", 4_000), row("Messages", 226_000, "by_difference")),
-    basis=Basis(last_input=150_000, last_output=2_000, new=80_000, changed=-1_500, removed=-500),
+    basis=Basis(
+        last_input=150_000, last_output=2_000, new=80_000, changed=-1_500, removed=-500
+    ),
 )
 
 NO_CALL_YET = reading(
@@ -105,7 +126,9 @@ NO_CALL_YET = reading(
 )
 
 
-def steps(*tokens: int, compacted: tuple[int, ...] = (), pruned: tuple[int, ...] = ()) -> tuple[Step, ...]:
+def steps(
+    *tokens: int, compacted: tuple[int, ...] = (), pruned: tuple[int, ...] = ()
+) -> tuple[Step, ...]:
     """One call for each number, marked where its number (from 1) says so."""
     return tuple(
         Step(
@@ -122,4 +145,9 @@ def steps(*tokens: int, compacted: tuple[int, ...] = (), pruned: tuple[int, ...]
     )
 
 
-GROWN = steps(*range(2_000, 42_000, 2_000), *range(9_000, 45_000, 2_000), compacted=(21,), pruned=(30,))
+GROWN = steps(
+    *range(2_000, 42_000, 2_000),
+    *range(9_000, 45_000, 2_000),
+    compacted=(21,),
+    pruned=(30,),
+)

@@ -7,7 +7,14 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def pair(number: int, *, truth: int, spent: int = 1000, conversation: str = "one", **change: Any) -> Row:
+def pair(
+    number: int,
+    *,
+    truth: int,
+    spent: int = 1000,
+    conversation: str = "one",
+    **change: Any,
+) -> Row:
     """One pair: the model called a tool, and its result goes back."""
     return {
         "id": f"{conversation}-{number}",
@@ -26,9 +33,18 @@ def pair(number: int, *, truth: int, spent: int = 1000, conversation: str = "one
         "same_system": True,
         "same_tools": True,
         "same_params": True,
-        "a_atoms": [{"r": "user", "k": "text", "t": "What is the weather in Oslo?", "m": 0}],
+        "a_atoms": [
+            {"r": "user", "k": "text", "t": "What is the weather in Oslo?", "m": 0}
+        ],
         "a_response": [
-            {"r": "assistant", "k": "tool_call", "t": '{"city":"Oslo"}', "name": "weather", "id": "c", "m": 1}
+            {
+                "r": "assistant",
+                "k": "tool_call",
+                "t": '{"city":"Oslo"}',
+                "name": "weather",
+                "id": "c",
+                "m": 1,
+            }
         ],
         "b_echo": [],
         "new": [{"r": "tool", "k": "tool_result", "t": "sunny", "id": "c", "m": 2}],
@@ -47,7 +63,9 @@ def call(number: int, *, truth: int, **change: Any) -> Row:
         "system": "",
         "tools": [],
         "params": {},
-        "atoms": [{"r": "user", "k": "text", "t": "What is the capital of France?", "m": 0}],
+        "atoms": [
+            {"r": "user", "k": "text", "t": "What is the capital of France?", "m": 0}
+        ],
         "usage": {"input": truth, "output": 5},
         "is_b": False,
         **change,

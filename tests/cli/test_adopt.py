@@ -9,14 +9,20 @@ from ullage.store.sqlite import SqliteStore
 
 def adopt(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ullage", "adopt", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
-async def test_a_store_that_was_refused_can_be_used_by_the_command_that_the_error_names(tmp_path: Path) -> None:
+async def test_a_store_that_was_refused_can_be_used_by_the_command_that_the_error_names(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "their store.db"
     await forge(path, tmp_path / "theirs", "true")
     chat = [sys.executable, "-m", "ullage", "chat", "--simulate", "--store", str(path)]
-    refused = subprocess.run(chat, capture_output=True, text=True, timeout=120, check=False, input="hi")
+    refused = subprocess.run(
+        chat, capture_output=True, text=True, timeout=120, check=False, input="hi"
+    )
     assert refused.returncode == 2 and f"`ullage adopt '{path}'`" in refused.stderr
     done = adopt(str(path))
     assert done.returncode == 0, done.stderr
@@ -31,5 +37,8 @@ async def test_a_store_that_was_refused_can_be_used_by_the_command_that_the_erro
 
 async def test_a_store_of_ones_own_is_taken_over_as_it_is(tmp_path: Path) -> None:
     await forge(tmp_path / "s.db", tmp_path / "theirs", "true")
-    assert "Unfinished work in it is resumed" in adopt("--unfinished", str(tmp_path / "s.db")).stdout
+    assert (
+        "Unfinished work in it is resumed"
+        in adopt("--unfinished", str(tmp_path / "s.db")).stdout
+    )
     assert adopt(str(tmp_path / "missing.db")).returncode == 2

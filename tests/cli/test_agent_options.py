@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tools_settings, warn_of
+from ullage.cli.agent_options import (
+    agent_with_instructions,
+    endpoint_settings,
+    tools_settings,
+    warn_of,
+)
 from ullage.cli.parser import parser
 from ullage.cli.run import agent_of
 
@@ -27,8 +32,21 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(command: tuple[str, ...]) -> None:
-    said = ("--base-url", "http://h/v1", "--wire", "chat", "--window", "20k", "--max-output", "1k", "--system", "Be.")
+def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(
+    command: tuple[str, ...],
+) -> None:
+    said = (
+        "--base-url",
+        "http://h/v1",
+        "--wire",
+        "chat",
+        "--window",
+        "20k",
+        "--max-output",
+        "1k",
+        "--system",
+        "Be.",
+    )
     assert options(*command, *said).system == "Be."
     assert endpoint_settings(options(*command, *said)) == {
         "base_url": "http://h/v1",
@@ -39,25 +57,51 @@ def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(c
     assert endpoint_settings(options(*command)) == {}
 
 
-def test_none_names_no_tools_and_nothing_said_leaves_them_to_files_and_environment() -> None:
+def test_none_names_no_tools_and_nothing_said_leaves_them_to_files_and_environment() -> (
+    None
+):
     given: dict[str, Any] = {"environment": {"ULLAGE_TOOLS": "list"}, "config": False}
     for said, names in (("read,shell", ("read", "shell")), ("none", ()), ("", ("list",))):
-        agent = agent_with_instructions(**given, **tools_settings(options("chat", "--tools", said)))
+        agent = agent_with_instructions(
+            **given, **tools_settings(options("chat", "--tools", said))
+        )
         assert agent.settings.tools == names
 
 
 def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
-    usual = agent_with_instructions("anthropic:claude-haiku-4-5", environment={}, config=False, window=9_000)
+    usual = agent_with_instructions(
+        "anthropic:claude-haiku-4-5", environment={}, config=False, window=9_000
+    )
     assert usual.settings.instructions == ("AGENTS.md",)
-    assert (usual.settings.model, usual.settings.window) == ("anthropic:claude-haiku-4-5", 9_000)
-    other = agent_with_instructions(environment={"ULLAGE_INSTRUCTIONS": "HOUSE.md"}, config=False)
+    assert (usual.settings.model, usual.settings.window) == (
+        "anthropic:claude-haiku-4-5",
+        9_000,
+    )
+    other = agent_with_instructions(
+        environment={"ULLAGE_INSTRUCTIONS": "HOUSE.md"}, config=False
+    )
     assert other.settings.instructions == ("HOUSE.md",)
 
 
 def test_run_s_agent_is_what_the_command_line_says(place: Path) -> None:
-    words = ("--model", "anthropic:claude-haiku-4-5", "--tools", "read,shell", "--window", "20k", "--max-steps", "7")
-    settings = agent_of(options("run", "hello", *words, "--root", str(place), "--system", "Be.")).settings
-    assert (settings.model, settings.tools, settings.window) == (words[1], ("read", "shell"), 20_000)
+    words = (
+        "--model",
+        "anthropic:claude-haiku-4-5",
+        "--tools",
+        "read,shell",
+        "--window",
+        "20k",
+        "--max-steps",
+        "7",
+    )
+    settings = agent_of(
+        options("run", "hello", *words, "--root", str(place), "--system", "Be.")
+    ).settings
+    assert (settings.model, settings.tools, settings.window) == (
+        words[1],
+        ("read", "shell"),
+        20_000,
+    )
     assert (settings.max_steps, settings.root, settings.system) == (7, place, "Be.")
 
 
@@ -79,7 +123,10 @@ def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_
 def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
     yes: bool, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warn_of(agent_of(options("run", "hello", "--tools", "shell", "--root", str(place))), yes=yes)
+    warn_of(
+        agent_of(options("run", "hello", "--tools", "shell", "--root", str(place))),
+        yes=yes,
+    )
     (warning,) = capsys.readouterr().err.splitlines()
     assert warning == (
         f"Warning: Commands of shell are not confined, so each one needs approval: {place} holds the home directory, "

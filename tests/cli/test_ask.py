@@ -24,18 +24,35 @@ SECRET = "sk-very-secret-0123456789abcdef"
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Scenario(answers=(ScriptLine(Scripted(text="A cask is a barrel.")),)), seed=3) as made:
+    with running(
+        Scenario(answers=(ScriptLine(Scripted(text="A cask is a barrel.")),)), seed=3
+    ) as made:
         yield made
 
 
 def ask(server: Server, simulator: str, model: str, *more: str) -> int:
-    return main(["ask", "What is a cask?", "--model", model, "--base-url", server.url(simulator), *more])
+    return main(
+        [
+            "ask",
+            "What is a cask?",
+            "--model",
+            model,
+            "--base-url",
+            server.url(simulator),
+            *more,
+        ]
+    )
 
 
 @pytest.mark.parametrize("how", [(), ("--no-stream",)])
@@ -50,7 +67,11 @@ def ask(server: Server, simulator: str, model: str, *more: str) -> int:
     ],
 )
 def test_the_answer_goes_to_standard_output_and_its_price_beside_it(
-    server: Server, simulator: str, model: str, how: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    server: Server,
+    simulator: str,
+    model: str,
+    how: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert ask(server, simulator, model, *how) == 0
     shown = capsys.readouterr()
@@ -64,7 +85,9 @@ def test_the_answer_goes_to_standard_output_and_its_price_beside_it(
     assert len(window) <= 100
 
 
-def test_json_is_one_object_that_holds_everything(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_object_that_holds_everything(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert ask(server, "anthropic", "anthropic:claude-haiku-4-5", "--json") == 0
     shown = capsys.readouterr()
     said = json.loads(shown.out)
@@ -83,7 +106,16 @@ def test_raw_shows_the_exact_request_without_the_key(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     assert (
         ask(
-            server, "openai", "openai:gpt-4.1", "--wire", "chat", "--raw", "--system", "Be brief.", "--max-output", "50"
+            server,
+            "openai",
+            "openai:gpt-4.1",
+            "--wire",
+            "chat",
+            "--raw",
+            "--system",
+            "Be brief.",
+            "--max-output",
+            "50",
         )
         == 0
     )
@@ -98,8 +130,19 @@ def test_raw_shows_the_exact_request_without_the_key(
 def test_a_question_may_come_on_standard_input(
     server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"What \xff is \x00 it?")))
-    code = main(["ask", "-", "--model", "anthropic:claude-haiku-4-5", "--base-url", server.url("anthropic")])
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(b"What \xff is \x00 it?"))
+    )
+    code = main(
+        [
+            "ask",
+            "-",
+            "--model",
+            "anthropic:claude-haiku-4-5",
+            "--base-url",
+            server.url("anthropic"),
+        ]
+    )
     assert code == 0
     sent = server.exchanges[-1].body["messages"][0]["content"][0]["text"]
     assert sent == "What \ufffd is \ufffd it?"
@@ -126,19 +169,38 @@ def test_what_can_not_be_asked_is_said(
     ("model", "more", "said"),
     [
         ("anthropic:claude-nope", (), "no such model"),
-        ("anthropic:claude-haiku-4-5", ("--max-output", "900k"), "maximum allowed number of output tokens"),
+        (
+            "anthropic:claude-haiku-4-5",
+            ("--max-output", "900k"),
+            "maximum allowed number of output tokens",
+        ),
     ],
 )
 def test_what_the_provider_refuses_is_said_in_its_words(
-    server: Server, model: str, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    server: Server,
+    model: str,
+    more: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert ask(server, "anthropic", model, *more) == 2
     assert said in capsys.readouterr().err
 
 
-def test_an_overflow_says_what_to_do(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_overflow_says_what_to_do(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
     question = "word " * 250_000
-    code = main(["ask", question, "--model", "anthropic:claude-haiku-4-5", "--base-url", server.url("anthropic")])
+    code = main(
+        [
+            "ask",
+            question,
+            "--model",
+            "anthropic:claude-haiku-4-5",
+            "--base-url",
+            server.url("anthropic"),
+        ]
+    )
     assert code == 2
     shown = capsys.readouterr().err
     assert "prompt is too long" in shown
@@ -156,16 +218,23 @@ def test_a_wrong_key_is_refused_and_not_shown(
     assert SECRET not in shown
 
 
-def test_a_busy_provider_is_asked_again_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_busy_provider_is_asked_again_and_that_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     faults = (Fault("status", request=1, status=429, retry_after_s=0.01),)
     with running(Scenario(faults=faults)) as server:
         assert ask(server, "anthropic", "anthropic:claude-haiku-4-5") == 0
     assert "Trying again in 0.0 s" in capsys.readouterr().err
 
 
-def test_an_answer_that_breaks_off_keeps_what_came_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_breaks_off_keeps_what_came_and_ends_with_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with running(
-        Scenario(answers=(ScriptLine(Scripted(text="word " * 200)),), faults=(Fault("cut", at=1_500),))
+        Scenario(
+            answers=(ScriptLine(Scripted(text="word " * 200)),),
+            faults=(Fault("cut", at=1_500),),
+        )
     ) as server:
         assert ask(server, "anthropic", "anthropic:claude-haiku-4-5") == 2
     shown = capsys.readouterr()
@@ -177,7 +246,10 @@ def test_an_answer_that_breaks_off_keeps_what_came_and_ends_with_2(capsys: pytes
 def test_a_cut_answer_says_how_to_get_more(capsys: pytest.CaptureFixture[str]) -> None:
     answers = (ScriptLine(Scripted(text="word " * 200)),)
     with running(Scenario(answers=answers)) as server:
-        assert ask(server, "anthropic", "anthropic:claude-haiku-4-5", "--max-output", "20") == 0
+        assert (
+            ask(server, "anthropic", "anthropic:claude-haiku-4-5", "--max-output", "20")
+            == 0
+        )
     assert "--max-output" in capsys.readouterr().err
 
 
@@ -188,7 +260,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_reasoning_dimmed_and_no_escapes_of_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_reasoning_dimmed_and_no_escapes_of_the_models(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     out = Terminal()
     pen = Pen(out)
@@ -213,7 +287,10 @@ def test_controls_are_left_out() -> None:
 
 def test_lines_say_what_is_unknown() -> None:
     reading = Meter("ollama:some-model").reading()
-    assert cost_line(Usage(), reading) == "Cost    input not reported · output not reported · price unknown"
+    assert (
+        cost_line(Usage(), reading)
+        == "Cost    input not reported · output not reported · price unknown"
+    )
     assert "unknown window" in window_line(reading)
     full = Meter("claude-haiku-4-5", window=10).reading()
     assert "free" in window_line(full) or "over by" in window_line(full)

@@ -11,7 +11,14 @@ from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.regression import Observation
 
-TAUGHT = {"offset", "offset_user", "ratio", "n", "error_before_percent", "error_after_percent"}
+TAUGHT = {
+    "offset",
+    "offset_user",
+    "ratio",
+    "n",
+    "error_before_percent",
+    "error_after_percent",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +32,9 @@ def log(tmp_path: Path) -> str:
     return str(write_log(tmp_path / "session.jsonl", calls=6))
 
 
-def test_an_empty_store_says_so_and_how_to_fill_it(store: CalibrationStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_store_says_so_and_how_to_fill_it(
+    store: CalibrationStore, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["calibration"]) == 0
     text = capsys.readouterr().out
     assert "Nothing learnt" in text
@@ -58,7 +67,9 @@ def test_saving_the_same_log_twice_does_not_count_it_twice(
 ) -> None:
     for _ in range(2):
         assert main(["calibration", log, "--save", "--json"]) == 0
-    assert [state.n for state in store.read().models.values()] == [5]  # six calls; the first has nothing to learn from
+    assert [state.n for state in store.read().models.values()] == [
+        5
+    ]  # six calls; the first has nothing to learn from
 
 
 def test_each_model_has_offset_ratio_n_and_the_error_before_and_after(
@@ -67,7 +78,11 @@ def test_each_model_has_offset_ratio_n_and_the_error_before_and_after(
     assert main(["calibration", log, "--json"]) == 0
     (model,) = json.loads(capsys.readouterr().out)["models"]
     assert set(model) >= TAUGHT
-    assert (model["provider"], model["model"], model["n"]) == ("anthropic", "claude-haiku-4-5", 5)
+    assert (model["provider"], model["model"], model["n"]) == (
+        "anthropic",
+        "claude-haiku-4-5",
+        5,
+    )
 
 
 def test_a_log_that_can_not_be_used_is_named_and_the_others_are_read(
@@ -80,10 +95,15 @@ def test_a_log_that_can_not_be_used_is_named_and_the_others_are_read(
     assert "claude-haiku-4-5" in streams.out
 
 
-def test_no_usable_log_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_usable_log_ends_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.jsonl").write_text("no json")
     assert main(["calibration", str(tmp_path / "bad.jsonl")]) == 2
-    assert main(["calibration", str(tmp_path / "bad.jsonl"), str(tmp_path / "none.jsonl")]) == 2
+    assert (
+        main(["calibration", str(tmp_path / "bad.jsonl"), str(tmp_path / "none.jsonl")])
+        == 2
+    )
     assert "None of the 2 files could be used" in capsys.readouterr().err
 
 
@@ -103,7 +123,12 @@ def test_saving_needs_logs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_models_stand_in_the_order_of_how_well_they_are_known() -> None:
     seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
-    learnt = Calibration().learn("a", "little", seen).learn("b/c", "much", seen).learn("b/c", "much", seen)
+    learnt = (
+        Calibration()
+        .learn("a", "little", seen)
+        .learn("b/c", "much", seen)
+        .learn("b/c", "much", seen)
+    )
     assert [each.n for each in known(learnt)] == [2, 1]
 
 
@@ -123,4 +148,6 @@ def test_a_model_is_named_with_its_provider_where_two_serve_it() -> None:
 def test_the_table_fits_eighty_columns() -> None:
     seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
     learnt = Calibration().learn("anthropic", "claude-opus-4-5-20251101", seen)
-    assert all(len(plain(line)) <= 80 for line in listed(known(learnt), "2 logs", None, 80))
+    assert all(
+        len(plain(line)) <= 80 for line in listed(known(learnt), "2 logs", None, 80)
+    )

@@ -26,7 +26,13 @@ PROMISED = {
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with nothing stored and no sessions of their own."""
-    for name in ("XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "GEMINI_CLI_HOME"):
+    for name in (
+        "XDG_DATA_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "PI_CODING_AGENT_DIR",
+        "GEMINI_CLI_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
@@ -49,7 +55,9 @@ def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     return whole
 
 
-def test_the_json_has_every_promised_key(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_has_every_promised_key(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = as_json(capsys, log)
     assert set(whole) >= PROMISED
     assert set(whole["window"]) == {"tokens", "source"}
@@ -58,29 +66,43 @@ def test_the_json_has_every_promised_key(log: str, capsys: pytest.CaptureFixture
         assert set(row) >= {"name", "tokens", "source", "children"}
 
 
-def test_the_json_is_a_reading_and_adds_up(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_is_a_reading_and_adds_up(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = as_json(capsys, log)
     reading = msgspec.convert(whole, Reading)
     assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
     assert reading.free is not None
-    assert reading.used.tokens + reading.reserve + reading.free == reading.window.tokens == 200_000
+    assert (
+        reading.used.tokens + reading.reserve + reading.free
+        == reading.window.tokens
+        == 200_000
+    )
     basis = reading.basis
-    assert (basis.last_input or 0) + basis.last_output + basis.new + basis.changed + basis.removed == (
+    assert (
+        basis.last_input or 0
+    ) + basis.last_output + basis.new + basis.changed + basis.removed == (
         reading.used.tokens
     )
 
 
-def test_text_and_json_show_the_same_number(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_and_json_show_the_same_number(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     used = as_json(capsys, log)["used"]["tokens"]
     assert f"{used:,}" in said(capsys, log).splitlines()[0]
 
 
-def test_the_last_actual_is_the_base(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_actual_is_the_base(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert as_json(capsys, log)["basis"]["last_input"] == 5_850
     assert "5,850 last input + 60 last output + " in said(capsys, log)
 
 
-@pytest.mark.parametrize(("step", "last_input"), [("1", None), ("2", 2_100), ("4", 4_600)])
+@pytest.mark.parametrize(
+    ("step", "last_input"), [("1", None), ("2", 2_100), ("4", 4_600)]
+)
 def test_at_a_step_is_the_reading_before_that_call(
     step: str, last_input: int | None, log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,27 +125,47 @@ def test_a_step_that_is_not_there_is_answered_with_those_that_are(
     step: str, log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["context", log, f"--at={step}"]) == 2
-    assert f"no call number {step} in this session, it has 4 calls: 1 to 4" in capsys.readouterr().err
+    assert (
+        f"no call number {step} in this session, it has 4 calls: 1 to 4"
+        in capsys.readouterr().err
+    )
 
 
-def test_the_largest_items_come_with_ids_and_beginnings(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_largest_items_come_with_ids_and_beginnings(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = as_json(capsys, log, "--top", "2")
     assert [item["name"] for item in whole["largest"]] == ["read", "read"]
-    assert all(item["preview"].startswith("line ") and item["part"] for item in whole["largest"])
+    assert all(
+        item["preview"].startswith("line ") and item["part"] for item in whole["largest"]
+    )
     assert len(whole["largest"]) == 2
 
 
-def test_without_content_no_text_of_the_conversation_is_printed(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert SECRET.split()[-1] in said(capsys, log, "--top", "9") + said(capsys, log, "--top", "9", "--json")
+def test_without_content_no_text_of_the_conversation_is_printed(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert SECRET.split()[-1] in said(capsys, log, "--top", "9") + said(
+        capsys, log, "--top", "9", "--json"
+    )
     for form in ((), ("--json",)):
         text = said(capsys, log, "--top", "9", "--steps", "--rows", "--no-content", *form)
-        assert not any(word in text for word in ("swordfish", "Fix the parser", "compute", "I will read"))
+        assert not any(
+            word in text
+            for word in ("swordfish", "Fix the parser", "compute", "I will read")
+        )
 
 
-def test_limits_are_taken_from_the_user_first(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_limits_are_taken_from_the_user_first(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = as_json(capsys, log, "--window", "50k", "--reserve", "5k", "--trigger", "0.5")
     assert whole["window"] == {"tokens": 50_000, "source": "user"}
-    assert (whole["reserve"], whole["input_limit"], whole["compaction_point"]) == (5_000, 45_000, 25_000)
+    assert (whole["reserve"], whole["input_limit"], whole["compaction_point"]) == (
+        5_000,
+        45_000,
+        25_000,
+    )
 
 
 def test_an_unknown_model_works_and_says_how_to_name_its_window(
@@ -138,11 +180,15 @@ def test_an_unknown_model_works_and_says_how_to_name_its_window(
 
 
 @pytest.mark.parametrize("estimator", ["pretoken", "quarter", "gemini-cli", "auto"])
-def test_every_estimator_can_be_chosen(estimator: str, log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_estimator_can_be_chosen(
+    estimator: str, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert as_json(capsys, log, "--estimator", estimator)["used"]["tokens"] > 5_910
 
 
-def test_the_steps_are_listed_on_request(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_steps_are_listed_on_request(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = said(capsys, log, "--steps").splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("Call"))
     assert [line.split()[0] for line in lines[head + 1 :]] == ["1", "2", "3", "4"]
@@ -152,7 +198,9 @@ def test_what_earlier_sessions_taught_is_used_and_said(
     log: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
-    CalibrationStore(home / "data").add(Calibration().learn("anthropic", "claude-haiku-4-5", seen))
+    CalibrationStore(home / "data").add(
+        Calibration().learn("anthropic", "claude-haiku-4-5", seen)
+    )
     assert "calibrated by 1 earlier call" in said(capsys, log)
     assert as_json(capsys, log)["log"]["learnt_earlier"] == 1
 
@@ -169,14 +217,18 @@ def test_a_damaged_store_is_said_and_does_not_stop_a_reading(
     assert streams.out.startswith("Context")
 
 
-def test_without_a_file_the_newest_session_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_file_the_newest_session_is_shown(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old = write_log(home / ".pi/agent/sessions/a/2026_old-0001.jsonl", calls=1)
     new = write_log(home / ".pi/agent/sessions/a/2026_new-0002.jsonl", calls=3)
     os.utime(old, (1, 1))
     assert as_json(capsys)["log"]["path"] == str(new)
 
 
-def test_a_newest_log_that_holds_nothing_is_passed_over(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_newest_log_that_holds_nothing_is_passed_over(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     good = write_log(home / ".pi/agent/sessions/a/good.jsonl")
     os.utime(good, (1, 1))
     (good.parent / "bad.jsonl").write_text("no json\n")
@@ -186,19 +238,25 @@ def test_a_newest_log_that_holds_nothing_is_passed_over(home: Path, capsys: pyte
     assert "passed over" in streams.err
 
 
-def test_a_session_can_be_named_by_the_end_of_its_id(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_can_be_named_by_the_end_of_its_id(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = write_log(home / ".pi/agent/sessions/a/2026-01-02_d97339c6-6c10.jsonl")
     assert as_json(capsys, "39c6-6c10")["log"]["path"] == str(log)
 
 
-def test_an_id_of_several_sessions_names_them(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_id_of_several_sessions_names_them(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for directory in ("a", "b"):
         write_log(home / f".pi/agent/sessions/{directory}/x-same1234.jsonl")
     assert main(["context", "same1234"]) == 2
     assert "2 sessions" in capsys.readouterr().err
 
 
-def test_no_session_anywhere_says_where_was_looked_for_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_session_anywhere_says_where_was_looked_for_what(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["context"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem
@@ -207,7 +265,9 @@ def test_no_session_anywhere_says_where_was_looked_for_what(home: Path, capsys: 
     assert str(home / ".pi" / "agent" / "sessions") in problem
 
 
-def test_a_file_of_several_sessions_says_how_to_choose(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_several_sessions_says_how_to_choose(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     imported = read_session(write_log(home / "one.jsonl"))
     several = dataclasses.replace(imported, other_sessions=3)
     notes = for_people(metered(several, Meter()).meter.reading(), several).notes
@@ -221,6 +281,8 @@ def test_what_a_program_would_set_in_code_is_an_option_on_the_command_line(
     assert "window=" not in text
 
 
-def test_what_the_meter_logs_does_not_reach_the_terminal(log: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_the_meter_logs_does_not_reach_the_terminal(
+    log: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["context", log]) == 0
     assert capfd.readouterr().err == ""

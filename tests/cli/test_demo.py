@@ -39,7 +39,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def bare() -> dict[str, str]:
     """An environment without any key."""
-    return {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "COLUMNS", "NO_COLOR"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.endswith(("_API_KEY", "COLUMNS", "NO_COLOR"))
+    }
 
 
 def in_order(text: str, wanted: Sequence[str]) -> None:
@@ -85,7 +89,10 @@ def test_it_is_steered_once_and_reasons(shown: str) -> None:
 
 
 def test_it_makes_about_forty_calls_and_says_how_the_estimates_fared(shown: str) -> None:
-    found = re.search(r"(\d+) requests over HTTP, none refused · (\d+) of (\d+) estimates inside their interval", shown)
+    found = re.search(
+        r"(\d+) requests over HTTP, none refused · (\d+) of (\d+) estimates inside their interval",
+        shown,
+    )
     assert found is not None
     requests, inside, compared = (int(each) for each in found.groups())
     assert 38 <= requests <= 45 and 36 <= compared <= requests
@@ -99,19 +106,38 @@ def test_the_first_lines_say_what_is_seen_in_eighty_columns() -> None:
 
 
 @pytest.mark.sweep
-def test_on_a_small_terminal_no_line_is_wider_than_it_and_the_gauge_is_left_once() -> None:
-    environment = {**bare(), "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "PYTHONIOENCODING": "utf-8"}
-    terminal = Terminal([sys.executable, "-m", "ullage", "demo", "--fast"], environment, Path.cwd())
+def test_on_a_small_terminal_no_line_is_wider_than_it_and_the_gauge_is_left_once() -> (
+    None
+):
+    environment = {
+        **bare(),
+        "TERM": "xterm",
+        "COLUMNS": "80",
+        "LINES": "24",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    terminal = Terminal(
+        [sys.executable, "-m", "ullage", "demo", "--fast"], environment, Path.cwd()
+    )
     assert terminal.end() == 0
     grid = Grid()
     grid.write(terminal.seen)
     assert max(cells(line) for line in grid.texts) <= 80
-    end = next(place for place, line in enumerate(grid.texts) if line.startswith("What was estimated"))
+    end = next(
+        place
+        for place, line in enumerate(grid.texts)
+        if line.startswith("What was estimated")
+    )
     assert sum(" of 9,000 (" in line for line in grid.texts[:end]) == 1
 
 
 def test_ctrl_c_in_the_middle_ends_it_without_a_trace() -> None:
-    environment = {**bare(), "TERM": "xterm", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **bare(),
+        "TERM": "xterm",
+        "COLUMNS": "80",
+        "PYTHONIOENCODING": "utf-8",
+    }
     terminal = Terminal([sys.executable, "-m", "ullage", "demo"], environment, Path.cwd())
     terminal.until("read_log(day=2)")
     terminal.process.send_signal(signal.SIGINT)
@@ -120,9 +146,20 @@ def test_ctrl_c_in_the_middle_ends_it_without_a_trace() -> None:
 
 
 def test_the_table_shows_both_ends_changes_and_misses_and_counts_the_rest() -> None:
-    steps = [Step(number=n, call=str(n), estimated=100, low=90, high=110, actual=100) for n in range(1, 31)]
+    steps = [
+        Step(number=n, call=str(n), estimated=100, low=90, high=110, actual=100)
+        for n in range(1, 31)
+    ]
     steps[14] = Step(number=15, call="15", estimated=100, low=90, high=110, actual=200)
-    steps[20] = Step(number=21, call="21", estimated=100, low=90, high=110, actual=100, marks=("compaction",))
+    steps[20] = Step(
+        number=21,
+        call="21",
+        estimated=100,
+        low=90,
+        high=110,
+        actual=100,
+        marks=("compaction",),
+    )
     lines = [plain(line) for line in shortened_table(steps, 80)]
     numbers = [int(line.split()[0]) for line in lines[1:] if line.split()[0].isdigit()]
     assert numbers == [*range(1, ENDS + 1), 15, 20, 21, *range(31 - ENDS, 31)]

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.readings import GROWN, NO_CALL_YET, OVER_FULL, QUARTER_FULL, UNKNOWN_WINDOW, reading, row
+from tests.cli.readings import (
+    GROWN,
+    NO_CALL_YET,
+    OVER_FULL,
+    QUARTER_FULL,
+    UNKNOWN_WINDOW,
+    reading,
+    row,
+)
 from ullage.cli.drawing import NARROWEST, WIDEST, Subject, draw
 from ullage.display.gauge_line import amount
 from ullage.display.glyphs import ASCII, UNICODE, Glyphs
@@ -59,7 +67,9 @@ SPECIFIED = {
 @pytest.mark.parametrize("name", SPECIFIED)
 def test_the_drawing_is_as_specified(name: str) -> None:
     of, width, glyphs = SPECIFIED[name]
-    assert drawn(of, width, glyphs) == (DRAWINGS / f"{name}.txt").read_text(encoding="utf-8")
+    assert drawn(of, width, glyphs) == (DRAWINGS / f"{name}.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_no_specified_drawing_is_left_without_a_test() -> None:
@@ -70,7 +80,9 @@ def test_no_specified_drawing_is_left_without_a_test() -> None:
 @pytest.mark.parametrize("of", [QUARTER_FULL, UNKNOWN_WINDOW, OVER_FULL, NO_CALL_YET])
 def test_no_line_is_longer_than_the_display(of: Reading, width: int) -> None:
     longest = max(cells(plain(line)) for line in draw(subject(of), width))
-    assert longest <= max(width, 64 if width < 64 else 0)  # the basis is one piece and stays whole
+    assert longest <= max(
+        width, 64 if width < 64 else 0
+    )  # the basis is one piece and stays whole
 
 
 @given(st.integers(-10, 1_000))
@@ -82,7 +94,12 @@ def test_any_width_is_drawn_within_its_bounds(width: int) -> None:
 def test_the_same_numbers_are_drawn_at_every_width() -> None:
     for width in (60, 80, 200):
         text = drawn(subject(), width)
-        for said in ("52,100 ± 140 of 200,000 tokens (26 %)", "compacts at 160,000", "131,900", "40,100"):
+        for said in (
+            "52,100 ± 140 of 200,000 tokens (26 %)",
+            "compacts at 160,000",
+            "131,900",
+            "40,100",
+        ):
             assert said in text
 
 
@@ -100,7 +117,9 @@ def test_an_ascii_drawing_is_ascii() -> None:
         (Used(tokens=10, low=0, high=30), "10 (0 to 30)"),
     ],
 )
-def test_an_interval_is_one_number_where_it_is_even_and_two_where_not(used: Used, said: str) -> None:
+def test_an_interval_is_one_number_where_it_is_even_and_two_where_not(
+    used: Used, said: str
+) -> None:
     assert amount(used) == said
 
 
@@ -121,7 +140,11 @@ def test_names_from_a_log_can_not_send_escape_sequences_to_the_terminal() -> Non
     hostile = Subject(
         reading=reading(
             model=f"gpt{evil}",
-            rows=(row(f"Tools{evil}", 52_100, children=(row(evil, 5),), note=f"note {evil}"),),
+            rows=(
+                row(
+                    f"Tools{evil}", 52_100, children=(row(evil, 5),), note=f"note {evil}"
+                ),
+            ),
             notes=(f"careful {evil}",),
         ),
         program=evil,

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.recorded import Row, call, pair
-from ullage.cli.evaluate import Prediction, Replay, evaluate, percentile, plain, row_of, run, table
+from ullage.cli.evaluate import (
+    Prediction,
+    Replay,
+    evaluate,
+    percentile,
+    plain,
+    row_of,
+    run,
+    table,
+)
 from ullage.cli.recorded import pair_of, request_of
 from ullage.errors import MissingExtra, NotASession, SettingError, UnreadableInput
 
@@ -23,7 +32,9 @@ def lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_one_line_is_written_per_pair_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_is_written_per_pair_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = write(tmp_path / "pairs.jsonl", pair(0, truth=1028), pair(1, truth=1029))
     assert run(rows, tmp_path / "out.jsonl", "pretoken") == 0
     first, second = lines(tmp_path / "out.jsonl")
@@ -35,8 +46,12 @@ def test_one_line_is_written_per_pair_in_order(tmp_path: Path, capsys: pytest.Ca
     assert "inside the interval" in shown
 
 
-def test_whole_requests_are_told_by_their_source_and_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = write(tmp_path / "calls.jsonl", call(7, truth=14), call(8, truth=14, is_b=True))
+def test_whole_requests_are_told_by_their_source_and_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write(
+        tmp_path / "calls.jsonl", call(7, truth=14), call(8, truth=14, is_b=True)
+    )
     run(rows, tmp_path / "out.jsonl", "pretoken")
     first, _ = lines(tmp_path / "out.jsonl")
     assert list(first) == ["src", "idx", "predicted", "low", "high"]
@@ -51,8 +66,12 @@ def test_a_packed_file_reads_like_a_plain_one(tmp_path: Path) -> None:
     assert evaluate(packed, "pretoken").written == evaluate(plain, "pretoken").written
 
 
-@pytest.mark.parametrize("content", [None, gzip.compress(b"x" * 1000)[:-9], b"\x1f\x8bnonsense"])
-def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "content", [None, gzip.compress(b"x" * 1000)[:-9], b"\x1f\x8bnonsense"]
+)
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(
+    tmp_path: Path, content: bytes | None
+) -> None:
     path = tmp_path / "missing.jsonl"
     if content is not None:
         path.write_bytes(content)
@@ -62,7 +81,11 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path, co
 
 def test_predictions_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="written"):
-        run(write(tmp_path / "pairs.jsonl", pair(0, truth=1)), tmp_path / "no" / "where.jsonl", "pretoken")
+        run(
+            write(tmp_path / "pairs.jsonl", pair(0, truth=1)),
+            tmp_path / "no" / "where.jsonl",
+            "pretoken",
+        )
 
 
 def test_an_unknown_estimator_is_an_error(tmp_path: Path) -> None:
@@ -74,17 +97,32 @@ ODD = [
     [1, 2],
     {},
     {"new": 5, "id": 3},
-    {"usage_b": {"input": "many"}, "a_response": [[]], "new": [{"k": "tool_result", "cont": True}]},
-    {"atoms": [{"k": "image", "blob": {"w": -5, "h": 1e308, "pages": 1e308, "seconds": -1}}], "usage": {"input": 9}},
+    {
+        "usage_b": {"input": "many"},
+        "a_response": [[]],
+        "new": [{"k": "tool_result", "cont": True}],
+    },
+    {
+        "atoms": [
+            {"k": "image", "blob": {"w": -5, "h": 1e308, "pages": 1e308, "seconds": -1}}
+        ],
+        "usage": {"input": 9},
+    },
     {
         "atoms": [{"k": "text", "t": "\ud800" * 9, "r": "assistant"}],
         "tools": [{"function": {"parameters": {"$ref": "#"}}}],
     },
-    {"new": [{"k": "text", "t": "x"}], "usage_a": {"input": 10**30}, "usage_b": {"input": -1}},
+    {
+        "new": [{"k": "text", "t": "x"}],
+        "usage_a": {"input": 10**30},
+        "usage_b": {"input": -1},
+    },
 ]
 
 
-def test_no_row_makes_it_fail_and_each_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_row_makes_it_fail_and_each_is_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "odd.jsonl"
     torn = b'{"id": "torn", \n' + b"[" * 100_000 + b"\n" + b"\xff\xfe\n" + b"NaN\n"
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in ODD) + torn)
@@ -99,11 +137,15 @@ def test_a_row_that_nothing_understands_gets_the_plain_formula(tmp_path: Path) -
     def refuse(text: str) -> float:
         raise ZeroDivisionError
 
-    (row,) = evaluate(write(tmp_path / "pairs.jsonl", pair(0, truth=1028)), refuse).written
+    (row,) = evaluate(
+        write(tmp_path / "pairs.jsonl", pair(0, truth=1028)), refuse
+    ).written
     assert row == {"id": "one-0", "predicted": 1021, "low": 255, "high": 14_084}
 
 
-@pytest.mark.parametrize("row", [{}, {"usage_a": 3}, {"usage_a": {"input": -4, "output": "x"}, "new": 5}])
+@pytest.mark.parametrize(
+    "row", [{}, {"usage_a": 3}, {"usage_a": {"input": -4, "output": "x"}, "new": 5}]
+)
 def test_the_plain_formula_takes_anything(row: Row) -> None:
     made = plain(row)
     assert made.low <= made.predicted < made.high
@@ -117,8 +159,13 @@ def test_a_file_that_is_no_recording_is_an_error(tmp_path: Path, content: bytes)
         evaluate(path, "pretoken")
 
 
-def test_a_session_log_is_replayed_call_by_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(LOGS / "claude_code" / "session.jsonl", tmp_path / "out.jsonl", "pretoken") == 0
+def test_a_session_log_is_replayed_call_by_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run(LOGS / "claude_code" / "session.jsonl", tmp_path / "out.jsonl", "pretoken")
+        == 0
+    )
     first, *further = lines(tmp_path / "out.jsonl")
     assert list(first) == ["call", "predicted", "low", "high"]
     shown = capsys.readouterr().out
@@ -132,7 +179,11 @@ def test_predictions_need_not_be_written(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_table_compares_only_rows_whose_truth_is_known(tmp_path: Path) -> None:
-    rows = [pair(0, truth=1028), pair(1, truth=1030, usage_b={}), pair(2, truth=1030, usage_a={})]
+    rows = [
+        pair(0, truth=1028),
+        pair(1, truth=1030, usage_b={}),
+        pair(2, truth=1030, usage_a={}),
+    ]
     outcomes = evaluate(write(tmp_path / "pairs.jsonl", *rows), "pretoken").outcomes
     assert [bool(outcome.groups) for outcome in outcomes] == [True, False, False]
 
@@ -144,27 +195,37 @@ def test_the_table_compares_only_rows_whose_truth_is_known(tmp_path: Path) -> No
         ({"same_tools": False}, ("API recordings, all",)),
         ({"new": [{"k": "image", "r": "user", "t": ""}]}, ("API recordings, all",)),
         ({"kind": "pi"}, ("agent sessions, all", "agent sessions, clean")),
-        ({"kind": "pi", "output_placeholder": True}, ("agent sessions, all", "output placeholders")),
+        (
+            {"kind": "pi", "output_placeholder": True},
+            ("agent sessions, all", "output placeholders"),
+        ),
     ],
 )
 def test_rows_count_in_the_groups_of_the_accuracy_definition(
     tmp_path: Path, change: Row, groups: tuple[str, ...]
 ) -> None:
-    (outcome,) = evaluate(write(tmp_path / "pairs.jsonl", pair(0, truth=1028, **change)), "pretoken").outcomes
+    (outcome,) = evaluate(
+        write(tmp_path / "pairs.jsonl", pair(0, truth=1028, **change)), "pretoken"
+    ).outcomes
     assert outcome.groups == groups
 
 
 def test_agents_errors_are_shares_of_the_growth(tmp_path: Path) -> None:
-    outcomes = evaluate(write(tmp_path / "p.jsonl", pair(0, truth=1040, kind="pi")), "pretoken").outcomes
+    outcomes = evaluate(
+        write(tmp_path / "p.jsonl", pair(0, truth=1040, kind="pi")), "pretoken"
+    ).outcomes
     shown = "\n".join(table(outcomes))
     off = 1040 - outcomes[0].prediction.predicted
     assert f"{100 * off / 40:.2f}" in shown
 
 
 @pytest.mark.parametrize(
-    ("values", "share", "expected"), [([], 0.5, 0), ([3], 0.9, 3), ([1, 2, 3, 4], 0.5, 2.5), ([0, 10], 0.95, 9.5)]
+    ("values", "share", "expected"),
+    [([], 0.5, 0), ([3], 0.9, 3), ([1, 2, 3, 4], 0.5, 2.5), ([0, 10], 0.95, 9.5)],
 )
-def test_percentiles_lie_between_neighbours_by_proportion(values: list[float], share: float, expected: float) -> None:
+def test_percentiles_lie_between_neighbours_by_proportion(
+    values: list[float], share: float, expected: float
+) -> None:
     assert percentile(values, share) == pytest.approx(expected)
 
 
@@ -200,14 +261,18 @@ def test_a_rows_own_truth_moves_nothing_in_its_prediction(replay: Replay) -> Non
     assert predict(replay, *rows)[5][:3] == predict(Replay("pretoken"), *altered)[5][:3]
 
 
-def test_earlier_truths_of_the_conversation_move_later_predictions(replay: Replay) -> None:
+def test_earlier_truths_of_the_conversation_move_later_predictions(
+    replay: Replay,
+) -> None:
     made = predict(replay, *[pair(n, truth=1035) for n in range(8)])
     assert made[0].predicted == pytest.approx(1028, abs=1)
     assert made[-1].predicted == 1035
 
 
 def test_without_learning_they_move_none() -> None:
-    made = predict(Replay("pretoken", learns=False), *[pair(n, truth=1035) for n in range(8)])
+    made = predict(
+        Replay("pretoken", learns=False), *[pair(n, truth=1035) for n in range(8)]
+    )
     assert len({each.predicted for each in made}) == 1
 
 
@@ -234,21 +299,36 @@ def test_reasoning_of_the_turn_leaves_with_the_next_user_message(replay: Replay)
         "usage_a": {"input": 1000, "output": 320, "reasoning": 300},
         "usage_b": {"input": 1335, "output": 320, "reasoning": 300},
     }
-    user: Row = {"user_turn": True, "tool_turn": False, "new": [{"r": "user", "k": "text", "t": "next", "m": 2}]}
+    user: Row = {
+        "user_turn": True,
+        "tool_turn": False,
+        "new": [{"r": "user", "k": "text", "t": "next", "m": 2}],
+    }
     following = thinking | {"usage_a": thinking["usage_b"], "usage_b": {"input": 1070}}
-    loop, turn = predict(replay, pair(0, truth=1335, **thinking), pair(1, truth=1070, **(following | user)))
+    loop, turn = predict(
+        replay, pair(0, truth=1335, **thinking), pair(1, truth=1070, **(following | user))
+    )
     assert loop.predicted == pytest.approx(1335, abs=5)
     # 1,335 + 320 - 300 of its own reasoning - 300 of the call before
     assert turn.predicted == pytest.approx(1062, abs=10)
 
 
 def test_a_changed_set_of_tools_enters_by_difference(replay: Replay) -> None:
-    tool = {"type": "function", "function": {"name": "f", "description": "x " * 200, "parameters": {}}}
-    same, more = predict(replay, pair(0, truth=1028), pair(1, truth=1250, same_tools=False, tools=[tool], a_tools=[]))
+    tool = {
+        "type": "function",
+        "function": {"name": "f", "description": "x " * 200, "parameters": {}},
+    }
+    same, more = predict(
+        replay,
+        pair(0, truth=1028),
+        pair(1, truth=1250, same_tools=False, tools=[tool], a_tools=[]),
+    )
     assert more.predicted - same.predicted > 150
 
 
-def test_without_the_first_calls_input_the_interval_says_how_little_is_known(replay: Replay) -> None:
+def test_without_the_first_calls_input_the_interval_says_how_little_is_known(
+    replay: Replay,
+) -> None:
     (made,) = predict(replay, pair(0, truth=5000, usage_a={}))
     assert made.low == 0
     assert made.high > 10_000

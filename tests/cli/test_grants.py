@@ -13,7 +13,9 @@ def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectGrants:
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
     made = ProjectGrants(tmp_path / "data")
     made.add(tmp_path / "b", Grant(id="g-2", tool="write", at=2))
-    made.add(tmp_path / "a", Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1))
+    made.add(
+        tmp_path / "a", Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1)
+    )
     return made
 
 
@@ -26,10 +28,15 @@ def test_grants_are_listed_by_project(
     assert lines[1].startswith("  g-1") and lines[1].endswith("shell: git status …")
     assert lines[3].endswith("write")
     assert main(["grants", "list", "--json"]) == 0
-    assert [one["id"] for one in json.loads(capsys.readouterr().out)["grants"]] == ["g-1", "g-2"]
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)["grants"]] == [
+        "g-1",
+        "g-2",
+    ]
 
 
-def test_a_grant_is_revoked(grants: ProjectGrants, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_grant_is_revoked(
+    grants: ProjectGrants, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["grants", "revoke", "g-1", "g-2"]) == 0
     assert "Revoked g-1" in capsys.readouterr().out
     assert grants.all() == []

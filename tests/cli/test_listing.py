@@ -2,9 +2,24 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.readings import steps
-from ullage.cli.listing import Column, columns, largest_items, preview, previews, step_table
+from ullage.cli.listing import (
+    Column,
+    columns,
+    largest_items,
+    preview,
+    previews,
+    step_table,
+)
 from ullage.display.text import cells, plain
-from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.rows import PartEstimate
 
 ITEMS = (
@@ -31,7 +46,9 @@ def test_without_content_no_text_is_shown() -> None:
 
 
 def test_steps_are_listed_with_estimate_actual_error_and_what_happened() -> None:
-    assert text(step_table(steps(1_000, 2_000, 500, compacted=(3,), pruned=(3,)), 80)) == (
+    assert text(
+        step_table(steps(1_000, 2_000, 500, compacted=(3,), pruned=(3,)), 80)
+    ) == (
         "Call  estimate  actual  error           grew by  before it\n"
         "   1     1,010   1,000    +10  +1.00 %           first estimate\n"
         "   2     2,010   2,000    +10  +0.50 %   +1,000\n"
@@ -40,7 +57,9 @@ def test_steps_are_listed_with_estimate_actual_error_and_what_happened() -> None
 
 
 def test_a_call_that_reported_nothing_says_so() -> None:
-    assert "not reported" in text(step_table((replace(steps(1_000)[0], actual=None),), 80))
+    assert "not reported" in text(
+        step_table((replace(steps(1_000)[0], actual=None),), 80)
+    )
 
 
 def test_an_actual_outside_its_interval_is_marked() -> None:
@@ -57,9 +76,20 @@ def test_the_last_column_gives_way_when_the_line_is_full() -> None:
     ("part", "begins"),
     [
         (TextPart(id="p", text="one\ntwo"), "one two"),
-        (ToolCallPart(id="p", call_id="c", name="bash", arguments='{"command": "ls"}'), '{"command": "ls"}'),
-        (ToolResultPart(id="p", call_id="c", content=(TextPart(id="q", text="out\x1b[0m"),)), "out [0m"),
-        (ImagePart(id="p", mime="image/png", width=640, height=480), "image/png 640 x 480"),
+        (
+            ToolCallPart(id="p", call_id="c", name="bash", arguments='{"command": "ls"}'),
+            '{"command": "ls"}',
+        ),
+        (
+            ToolResultPart(
+                id="p", call_id="c", content=(TextPart(id="q", text="out\x1b[0m"),)
+            ),
+            "out [0m",
+        ),
+        (
+            ImagePart(id="p", mime="image/png", width=640, height=480),
+            "image/png 640 x 480",
+        ),
         (ImagePart(id="p"), "image ? x ?"),
         (FilePart(id="p", name="a.pdf"), "a.pdf"),
     ],
@@ -73,5 +103,9 @@ def test_a_preview_is_short_whatever_the_part_holds() -> None:
 
 
 def test_only_the_items_asked_for_are_read() -> None:
-    message = Message(id="m3", role="user", parts=(TextPart(id="m3/0", text="no"), TextPart(id="m3/1", text="yes")))
+    message = Message(
+        id="m3",
+        role="user",
+        parts=(TextPart(id="m3/0", text="no"), TextPart(id="m3/1", text="yes")),
+    )
     assert previews([message], ITEMS) == {"m3/1": "yes"}

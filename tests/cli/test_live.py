@@ -38,14 +38,18 @@ def said(name: str, text: str) -> Message:
 
 def calling(*names: str) -> MessageAdded:
     parts = tuple(
-        ToolCallPart(id=f"p{at}", call_id=f"c{at}", name=name, arguments="{}") for at, name in enumerate(names)
+        ToolCallPart(id=f"p{at}", call_id=f"c{at}", name=name, arguments="{}")
+        for at, name in enumerate(names)
     )
     return MessageAdded(message=Message(id="a", role="assistant", parts=parts))
 
 
 def result(call: int, text: str, *, is_error: bool = False) -> MessageAdded:
     part = ToolResultPart(
-        id=f"r{call}", call_id=f"c{call}", content=(TextPart(id=f"r{call}.t", text=text),), is_error=is_error
+        id=f"r{call}",
+        call_id=f"c{call}",
+        content=(TextPart(id=f"r{call}.t", text=text),),
+        is_error=is_error,
     )
     return MessageAdded(message=Message(id=f"m{call}", role="tool", parts=(part,)))
 
@@ -59,9 +63,18 @@ def shown(*events: Event | DraftPiece, **how: bool) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def test_one_line_for_each_tool_call_and_a_bracket_around_those_that_ran_together() -> None:
-    assert shown(calling("read"), result(0, "first\nsecond")) == ["● read()  first second"]
-    lines = shown(calling("read", "weigh", "list"), result(1, "5 kg"), result(0, "x"), result(2, "y"))
+def test_one_line_for_each_tool_call_and_a_bracket_around_those_that_ran_together() -> (
+    None
+):
+    assert shown(calling("read"), result(0, "first\nsecond")) == [
+        "● read()  first second"
+    ]
+    lines = shown(
+        calling("read", "weigh", "list"),
+        result(1, "5 kg"),
+        result(0, "x"),
+        result(2, "y"),
+    )
     assert lines == ["┌ weigh()  5 kg", "├ read()  x", "└ list()  y"]
 
 
@@ -82,17 +95,25 @@ def test_a_result_is_cut_to_its_line() -> None:
 
 def test_a_line_says_how_a_call_ended_and_that_a_long_result_was_cut() -> None:
     ended = ToolEnded(call_id="c0", outcome="timed_out")
-    assert shown(calling("read"), ended, result(0, "no answer")) == ["● read()  timed out  no answer"]
+    assert shown(calling("read"), ended, result(0, "no answer")) == [
+        "● read()  timed out  no answer"
+    ]
     ended = ToolEnded(call_id="c0", handle="h", size_bytes=9_000)
-    assert shown(calling("read"), ended, result(0, "begin")) == ["● read()  both ends of 9,000 bytes  begin"]
+    assert shown(calling("read"), ended, result(0, "begin")) == [
+        "● read()  both ends of 9,000 bytes  begin"
+    ]
 
 
 def test_a_chat_is_told_what_it_can_do_next() -> None:
-    (line,) = shown(TurnPaused(turn="t", reason="budget", note="Spent."), shows_hints=True)
+    (line,) = shown(
+        TurnPaused(turn="t", reason="budget", note="Spent."), shows_hints=True
+    )
     assert line == "  paused (budget): Spent. · /retry resumes with a new budget"
 
 
-def test_a_message_sent_while_the_agent_works_is_shown_queued_and_then_delivered() -> None:
+def test_a_message_sent_while_the_agent_works_is_shown_queued_and_then_delivered() -> (
+    None
+):
     lines = shown(
         Queued(message=said("u", "Begin."), kind="steer", position=1),
         TurnStarted(turn="t"),
@@ -112,7 +133,10 @@ def test_a_message_that_is_not_delivered_says_so() -> None:
 
 def test_what_streams_is_not_shown_twice_and_what_did_not_stream_is_shown() -> None:
     whole = Message(id="a", role="assistant", parts=(TextPart(id="t", text="All done."),))
-    pieces = [DraftPiece("c", 0, "text", "t", "All "), DraftPiece("c", 1, "text", "t", "done.")]
+    pieces = [
+        DraftPiece("c", 0, "text", "t", "All "),
+        DraftPiece("c", 1, "text", "t", "done."),
+    ]
     assert shown(*pieces, MessageAdded(message=whole)) == ["All done."]
     assert shown(MessageAdded(message=whole)) == ["All done."]
     assert shown(*pieces, MessageAdded(message=whole), shows_text=False) == []
@@ -127,17 +151,32 @@ def test_reasoning_is_set_apart_or_left_out() -> None:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (Cancelled(persisted="partial_assistant"), "cancelled: the partial answer is kept"),
+        (
+            Cancelled(persisted="partial_assistant"),
+            "cancelled: the partial answer is kept",
+        ),
         (Cancelled(persisted="tools_in_progress"), "cancelled: tools were running"),
         (Cancelled(), "cancelled: nothing was running"),
         (CallEnded(call="c", outcome="failed", error="No network."), "No network."),
-        (CallRetried(call="c", attempt=1, wait_s=0.5, error="Busy."), "Busy. Trying again in 0.5 s (attempt 2)"),
+        (
+            CallRetried(call="c", attempt=1, wait_s=0.5, error="Busy."),
+            "Busy. Trying again in 0.5 s (attempt 2)",
+        ),
         (TurnPaused(turn="t", reason="budget", note="Spent."), "paused (budget): Spent."),
         (TurnPaused(turn="t", reason="failed", note="x"), "paused (failed): x"),
-        (TurnEnded(turn="t", reason="max_steps", note="100 calls"), "ended, the limit of steps is reached: 100 calls"),
+        (
+            TurnEnded(turn="t", reason="max_steps", note="100 calls"),
+            "ended, the limit of steps is reached: 100 calls",
+        ),
         (ApprovalAsked(call_id="c"), "needs your approval: c"),
-        (RuleFlipped(model="m", rule="r", kept=True, residual=1), "learnt: this model counts earlier reasoning"),
-        (RequestRepaired(call="c", repairs=("an empty text left out",)), "request repaired: an empty text"),
+        (
+            RuleFlipped(model="m", rule="r", kept=True, residual=1),
+            "learnt: this model counts earlier reasoning",
+        ),
+        (
+            RequestRepaired(call="c", repairs=("an empty text left out",)),
+            "request repaired: an empty text",
+        ),
     ],
 )
 def test_what_a_person_should_know_is_a_line(event: Event, line: str) -> None:
@@ -160,25 +199,44 @@ def test_what_goes_without_saying_is_none(event: Event) -> None:
 
 def test_a_pipe_gets_the_gauge_after_each_call_and_the_alert_once() -> None:
     taken = [
-        ReadingTaken(snapshot="x", used=Amount(tokens=used, low=used, high=used), grown=5, near_limit=used > 100)
+        ReadingTaken(
+            snapshot="x",
+            used=Amount(tokens=used, low=used, high=used),
+            grown=5,
+            near_limit=used > 100,
+        )
         for used in (50, 150, 160)
     ]
     ended = CallEnded(call="c")
     lines = shown(taken[0], ended, taken[1], taken[2])
     assert len(lines) == 2
-    assert "near the limit" in lines[0] and " 150 of 200,000" in lines[1] and lines[1].endswith("+5")
+    assert (
+        "near the limit" in lines[0]
+        and " 150 of 200,000" in lines[1]
+        and lines[1].endswith("+5")
+    )
 
 
-def test_on_a_terminal_the_gauge_stays_below_and_is_left_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_the_gauge_stays_below_and_is_left_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     terminal = FakeTerminal()
     live = Live(Screen(terminal, {"TERM": "xterm"}))
-    live.show(ReadingTaken(snapshot="x", used=Amount(tokens=50, low=50, high=50)), reading())
-    for event in (DraftPiece("c", 0, "text", "t", "Half an ans"), Cancelled(persisted="partial_assistant")):
+    live.show(
+        ReadingTaken(snapshot="x", used=Amount(tokens=50, low=50, high=50)), reading()
+    )
+    for event in (
+        DraftPiece("c", 0, "text", "t", "Half an ans"),
+        Cancelled(persisted="partial_assistant"),
+    ):
         live.show(event, reading())
     live.end()
-    assert terminal.shown[:2] == ["Half an ans", "  cancelled: the partial answer is kept"]
+    assert terminal.shown[:2] == [
+        "Half an ans",
+        "  cancelled: the partial answer is kept",
+    ]
     assert " 50 of 200,000" in terminal.shown[2] and len(terminal.shown) == 3
 
 
@@ -186,7 +244,10 @@ def test_a_call_is_described_as_a_person_would_write_it() -> None:
     def call(arguments: str) -> str:
         return described("read", arguments)
 
-    assert call('{"path": "notes.md", "lines": [1, 2]}') == "read(path=notes.md, lines=[1, 2])"
+    assert (
+        call('{"path": "notes.md", "lines": [1, 2]}')
+        == "read(path=notes.md, lines=[1, 2])"
+    )
     assert call("") == "read()"
     assert call("{torn") == call("[]") == "read(…)"
     assert len(call('{"text": "' + "x" * 500 + '"}')) < 60

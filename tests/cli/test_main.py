@@ -26,7 +26,9 @@ def log(tmp_path: Path) -> Path:
 def test_help_names_every_command(tmp_path: Path) -> None:
     done = ullage("--help", home=tmp_path)
     assert done.returncode == 0
-    assert all(name in done.stdout for name in ("context", "sessions", "calibration", "evaluate"))
+    assert all(
+        name in done.stdout for name in ("context", "sessions", "calibration", "evaluate")
+    )
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:
@@ -35,7 +37,9 @@ def test_no_command_shows_the_help(tmp_path: Path) -> None:
     assert done.stdout == ullage("--help", home=tmp_path).stdout
 
 
-def test_a_usable_log_ends_with_0_and_says_nothing_on_standard_error(log: Path, tmp_path: Path) -> None:
+def test_a_usable_log_ends_with_0_and_says_nothing_on_standard_error(
+    log: Path, tmp_path: Path
+) -> None:
     done = ullage("context", log, home=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Context  claude-haiku-4-5 · ")
@@ -53,7 +57,9 @@ def test_a_usable_log_ends_with_0_and_says_nothing_on_standard_error(log: Path, 
         (b"\x1f\x8b\x08\x00", "is compressed"),
     ],
 )
-def test_an_unusable_file_ends_with_2_and_the_reason(content: bytes | None, reason: str, tmp_path: Path) -> None:
+def test_an_unusable_file_ends_with_2_and_the_reason(
+    content: bytes | None, reason: str, tmp_path: Path
+) -> None:
     path = tmp_path / "log.jsonl"
     if content is not None:
         path.write_bytes(content)
@@ -71,7 +77,9 @@ def test_a_directory_is_no_log(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_torn_log_is_read_as_far_as_it_goes_and_says_what_was_skipped(tmp_path: Path) -> None:
+def test_a_torn_log_is_read_as_far_as_it_goes_and_says_what_was_skipped(
+    tmp_path: Path,
+) -> None:
     torn = write_log(tmp_path / "torn.jsonl", torn=True)
     done = ullage("context", torn, home=tmp_path)
     assert done.returncode == 0
@@ -79,7 +87,9 @@ def test_a_torn_log_is_read_as_far_as_it_goes_and_says_what_was_skipped(tmp_path
     assert "(line 11)" in done.stdout
 
 
-def test_a_reader_that_leaves_early_ends_the_command_quietly(log: Path, tmp_path: Path) -> None:
+def test_a_reader_that_leaves_early_ends_the_command_quietly(
+    log: Path, tmp_path: Path
+) -> None:
     done = subprocess.run(
         f"{sys.executable} -m ullage context {log} --rows --steps --top 9 | true; echo ${{PIPESTATUS[0]}}",
         shell=True,
@@ -93,9 +103,13 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(log: Path, tmp_path
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="needs a device that is always full"
+)
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_full_disk_is_said_without_a_traceback(form: list[str], log: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_said_without_a_traceback(
+    form: list[str], log: Path, tmp_path: Path
+) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "ullage", "context", str(log), *form],
@@ -107,7 +121,9 @@ def test_a_full_disk_is_said_without_a_traceback(form: list[str], log: Path, tmp
             check=False,
         )
     assert done.returncode == 2
-    assert done.stderr == "ullage: The output can't be written: No space left on device.\n"
+    assert (
+        done.stderr == "ullage: The output can't be written: No space left on device.\n"
+    )
 
 
 def test_a_closed_standard_output_is_no_error(log: Path, tmp_path: Path) -> None:
@@ -138,9 +154,13 @@ def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     log = tmp_path / "long.jsonl"
     row = '{"type":"user","uuid":"%d","sessionId":"s","message":{"role":"user","content":"Top up the casks."}}\n'
     with log.open("w") as file:
-        file.writelines(row % number for number in range(400_000))  # reading it takes far longer than the interrupt
+        file.writelines(
+            row % number for number in range(400_000)
+        )  # reading it takes far longer than the interrupt
     process = subprocess.Popen(
-        [sys.executable, "-m", "ullage", "context", str(log)], env=home_of(tmp_path), stderr=subprocess.PIPE
+        [sys.executable, "-m", "ullage", "context", str(log)],
+        env=home_of(tmp_path),
+        stderr=subprocess.PIPE,
     )
     _wait_until_read(process, log)
     said = _interrupted(process)
@@ -161,7 +181,9 @@ def _wait_until_read(process: subprocess.Popen[bytes], file: Path) -> None:
         time.sleep(0.01)
 
 
-def test_an_interrupt_anywhere_gives_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_anywhere_gives_the_shells_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
@@ -181,10 +203,22 @@ def test_an_ascii_terminal_gets_ascii(log: Path, tmp_path: Path) -> None:
     assert "+-" in done.stdout or " to " in done.stdout
 
 
-def test_a_pipe_gets_the_same_text_whatever_the_window_and_the_colours_of_the_user(log: Path, tmp_path: Path) -> None:
+def test_a_pipe_gets_the_same_text_whatever_the_window_and_the_colours_of_the_user(
+    log: Path, tmp_path: Path
+) -> None:
     plain = ullage("context", log, home=tmp_path).stdout
     assert "\x1b" not in plain
-    assert ullage("context", log, home=tmp_path, COLUMNS="40", TERM="xterm-256color", FORCE_COLOR="1").stdout == plain
+    assert (
+        ullage(
+            "context",
+            log,
+            home=tmp_path,
+            COLUMNS="40",
+            TERM="xterm-256color",
+            FORCE_COLOR="1",
+        ).stdout
+        == plain
+    )
 
 
 def in_terminal(*arguments: str | Path, home: Path, **environment: str) -> str:
@@ -193,7 +227,9 @@ def in_terminal(*arguments: str | Path, home: Path, **environment: str) -> str:
     process = subprocess.Popen(
         [sys.executable, "-m", "ullage", *map(str, arguments)],
         stdout=its,
-        env=home_of(home) | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"} | environment,
+        env=home_of(home)
+        | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+        | environment,
     )
     os.close(its)
     seen = b""
@@ -229,16 +265,34 @@ def test_nothing_heavy_is_loaded_for_the_help(tmp_path: Path) -> None:
         "print([name for name in sys.modules if 'rich' in name], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=home_of(tmp_path), capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        env=home_of(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.stderr == "[]\n"
 
 
 def test_evaluate_writes_its_predictions(tmp_path: Path) -> None:
     recordings = tmp_path / "calls.jsonl"
-    call = {"src": "a", "idx": 0, "provider": "openai", "api": "chat", "model": "gpt-4o", "is_b": False, "input": 20}
+    call = {
+        "src": "a",
+        "idx": 0,
+        "provider": "openai",
+        "api": "chat",
+        "model": "gpt-4o",
+        "is_b": False,
+        "input": 20,
+    }
     atoms = [{"r": "user", "k": "text", "t": "What is the capital of France?", "m": 0}]
-    recordings.write_text(json.dumps({**call, "atoms": atoms, "kind": "cassette", "source": "s", "conv": "c"}) + "\n")
+    recordings.write_text(
+        json.dumps(
+            {**call, "atoms": atoms, "kind": "cassette", "source": "s", "conv": "c"}
+        )
+        + "\n"
+    )
     out = tmp_path / "out.jsonl"
     done = ullage("evaluate", recordings, "--predictions", out, home=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -15,13 +15,22 @@ from ullage.models.catalogue import BUILT_IN, REFRESHED, built_in, checked, read
 WITHOUT_PACKAGE = "import sys; sys.modules['genai_prices'] = None; "
 
 
-def ullage(data: Path, *arguments: str, setup: str = "import sys; ") -> subprocess.CompletedProcess[str]:
+def ullage(
+    data: Path, *arguments: str, setup: str = "import sys; "
+) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, as the catalogue is read once in a process."""
     code = f"{setup}import os; os.environ['ULLAGE_DATA'] = {str(data)!r}; from ullage.cli import main; sys.exit(main())"
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
-def test_a_model_is_shown_with_the_source_of_each_fact(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_is_shown_with_the_source_of_each_fact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["models", "anthropic:claude-sonnet-4-5"]) == 0
     shown = capsys.readouterr().out
     assert "window          200,000 tokens      https://platform.claude.com/" in shown
@@ -31,23 +40,41 @@ def test_a_model_is_shown_with_the_source_of_each_fact(capsys: pytest.CaptureFix
     assert "above 200,000" in shown
 
 
-def test_a_name_without_a_provider_and_one_with_a_colon_are_looked_up(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("claude-haiku-4-5", "openrouter:google/gemini-2.0-flash-exp:free", "bedrock:amazon.nova-lite-v1:0"):
+def test_a_name_without_a_provider_and_one_with_a_colon_are_looked_up(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in (
+        "claude-haiku-4-5",
+        "openrouter:google/gemini-2.0-flash-exp:free",
+        "bedrock:amazon.nova-lite-v1:0",
+    ):
         assert main(["models", name, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["model"] == name
         assert found["window"] > 100_000
 
 
-def test_every_model_of_the_list_is_found_by_the_name_it_is_listed_with(capsys: pytest.CaptureFixture[str]) -> None:
-    listed = [(provider, row) for provider, rows in built_in().providers.items() for row in rows if row.names]
+def test_every_model_of_the_list_is_found_by_the_name_it_is_listed_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    listed = [
+        (provider, row)
+        for provider, rows in built_in().providers.items()
+        for row in rows
+        if row.names
+    ]
     for provider, row in each_tenth(listed):
         assert main(["models", f"{provider}:{row.names[0]}"]) == 0
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["gemini:gemini-2.5-pro", "Google:gemini-2.5-pro", "moonshot:kimi-k2-0905-preview"])
-def test_a_provider_is_named_by_any_of_its_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["gemini:gemini-2.5-pro", "Google:gemini-2.5-pro", "moonshot:kimi-k2-0905-preview"],
+)
+def test_a_provider_is_named_by_any_of_its_names(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["models", name, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["window"]
 
@@ -55,7 +82,11 @@ def test_a_provider_is_named_by_any_of_its_names(name: str, capsys: pytest.Captu
 def test_json_holds_tokens_prices_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "openai:gpt-5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["window"], found["input_cap"], found["max_output"]) == (400_000, 272_000, 128_000)
+    assert (found["window"], found["input_cap"], found["max_output"]) == (
+        400_000,
+        272_000,
+        128_000,
+    )
     assert found["source"].startswith("https://")
     assert found["prices"]["date"] == built_in().date
     assert found["prices"]["tiers"][0]["input"] == 1.25
@@ -109,7 +140,9 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_catalogue_is_named_not_used_and_replaced_by_a_refresh(tmp_path: Path) -> None:
+def test_a_damaged_catalogue_is_named_not_used_and_replaced_by_a_refresh(
+    tmp_path: Path,
+) -> None:
     (tmp_path / REFRESHED).write_bytes(b"{}")
     done = ullage(tmp_path, "models", "claude-haiku-4-5")
     assert done.returncode == 0
@@ -120,8 +153,12 @@ def test_a_damaged_catalogue_is_named_not_used_and_replaced_by_a_refresh(tmp_pat
     assert ullage(tmp_path, "models", "claude-haiku-4-5").stderr == ""
 
 
-def test_an_older_package_and_a_place_that_cannot_be_written_change_nothing(tmp_path: Path) -> None:
-    older = checked(json.dumps({**json.loads(BUILT_IN.read_bytes()), "version": "0.0.1"}).encode())
+def test_an_older_package_and_a_place_that_cannot_be_written_change_nothing(
+    tmp_path: Path,
+) -> None:
+    older = checked(
+        json.dumps({**json.loads(BUILT_IN.read_bytes()), "version": "0.0.1"}).encode()
+    )
     with pytest.raises(UnreadableInput, match="older than the built-in catalogue"):
         write_refreshed(older, tmp_path)
     (tmp_path / "file").write_text("")

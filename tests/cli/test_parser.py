@@ -22,7 +22,9 @@ def test_tokens_are_taken_as_people_write_them(written: str, tokens: int) -> Non
     assert parser().parse_args(["context", "--window", written]).window == tokens
 
 
-@pytest.mark.parametrize("written", ["", "0", "-5", "many", "1.5z", "nan", "inf", "1e999", "k"])
+@pytest.mark.parametrize(
+    "written", ["", "0", "-5", "many", "1.5z", "nan", "inf", "1e999", "k"]
+)
 def test_a_window_that_is_no_number_of_tokens_is_refused_by_name(
     written: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -37,7 +39,8 @@ def test_a_reserve_may_be_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "trigger"), [("0.8", 0.8), ("80%", 0.8), ("1", 1), ("150k", 150_000), ("150000", 150_000)]
+    ("written", "trigger"),
+    [("0.8", 0.8), ("80%", 0.8), ("1", 1), ("150k", 150_000), ("150000", 150_000)],
 )
 def test_a_trigger_is_a_share_or_tokens(written: str, trigger: float) -> None:
     assert parser().parse_args(["context", "--trigger", written]).trigger == trigger
@@ -50,19 +53,30 @@ def test_a_trigger_that_can_not_be_reached_is_refused(written: str) -> None:
     assert end.value.code == 2
 
 
-def test_an_unknown_estimator_is_answered_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_estimator_is_answered_with_the_known_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["context", "--estimator", "magic"])
     said = capsys.readouterr().err
-    assert all(name in said for name in ("auto", "bpe", "pretoken", "quarter", "gemini-cli"))
+    assert all(
+        name in said for name in ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
+    )
 
 
 def test_evaluate_writes_predictions_only_where_it_is_told_to() -> None:
     assert parser().parse_args(["evaluate", "pairs.jsonl"]).predictions is None
-    assert parser().parse_args(["evaluate", "pairs.jsonl", "--predictions", "out"]).predictions == "out"
+    assert (
+        parser()
+        .parse_args(["evaluate", "pairs.jsonl", "--predictions", "out"])
+        .predictions
+        == "out"
+    )
 
 
-def test_options_are_not_abbreviated_so_that_new_ones_never_change_their_meaning() -> None:
+def test_options_are_not_abbreviated_so_that_new_ones_never_change_their_meaning() -> (
+    None
+):
     with pytest.raises(SystemExit):
         parser().parse_args(["context", "--win", "200k"])
 
@@ -79,7 +93,11 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_command_has_a_function_that_takes_its_options() -> None:
-    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    (commands,) = (
+        action
+        for action in parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
     assert len(commands.choices) > 15
     for name, command in commands.choices.items():
         if name == "simulate":  # the simulators' own package performs it

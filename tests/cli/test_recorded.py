@@ -3,8 +3,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.recorded import RecordedRow, as_json, is_call, is_pair, pair_of, request_of, tools_of, truth_of
-from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.cli.recorded import (
+    RecordedRow,
+    as_json,
+    is_call,
+    is_pair,
+    pair_of,
+    request_of,
+    tools_of,
+    truth_of,
+)
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 PAIR: RecordedRow = {
     "id": "p1",
@@ -23,13 +40,35 @@ PAIR: RecordedRow = {
     "a_atoms": [{"r": "user", "k": "text", "t": "What is the weather?", "m": 0}],
     "a_response": [
         {"r": "assistant", "k": "reasoning", "t": "", "m": 0, "enc": 900},
-        {"r": "assistant", "k": "tool_call", "t": '{"city":"Oslo"}', "name": "weather", "id": "c1", "m": 1},
+        {
+            "r": "assistant",
+            "k": "tool_call",
+            "t": '{"city":"Oslo"}',
+            "name": "weather",
+            "id": "c1",
+            "m": 1,
+        },
     ],
     "b_echo": [],
     "new": [
         {"r": "tool", "k": "tool_result", "t": "rain", "id": "c1", "m": 2},
-        {"r": "tool", "k": "image", "t": "", "id": "c1", "m": 2, "in_tool": True, "blob": {"w": 10, "h": 20}},
-        {"r": "tool", "k": "tool_result", "t": "and more rain", "id": "c1", "m": 2, "cont": True},
+        {
+            "r": "tool",
+            "k": "image",
+            "t": "",
+            "id": "c1",
+            "m": 2,
+            "in_tool": True,
+            "blob": {"w": 10, "h": 20},
+        },
+        {
+            "r": "tool",
+            "k": "tool_result",
+            "t": "and more rain",
+            "id": "c1",
+            "m": 2,
+            "cont": True,
+        },
         {"r": "user", "k": "text", "t": "go on", "m": 3},
     ],
 }
@@ -46,11 +85,18 @@ def test_a_pair_reads_as_words() -> None:
     pair = pair_of(PAIR)
     reasoning, call = pair.answer
     assert reasoning == ReasoningPart(id="answer0", opaque_size=900)
-    assert call == ToolCallPart(id="answer1", call_id="c1", name="weather", arguments='{"city":"Oslo"}')
+    assert call == ToolCallPart(
+        id="answer1", call_id="c1", name="weather", arguments='{"city":"Oslo"}'
+    )
     assert (pair.usage.input, pair.usage.output, pair.usage.reasoning) == (100, 50, 20)
     assert (pair.truth, pair.growth) == (170, 70)
     first = pair.first
-    assert (first.wire, first.provider, first.model, first.stream) == ("responses", "openai", "gpt-5", True)
+    assert (first.wire, first.provider, first.model, first.stream) == (
+        "responses",
+        "openai",
+        "gpt-5",
+        True,
+    )
     assert [message.role for message in first.messages] == ["user"]
     assert pair.second.messages == ()
     assert pair.has_media
@@ -75,10 +121,28 @@ def test_an_answer_goes_back_as_it_came_or_as_the_application_edited_it() -> Non
 
 
 def test_reasoning_that_was_not_sent_back_is_no_part_of_what_goes_back() -> None:
-    signed = [{"r": "assistant", "k": "tool_call", "t": "{}", "name": "f", "id": "c", "m": 1, "enc": 40}]
-    pair = pair_of({**PAIR, "a_response": [*PAIR["a_response"], *signed], "reasoning_sent_back": "no"})
+    signed = [
+        {
+            "r": "assistant",
+            "k": "tool_call",
+            "t": "{}",
+            "name": "f",
+            "id": "c",
+            "m": 1,
+            "enc": 40,
+        }
+    ]
+    pair = pair_of(
+        {
+            **PAIR,
+            "a_response": [*PAIR["a_response"], *signed],
+            "reasoning_sent_back": "no",
+        }
+    )
     assert [type(part) for part in pair.returned] == [ToolCallPart, ToolCallPart]
-    assert all(isinstance(part, ToolCallPart) and not part.opaque_size for part in pair.returned)
+    assert all(
+        isinstance(part, ToolCallPart) and not part.opaque_size for part in pair.returned
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +165,15 @@ def test_what_makes_a_pair_unclean(change: RecordedRow) -> None:
 
 def test_both_sides_of_a_change_are_kept() -> None:
     tool = {"name": "f", "description": "", "input_schema": {"type": "object"}}
-    pair = pair_of({**PAIR, "same_tools": False, "tools": [tool, tool], "a_tools": [tool], "system": "be brief"})
+    pair = pair_of(
+        {
+            **PAIR,
+            "same_tools": False,
+            "tools": [tool, tool],
+            "a_tools": [tool],
+            "system": "be brief",
+        }
+    )
     assert (len(pair.first.tools), len(pair.second.tools)) == (1, 2)
     assert pair.first.system == pair.second.system
 
@@ -109,16 +181,50 @@ def test_both_sides_of_a_change_are_kept() -> None:
 @pytest.mark.parametrize(
     "declared",
     [
-        [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}],
-        [{"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}}],
+        [
+            {
+                "type": "function",
+                "function": {
+                    "name": "f",
+                    "description": "d",
+                    "parameters": {"type": "object"},
+                },
+            }
+        ],
+        [
+            {
+                "type": "function",
+                "name": "f",
+                "description": "d",
+                "parameters": {"type": "object"},
+            }
+        ],
         [{"name": "f", "description": "d", "input_schema": {"type": "object"}}],
-        [{"toolSpec": {"name": "f", "description": "d", "inputSchema": {"json": {"type": "object"}}}}],
-        [{"functionDeclarations": [{"name": "f", "description": "d", "parameters": {"type": "object"}}]}],
+        [
+            {
+                "toolSpec": {
+                    "name": "f",
+                    "description": "d",
+                    "inputSchema": {"json": {"type": "object"}},
+                }
+            }
+        ],
+        [
+            {
+                "functionDeclarations": [
+                    {"name": "f", "description": "d", "parameters": {"type": "object"}}
+                ]
+            }
+        ],
     ],
 )
 def test_every_wires_tool_declarations_read_alike(declared: object) -> None:
     (tool,) = tools_of(declared)
-    assert (tool.name, tool.description, bytes(tool.schema)) == ("f", "d", b'{"type":"object"}')
+    assert (tool.name, tool.description, bytes(tool.schema)) == (
+        "f",
+        "d",
+        b'{"type":"object"}',
+    )
     assert tool.kind == "function"
 
 
@@ -129,9 +235,14 @@ def test_a_tool_of_the_provider_keeps_its_own_name_of_a_kind() -> None:
 
 @pytest.mark.parametrize(
     ("declared", "kind"),
-    [({"googleSearch": {}}, "googleSearch"), ({"systemTool": {"name": "nova_grounding"}}, "nova_grounding")],
+    [
+        ({"googleSearch": {}}, "googleSearch"),
+        ({"systemTool": {"name": "nova_grounding"}}, "nova_grounding"),
+    ],
 )
-def test_a_hosted_tool_named_by_its_key_is_no_function(declared: object, kind: str) -> None:
+def test_a_hosted_tool_named_by_its_key_is_no_function(
+    declared: object, kind: str
+) -> None:
     (tool,) = tools_of([declared, {"cachePoint": {"type": "default"}}])
     assert (tool.kind, tool.name) == (kind, kind)
 
@@ -158,7 +269,13 @@ def test_a_whole_request_reads_as_words() -> None:
             "params": {"tool_choice": "auto"},
             "atoms": [
                 {"r": "user", "k": "text", "t": "see", "m": 0},
-                {"r": "user", "k": "file", "t": "", "m": 0, "blob": {"mime": "application/pdf", "pages": 2}},
+                {
+                    "r": "user",
+                    "k": "file",
+                    "t": "",
+                    "m": 0,
+                    "blob": {"mime": "application/pdf", "pages": 2},
+                },
                 {"r": "user", "k": "audio", "t": "", "m": 0, "blob": {"seconds": 1.5}},
                 {"r": "user", "k": "other", "type": "strange", "t": "x", "m": 0},
             ],
@@ -175,7 +292,9 @@ def test_a_whole_request_reads_as_words() -> None:
 
 
 def test_text_that_no_provider_accepts_is_made_valid() -> None:
-    request = request_of({"atoms": [{"r": "user", "k": "text", "t": "a\ud800\0b", "m": 0}]})
+    request = request_of(
+        {"atoms": [{"r": "user", "k": "text", "t": "a\ud800\0b", "m": 0}]}
+    )
     assert msgspec.json.encode(request)
 
 
@@ -185,20 +304,49 @@ ATOMS = st.lists(
         {},
         optional={
             "r": st.sampled_from(["user", "tool", 3]),
-            "k": st.sampled_from(["text", "image", "tool_result", "tool_call", "reasoning", "file", "other", None, 3]),
+            "k": st.sampled_from(
+                [
+                    "text",
+                    "image",
+                    "tool_result",
+                    "tool_call",
+                    "reasoning",
+                    "file",
+                    "other",
+                    None,
+                    3,
+                ]
+            ),
             "type": st.lists(st.none(), max_size=1),
             "t": st.none() | st.text(max_size=5),
             "m": st.none() | st.integers() | st.lists(st.integers(), max_size=1),
             "cont": st.booleans(),
             "in_tool": st.booleans(),
             "enc": st.floats(),
-            "blob": st.none() | st.dictionaries(st.sampled_from(["w", "h", "pages", "seconds"]), st.floats()),
+            "blob": st.none()
+            | st.dictionaries(
+                st.sampled_from(["w", "h", "pages", "seconds"]), st.floats()
+            ),
         },
     ),
     max_size=5,
 )
-ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | ATOMS
-KEYS = [*PAIR, "conv", "system", "tools", "params_a", "params_b", "usage", "atoms", "params", "prev_id", "same_tools"]
+ANYTHING = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | ATOMS
+)
+KEYS = [
+    *PAIR,
+    "conv",
+    "system",
+    "tools",
+    "params_a",
+    "params_b",
+    "usage",
+    "atoms",
+    "params",
+    "prev_id",
+    "same_tools",
+]
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), ANYTHING))

@@ -27,12 +27,21 @@ HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -
 SCENARIO = {
     "server": {"delay_s": 0.01},
     "answers": [
-        {"when": {"contains": "list the files"}, "calls": [{"name": "list", "arguments": {"path": "."}}], "times": 0},
+        {
+            "when": {"contains": "list the files"},
+            "calls": [{"name": "list", "arguments": {"path": "."}}],
+            "times": 0,
+        },
         {
             "when": {"contains": "write a note"},
-            "calls": [{"name": "write", "arguments": {"path": "note.txt", "content": "hello"}}],
+            "calls": [
+                {"name": "write", "arguments": {"path": "note.txt", "content": "hello"}}
+            ],
         },
-        {"when": {"contains": "hidden command"}, "calls": [{"name": "shell", "arguments": {"command": HIDDEN}}]},
+        {
+            "when": {"contains": "hidden command"},
+            "calls": [{"name": "shell", "arguments": {"command": HIDDEN}}],
+        },
         {"when": {"contains": "long story"}, "text": LONG},
         {"text": "A cask is a barrel."},
     ],
@@ -47,8 +56,15 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return {**kept, "ULLAGE_DATA": str(tmp_path / "data"), "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "any"}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")
+    }
+    return {
+        **kept,
+        "ULLAGE_DATA": str(tmp_path / "data"),
+        "HOME": str(tmp_path),
+        "ANTHROPIC_API_KEY": "any",
+    }
 
 
 def words(server: Server | None, *arguments: str) -> list[str]:
@@ -60,7 +76,13 @@ def command(server: Server | None, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "ullage", *words(server, *arguments)]
 
 
-def run(server: Server | None, environment: Mapping[str, str], place: Path, *arguments: str, said: str = "") -> Ended:
+def run(
+    server: Server | None,
+    environment: Mapping[str, str],
+    place: Path,
+    *arguments: str,
+    said: str = "",
+) -> Ended:
     return perform(place, environment, *words(server, *arguments), said=said)
 
 
@@ -87,12 +109,21 @@ def test_a_pipe_gets_the_answer_alone_and_everything_else_goes_to_standard_error
     assert "Spend    1 call" in ended.stderr and "go on with --session" in ended.stderr
 
 
-def test_the_request_can_come_from_standard_input(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
-    assert run(server, environment, tmp_path, "-", said="What is a cask?").stdout == "A cask is a barrel.\n"
+def test_the_request_can_come_from_standard_input(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert (
+        run(server, environment, tmp_path, "-", said="What is a cask?").stdout
+        == "A cask is a barrel.\n"
+    )
 
 
-def test_json_is_one_object_with_the_reading(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
-    ended = run(server, environment, tmp_path, "What is a cask?", "--json", "--session", "s")
+def test_json_is_one_object_with_the_reading(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run(
+        server, environment, tmp_path, "What is a cask?", "--json", "--session", "s"
+    )
     whole = json.loads(ended.stdout)
     assert (whole["session"], whole["text"], whole["reason"], whole["error"]) == (
         "s",
@@ -106,10 +137,18 @@ def test_json_is_one_object_with_the_reading(server: Server, environment: dict[s
 def test_events_are_lines_for_programs_and_the_last_one_is_the_result(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    lines = run(server, environment, tmp_path, "What is a cask?", "--events").stdout.splitlines()
+    lines = run(
+        server, environment, tmp_path, "What is a cask?", "--events"
+    ).stdout.splitlines()
     events = [json.loads(line) for line in lines]
     kinds = [event["type"] for event in events]
-    assert kinds[-1] == "result" and {"queued", "turn_started", "draft", "call_ended", "turn_ended"} <= set(kinds)
+    assert kinds[-1] == "result" and {
+        "queued",
+        "turn_started",
+        "draft",
+        "call_ended",
+        "turn_ended",
+    } <= set(kinds)
     numbers = [event["seq"] for event in events if "seq" in event]
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
 
@@ -119,16 +158,28 @@ def test_a_session_is_gone_on_with_in_another_process(
 ) -> None:
     in_a_process(server, environment, tmp_path, "What is a cask?", "--session", "s")
     ended = run(server, environment, tmp_path, "And now?", "--session", "s", "--json")
-    assert json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
+    assert (
+        json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
+    )
 
 
-def test_events_that_are_damaged_are_named(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+def test_events_that_are_damaged_are_named(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
     first = json.loads(run(server, environment, tmp_path, "--json", "hello").stdout)
-    with closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as database, database:
-        database.execute("UPDATE events SET body = substr(body, 1, length(body) / 2) WHERE seq = 2")
+    with (
+        closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as database,
+        database,
+    ):
+        database.execute(
+            "UPDATE events SET body = substr(body, 1, length(body) / 2) WHERE seq = 2"
+        )
     again = run(server, environment, tmp_path, "--session", first["session"], "and again")
     assert again.returncode == 0 and again.stdout == "A cask is a barrel.\n"
-    assert "Warning: events of this session can't be read and are left out: 2." in again.stderr
+    assert (
+        "Warning: events of this session can't be read and are left out: 2."
+        in again.stderr
+    )
 
 
 def test_there_are_no_tools_unless_they_are_asked_for(
@@ -137,13 +188,18 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     run(server, environment, tmp_path, "What is a cask?", "--json")
     assert "tools" not in server.exchanges[-1].body
     run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
-    assert {tool["name"] for tool in server.exchanges[-1].body["tools"]} >= {"read", "list"}
+    assert {tool["name"] for tool in server.exchanges[-1].body["tools"]} >= {
+        "read",
+        "list",
+    }
     place = tmp_path / "project"
     place.mkdir()
     (place / "ullage.toml").write_text('tools = ["search"]\n')
     trusting = {**environment, "ULLAGE_TRUSTED": str(place)}
     run(server, trusting, place, "What is a cask?")
-    assert "search" in {tool["name"] for tool in server.exchanges[-1].body.get("tools", [])}
+    assert "search" in {
+        tool["name"] for tool in server.exchanges[-1].body.get("tools", [])
+    }
 
 
 def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_yes(
@@ -153,17 +209,28 @@ def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_
     assert ended.returncode == 0 and "nobody can be asked" in ended.stderr
     assert not (tmp_path / "note.txt").exists()
     told = run(server, environment, tmp_path, "write a note", "--tools", "write", "--yes")
-    assert "allowed by --yes: write(" in told.stderr and "needs your approval" not in told.stderr
+    assert (
+        "allowed by --yes: write(" in told.stderr
+        and "needs your approval" not in told.stderr
+    )
     assert (tmp_path / "note.txt").read_text() == "hello"
 
 
 class Terminal:
     """A command on a terminal of its own."""
 
-    def __init__(self, arguments: list[str], environment: Mapping[str, str], place: Path) -> None:
+    def __init__(
+        self, arguments: list[str], environment: Mapping[str, str], place: Path
+    ) -> None:
         self.near, far = pty.openpty()
         self.process = subprocess.Popen(
-            arguments, cwd=place, env=environment, stdin=far, stdout=far, stderr=far, start_new_session=True
+            arguments,
+            cwd=place,
+            env=environment,
+            stdin=far,
+            stdout=far,
+            stderr=far,
+            start_new_session=True,
         )
         os.close(far)
         self.seen = ""
@@ -201,11 +268,15 @@ class Terminal:
         return self.process.wait(timeout=30)
 
 
-@pytest.mark.parametrize(("typed", "is_done"), first_of([("y\n", True), ("n\n", False), ("\n", False)], 2))
+@pytest.mark.parametrize(
+    ("typed", "is_done"), first_of([("y\n", True), ("n\n", False), ("\n", False)], 2)
+)
 def test_on_a_terminal_a_person_is_asked(
     server: Server, environment: dict[str, str], tmp_path: Path, typed: str, is_done: bool
 ) -> None:
-    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+    terminal = Terminal(
+        command(server, "write a note", "--tools", "write"), environment, tmp_path
+    )
     terminal.until("[n]")
     terminal.type(typed)
     assert terminal.end() == 0
@@ -215,10 +286,14 @@ def test_on_a_terminal_a_person_is_asked(
 def test_what_is_asked_is_the_whole_call_and_the_reason_of_a_no_is_told_to_the_model(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = command(server, "run the hidden command", "--tools", "shell", "--session", "s")
+    arguments = command(
+        server, "run the hidden command", "--tools", "shell", "--session", "s"
+    )
     terminal = Terminal(arguments, environment, tmp_path)
     asked = terminal.until("[n]")
-    assert HIDDEN in asked.replace("\r\n  ", "").replace("\x1b[0m", "").replace("\r\n", "")
+    assert HIDDEN in asked.replace("\r\n  ", "").replace("\x1b[0m", "").replace(
+        "\r\n", ""
+    )
     terminal.type("n Not in this directory.\n")
     assert terminal.end() == 0
     assert not (tmp_path / "PWNED-hidden").exists()
@@ -228,7 +303,9 @@ def test_what_is_asked_is_the_whole_call_and_the_reason_of_a_no_is_told_to_the_m
 def test_ctrl_c_while_a_person_is_asked_cancels_the_turn(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+    terminal = Terminal(
+        command(server, "write a note", "--tools", "write"), environment, tmp_path
+    )
     terminal.until("[n]")
     terminal.interrupt()
     assert terminal.end() == 130
@@ -238,7 +315,9 @@ def test_ctrl_c_while_a_person_is_asked_cancels_the_turn(
 def test_ctrl_c_cancels_keeps_the_partial_answer_and_the_session_goes_on(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal(command(server, "a long story", "--session", "s"), environment, tmp_path)
+    terminal = Terminal(
+        command(server, "a long story", "--session", "s"), environment, tmp_path
+    )
     terminal.until("word30")
     terminal.interrupt()
     assert terminal.end() == 130
@@ -252,13 +331,18 @@ def test_ctrl_c_cancels_keeps_the_partial_answer_and_the_session_goes_on(
 def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal(command(server, "a long story", "--session", "s"), environment, tmp_path)
+    terminal = Terminal(
+        command(server, "a long story", "--session", "s"), environment, tmp_path
+    )
     terminal.until("word30")
     terminal.interrupt()
     terminal.interrupt()
     assert terminal.end() == 130
     assert "Traceback" not in terminal.seen
-    assert run(server, environment, tmp_path, "What is a cask?", "--session", "s").returncode == 0
+    assert (
+        run(server, environment, tmp_path, "What is a cask?", "--session", "s").returncode
+        == 0
+    )
 
 
 def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
@@ -277,7 +361,11 @@ def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
         time.sleep(0)
     ended = run(server, environment, tmp_path, "What is a cask?", "--session", "s")
     out, _ = first.communicate(timeout=60)
-    assert (ended.returncode, ended.stdout, first.returncode) == (0, "A cask is a barrel.\n", 0)
+    assert (ended.returncode, ended.stdout, first.returncode) == (
+        0,
+        "A cask is a barrel.\n",
+        0,
+    )
     assert '"how":"delivered"' in out
 
 
@@ -311,8 +399,19 @@ def test_what_is_missing_is_said_before_anything_is_stored(
 def test_a_root_that_is_no_directory_is_an_error_before_anything_is_stored(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    ended = run(server, environment, tmp_path, "hi", "--root", str(tmp_path / "none"), "--tools", "read")
-    assert ended.returncode == 2 and f"{tmp_path / 'none'} is no directory" in ended.stderr
+    ended = run(
+        server,
+        environment,
+        tmp_path,
+        "hi",
+        "--root",
+        str(tmp_path / "none"),
+        "--tools",
+        "read",
+    )
+    assert (
+        ended.returncode == 2 and f"{tmp_path / 'none'} is no directory" in ended.stderr
+    )
     assert not (tmp_path / "data" / "sessions.db").exists()
     (tmp_path / "file").write_text("x")
     for made in (tmp_path / "none", tmp_path / "file"):
@@ -320,15 +419,21 @@ def test_a_root_that_is_no_directory_is_an_error_before_anything_is_stored(
             Agent("ollama:x", root=made, config=False, environment={})
 
 
-def test_a_grant_that_a_person_gives_is_shown(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
-    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+def test_a_grant_that_a_person_gives_is_shown(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal(
+        command(server, "write a note", "--tools", "write"), environment, tmp_path
+    )
     terminal.until("[n]")
     terminal.type("a\n")
     assert terminal.end() == 0
     assert "allowed in this session: every write call" in terminal.seen
 
 
-def test_an_unknown_tool_is_named(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_unknown_tool_is_named(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
     ended = run(server, environment, tmp_path, "hello", "--tools", "hammer")
     assert ended.returncode == 2 and ended.stdout == "" and "hammer" in ended.stderr
 
@@ -336,10 +441,16 @@ def test_an_unknown_tool_is_named(server: Server, environment: dict[str, str], t
 def test_an_unknown_model_and_no_network_say_so_and_end_with_2(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    ended = run(server, environment, tmp_path, "hello", "--model", "anthropic:claude-nothing")
-    assert ended.returncode == 2 and ended.stdout == "" and "no such model" in ended.stderr
+    ended = run(
+        server, environment, tmp_path, "hello", "--model", "anthropic:claude-nothing"
+    )
+    assert (
+        ended.returncode == 2 and ended.stdout == "" and "no such model" in ended.stderr
+    )
     nowhere = {**environment, "ULLAGE_TRIES": "1"}
-    ended = run(None, nowhere, tmp_path, "hello", "--base-url", "http://127.0.0.1:9", "--json")
+    ended = run(
+        None, nowhere, tmp_path, "hello", "--base-url", "http://127.0.0.1:9", "--json"
+    )
     whole = json.loads(ended.stdout)
     assert (ended.returncode, whole["text"], whole["error"]) == (2, "", "Unreachable")
     assert "can't be reached" in ended.stderr

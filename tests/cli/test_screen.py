@@ -11,7 +11,11 @@ from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.styles import STYLES, stripped, style_name
 from ullage.display.text import Span
 
-LINES = [(Span("Context  ", "title"), Span("52,100 ± 140", "bad"), Span("   ")), (), (Span("日本", "row9"),)]
+LINES = [
+    (Span("Context  ", "title"), Span("52,100 ± 140", "bad"), Span("   ")),
+    (),
+    (Span("日本", "row9"),),
+]
 
 
 class FakeStream(io.TextIOWrapper):
@@ -46,8 +50,12 @@ def test_a_terminal_gets_colours_and_the_same_text() -> None:
     assert "52,100 ± 140" in seen
 
 
-@pytest.mark.parametrize("environment", [{"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}])
-def test_no_color_and_dumb_terminals_get_no_escape_sequences(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "environment", [{"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}]
+)
+def test_no_color_and_dumb_terminals_get_no_escape_sequences(
+    environment: dict[str, str],
+) -> None:
     stream = FakeStream(terminal=True)
     Screen(stream, environment).show(LINES)
     assert stream.seen().decode() == "Context  52,100 ± 140\n\n日本\n"
@@ -57,7 +65,9 @@ def test_an_empty_no_color_asks_for_nothing() -> None:
     assert Screen(FakeStream(terminal=True), {"NO_COLOR": "", "TERM": "xterm"}).has_colour
 
 
-def test_an_ascii_stream_gets_ascii_glyphs_and_question_marks_for_foreign_letters() -> None:
+def test_an_ascii_stream_gets_ascii_glyphs_and_question_marks_for_foreign_letters() -> (
+    None
+):
     stream = FakeStream(terminal=False, encoding="ascii")
     screen = Screen(stream, {})
     assert screen.glyphs is ASCII
@@ -99,7 +109,9 @@ class FakeTerminal(io.StringIO):
         return True
 
 
-def test_nothing_is_said_into_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_said_into_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     with progress("Reading"):
         time.sleep(0.02)
@@ -114,7 +126,9 @@ def test_nothing_is_said_about_what_is_quick(monkeypatch: pytest.MonkeyPatch) ->
     assert terminal.getvalue() == ""
 
 
-def test_what_takes_long_is_named_and_the_line_is_cleared_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_long_is_named_and_the_line_is_cleared_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal = FakeTerminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(module, "PATIENCE_S", 0.001)

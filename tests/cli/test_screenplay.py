@@ -55,31 +55,54 @@ from ullage.events import (
     TurnStarted,
     Uncompacted,
 )
-from ullage.messages import ImagePart, Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.store.store import DraftPiece
 
 ASKED = ToolCallPart(id="p2", call_id="t1", name="read", arguments='{"path": "a"}')
 
 
 def said(text: str, name: str = "m1") -> MessageAdded:
-    return MessageAdded(message=Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text=text),)))
+    return MessageAdded(
+        message=Message(
+            id=name, role="user", parts=(TextPart(id=f"{name}.0", text=text),)
+        )
+    )
 
 
-def answered(*parts: TextPart | ReasoningPart | ToolCallPart, interrupted: str | None = None) -> MessageAdded:
-    return MessageAdded(message=Message(id="a", role="assistant", parts=parts, interrupted=interrupted))
+def answered(
+    *parts: TextPart | ReasoningPart | ToolCallPart, interrupted: str | None = None
+) -> MessageAdded:
+    return MessageAdded(
+        message=Message(id="a", role="assistant", parts=parts, interrupted=interrupted)
+    )
 
 
 def result(text: str, call_id: str = "t1") -> MessageAdded:
-    part = ToolResultPart(id="r", call_id=call_id, name="read", content=(TextPart(id="r.t", text=text),))
+    part = ToolResultPart(
+        id="r", call_id=call_id, name="read", content=(TextPart(id="r.t", text=text),)
+    )
     return MessageAdded(message=Message(id="r.m", role="tool", parts=(part,)))
 
 
 def notices(screenplay: Screenplay) -> list[str]:
-    return [plain(entry.hinted_line) for entry in screenplay.entries if isinstance(entry, Notice)]
+    return [
+        plain(entry.hinted_line)
+        for entry in screenplay.entries
+        if isinstance(entry, Notice)
+    ]
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=20))
-def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(pieces: list[str]) -> None:
+def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(
+    pieces: list[str],
+) -> None:
     screenplay = Screenplay()
     for place, piece in enumerate(pieces):
         screenplay.apply(DraftPiece("c", place, "text", "p1", piece))
@@ -94,7 +117,9 @@ def test_a_screenplay_read_from_the_ledger_is_the_one_that_was_watched() -> None
     events: list[Event] = [
         said("look"),
         CallStarted(call="c"),
-        answered(ReasoningPart(id="p0", text="hm"), TextPart(id="p1", text="I look."), ASKED),
+        answered(
+            ReasoningPart(id="p0", text="hm"), TextPart(id="p1", text="I look."), ASKED
+        ),
         ToolStarted(call_id="t1", name="read"),
         ToolEnded(call_id="t1"),
         result("it says so"),
@@ -107,7 +132,12 @@ def test_a_screenplay_read_from_the_ledger_is_the_one_that_was_watched() -> None
     watched.apply(DraftPiece("c", 2, "call", "p2", '{"path": "a"}', "t1", "read"))
     watched.apply_all(events[2:])
     assert watched.entries == read.entries
-    assert [type(entry) for entry in read.entries] == [MessageEntry, ReasoningEntry, AnswerEntry, ToolCallEntry]
+    assert [type(entry) for entry in read.entries] == [
+        MessageEntry,
+        ReasoningEntry,
+        AnswerEntry,
+        ToolCallEntry,
+    ]
 
 
 def test_a_call_that_a_grant_allowed_is_marked() -> None:
@@ -134,12 +164,16 @@ def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() ->
     screenplay.apply(DraftPiece("c", 1, "call", "p2", "begin", "t1", "write"))
     screenplay.entries[:] = [
         AnswerEntry(text=Counted("begin"), part="p1", is_open=True),
-        ToolCallEntry(name="write", arguments=Counted("begin"), call_id="t1", is_open=True),
+        ToolCallEntry(
+            name="write", arguments=Counted("begin"), call_id="t1", is_open=True
+        ),
     ]
     Counted.copied = 0
     for place in range(2, pieces, 2):
         screenplay.apply(DraftPiece("c", place, "text", "p1", "-" * size))
-        screenplay.apply(DraftPiece("c", place + 1, "call", "p2", "-" * size, "t1", "write"))
+        screenplay.apply(
+            DraftPiece("c", place + 1, "call", "p2", "-" * size, "t1", "write")
+        )
     answer, call = screenplay.entries
     assert isinstance(answer, AnswerEntry) and isinstance(call, ToolCallEntry)
     assert len(answer.text) == len(call.arguments) == pieces // 2 * size
@@ -159,7 +193,9 @@ def test_apply_gives_the_first_entry_that_changed() -> None:
     assert screenplay.apply(said("look")).first == 0
     assert screenplay.apply(DraftPiece("c", 0, "text", "p1", "I")).first == 1
     assert screenplay.apply(DraftPiece("c", 1, "text", "p1", " look")).first == 1
-    assert screenplay.apply(DraftPiece("c", 2, "call", "p2", "{}", "t1", "read")).first == 2
+    assert (
+        screenplay.apply(DraftPiece("c", 2, "call", "p2", "{}", "t1", "read")).first == 2
+    )
     assert screenplay.apply(answered(TextPart(id="p1", text="I look"), ASKED)).first == 1
     assert screenplay.apply(result("done")).first == 2
 
@@ -168,9 +204,13 @@ def test_a_call_goes_from_written_over_asked_and_running_to_its_result() -> None
     screenplay = Screenplay()
     screenplay.apply(answered(ASKED))
     screenplay.apply(ApprovalAsked(call_id="t1"))
-    assert screenplay.entries[0] == ToolCallEntry(name="read", arguments='{"path": "a"}', call_id="t1", asks=True)
+    assert screenplay.entries[0] == ToolCallEntry(
+        name="read", arguments='{"path": "a"}', call_id="t1", asks=True
+    )
     screenplay.apply(ApprovalGiven(call_id="t1", approved=True))
-    assert screenplay.call("t1") == ToolCallEntry(name="read", arguments='{"path": "a"}', call_id="t1")
+    assert screenplay.call("t1") == ToolCallEntry(
+        name="read", arguments='{"path": "a"}', call_id="t1"
+    )
     screenplay.apply(ToolStarted(call_id="t1", name="read"))
     entry = screenplay.entries[0]
     assert isinstance(entry, ToolCallEntry) and entry.is_running and not entry.asks
@@ -178,7 +218,12 @@ def test_a_call_goes_from_written_over_asked_and_running_to_its_result() -> None
     screenplay.apply(result("gone"))
     entry = screenplay.entries[0]
     assert isinstance(entry, ToolCallEntry)
-    assert (entry.result, entry.outcome, entry.size_bytes, entry.is_running) == ("gone", "failed", 9, False)
+    assert (entry.result, entry.outcome, entry.size_bytes, entry.is_running) == (
+        "gone",
+        "failed",
+        9,
+        False,
+    )
 
 
 def test_an_attempt_that_failed_leaves_nothing_of_what_it_had_begun_to_say() -> None:
@@ -186,7 +231,9 @@ def test_an_attempt_that_failed_leaves_nothing_of_what_it_had_begun_to_say() -> 
     screenplay.apply_all([said("look"), CallStarted(call="c")])
     screenplay.apply(DraftPiece("c", 0, "text", "p1", "I"))
     screenplay.apply(DraftPiece("c", 1, "reasoning", "p2", "hm"))
-    change = screenplay.apply(CallEnded(call="c", outcome="failed", error="The provider is overloaded."))
+    change = screenplay.apply(
+        CallEnded(call="c", outcome="failed", error="The provider is overloaded.")
+    )
     assert change.first == 1
     assert [type(entry) for entry in screenplay.entries] == [MessageEntry, Notice]
     screenplay.apply(DraftPiece("d", 0, "text", "p3", "Again"))
@@ -197,11 +244,17 @@ def test_a_failure_is_said_once_when_the_turn_waits_for_it() -> None:
     screenplay = Screenplay()
     screenplay.apply(CallEnded(call="c", outcome="failed", error="No key."))
     screenplay.apply(TurnPaused(turn="t", reason="failed", note="No key."))
-    assert notices(screenplay) == ["No key.", "paused (failed) · /retry tries again, /model takes another model"]
+    assert notices(screenplay) == [
+        "No key.",
+        "paused (failed) · /retry tries again, /model takes another model",
+    ]
 
 
 def test_a_message_that_was_queued_is_named_when_it_is_not_sent() -> None:
-    for how, words in (("returned", "returned, not sent: faster"), ("withdrawn", "withdrawn: faster")):
+    for how, words in (
+        ("returned", "returned, not sent: faster"),
+        ("withdrawn", "withdrawn: faster"),
+    ):
         screenplay = Screenplay()
         screenplay.apply(TurnStarted(turn="t"))
         screenplay.apply(Queued(message=said("faster").message, kind="steer", position=1))
@@ -212,20 +265,30 @@ def test_a_message_that_was_queued_is_named_when_it_is_not_sent() -> None:
 
 def test_a_cancel_of_a_call_that_needed_approval_says_that_it_was_not_run() -> None:
     screenplay = Screenplay()
-    screenplay.apply_all([TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()])
-    assert notices(screenplay) == ["cancelled: the call that needed your approval was not run"]
+    screenplay.apply_all(
+        [TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()]
+    )
+    assert notices(screenplay) == [
+        "cancelled: the call that needed your approval was not run"
+    ]
 
 
 def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None:
     screenplay = Screenplay()
-    screenplay.apply_all([TurnStarted(turn="t"), Cancelled(), TurnEnded(turn="t", reason="cancelled")])
+    screenplay.apply_all(
+        [TurnStarted(turn="t"), Cancelled(), TurnEnded(turn="t", reason="cancelled")]
+    )
     screenplay.apply_all([TurnStarted(turn="u"), TurnEnded(turn="u", reason="cancelled")])
     assert notices(screenplay) == ["cancelled: nothing was running", "cancelled"]
 
 
-def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> None:
+def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> (
+    None
+):
     screenplay = Screenplay()
-    screenplay.apply_all([TurnStarted(turn="t"), Rewound(to="m"), TurnEnded(turn="t"), Rewound(to="m")])
+    screenplay.apply_all(
+        [TurnStarted(turn="t"), Rewound(to="m"), TurnEnded(turn="t"), Rewound(to="m")]
+    )
     first, second = notices(screenplay)
     assert "broke off" in first
     assert "rewound" in second
@@ -233,7 +296,9 @@ def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_per
 
 def test_compactions_and_prunes_can_be_undone_from_the_last_one_on() -> None:
     screenplay = Screenplay()
-    screenplay.apply_all([Pruned(parts=("a",), prune="p-1"), CompactionCommitted(compaction="c-1")])
+    screenplay.apply_all(
+        [Pruned(parts=("a",), prune="p-1"), CompactionCommitted(compaction="c-1")]
+    )
     assert screenplay.undoable == ["p-1", "c-1"]
     screenplay.apply(Uncompacted(compaction="p-1"))
     assert screenplay.undoable == []
@@ -242,9 +307,13 @@ def test_compactions_and_prunes_can_be_undone_from_the_last_one_on() -> None:
 def test_what_people_said_is_kept_for_the_history_and_summaries_are_not() -> None:
     screenplay = Screenplay()
     screenplay.apply(said("one"))
-    summary = Message(id="s", role="user", parts=(TextPart(id="s.0", text="## Goal"),), origin="summary")
+    summary = Message(
+        id="s", role="user", parts=(TextPart(id="s.0", text="## Goal"),), origin="summary"
+    )
     screenplay.apply(MessageAdded(message=summary))
-    image = Message(id="i", role="user", parts=(ImagePart(id="i.0"), TextPart(id="i.1", text="two")))
+    image = Message(
+        id="i", role="user", parts=(ImagePart(id="i.0"), TextPart(id="i.1", text="two"))
+    )
     screenplay.apply(MessageAdded(message=image))
     assert screenplay.prompts == ["one", "two"]
     last = screenplay.entries[-1]
@@ -262,7 +331,9 @@ def test_settings_that_a_session_begins_with_are_no_news() -> None:
 def test_an_interrupted_answer_says_so() -> None:
     screenplay = Screenplay()
     screenplay.apply(answered(TextPart(id="p1", text="I lo"), interrupted="cancelled"))
-    assert screenplay.entries == [AnswerEntry(text="I lo", part="p1", interrupted="cancelled")]
+    assert screenplay.entries == [
+        AnswerEntry(text="I lo", part="p1", interrupted="cancelled")
+    ]
 
 
 def test_a_result_whose_call_is_not_known_is_shown_all_the_same() -> None:
@@ -329,7 +400,9 @@ SHOWN: list[tuple[Event, str]] = [
 
 
 @pytest.mark.parametrize(("event", "line"), SHOWN, ids=lambda value: type(value).__name__)
-def test_what_people_should_know_is_a_line_with_its_numbers(event: Event, line: str) -> None:
+def test_what_people_should_know_is_a_line_with_its_numbers(
+    event: Event, line: str
+) -> None:
     told = notice(event)
     assert told is not None and plain(told.hinted_line) == line
 
@@ -348,7 +421,9 @@ def test_what_people_should_know_is_a_line_with_its_numbers(event: Event, line: 
         ReadingTaken(snapshot="s", used=Amount(tokens=1, low=1, high=1)),
     ],
 )
-def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(event: Event) -> None:
+def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(
+    event: Event,
+) -> None:
     assert notice(event) is None
 
 
@@ -360,25 +435,47 @@ def test_foreign_text_in_a_line_moves_no_cursor() -> None:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (Pruned(parts=("a",), before=9_000, after=4_000), "pruned: 1 old tool result cleared, 9,000 -> 4,000 tokens"),
+        (
+            Pruned(parts=("a",), before=9_000, after=4_000),
+            "pruned: 1 old tool result cleared, 9,000 -> 4,000 tokens",
+        ),
         (Pruned(parts=("a", "b")), "pruned: 2 old tool results cleared"),
-        (CompactionStarted(compaction="c", trigger="point"), "compacting: the compaction threshold is reached"),
+        (
+            CompactionStarted(compaction="c", trigger="point"),
+            "compacting: the compaction threshold is reached",
+        ),
         (CompactionStarted(compaction="c", trigger=""), "compacting"),
         (
-            CompactionCommitted(compaction="c", summarised=("a", "b"), rung="summary", before=5, after=3),
+            CompactionCommitted(
+                compaction="c", summarised=("a", "b"), rung="summary", before=5, after=3
+            ),
             "compacted: 2 messages became a summary, 5 -> 3 tokens",
         ),
         (
-            CompactionCommitted(compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"),
+            CompactionCommitted(
+                compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"
+            ),
             "compacted: 1 message became nothing: the oldest were left out",
         ),
-        (CompactionCommitted(compaction="c", rung="trim"), "compacted: the kept messages became shorter ones"),
-        (CompactionRolledBack(compaction="c", reason="refused", note="Why."), "compaction failed: Why."),
+        (
+            CompactionCommitted(compaction="c", rung="trim"),
+            "compacted: the kept messages became shorter ones",
+        ),
+        (
+            CompactionRolledBack(compaction="c", reason="refused", note="Why."),
+            "compaction failed: Why.",
+        ),
         (CompactionRolledBack(compaction="c", reason="refused", rung="summary"), ""),
-        (Uncompacted(compaction="c"), "undone: the view is as it was before the compaction"),
+        (
+            Uncompacted(compaction="c"),
+            "undone: the view is as it was before the compaction",
+        ),
         (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
         (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
-        (LimitLearnt(model="m", source="error", window=32_000), "window: 32,000 tokens, learnt from an error"),
+        (
+            LimitLearnt(model="m", source="error", window=32_000),
+            "window: 32,000 tokens, learnt from an error",
+        ),
         (LimitLearnt(model="m", source="user", window=32_000), ""),
         (TurnStarted(turn="t"), ""),
     ],
@@ -388,21 +485,30 @@ def test_each_event_that_changes_the_window_is_one_line(event: Event, said: str)
     assert ("" if told is None else plain(told.line)) == said
 
 
-def test_a_server_that_can_not_be_used_is_told_with_its_reason_and_what_happens_next() -> None:
-    assert server_sentence(ToolServerNoticed(server="files", problem="no such file: /bin/x.")) == (
+def test_a_server_that_can_not_be_used_is_told_with_its_reason_and_what_happens_next() -> (
+    None
+):
+    assert server_sentence(
+        ToolServerNoticed(server="files", problem="no such file: /bin/x.")
+    ) == (
         "MCP server files can't be used, so its tools are missing: no such file: /bin/x. It is tried again."
     )
-    assert server_sentence(ToolServerNoticed(server="files")) == "MCP server files: it can be used now"
+    assert (
+        server_sentence(ToolServerNoticed(server="files"))
+        == "MCP server files: it can be used now"
+    )
 
 
 def test_other_tools_than_before_are_named_and_many_are_counted() -> None:
-    event = ToolServerNoticed(server="s", added=("a",), removed=("b", "c"), changed=tuple("defghijk"))
+    event = ToolServerNoticed(
+        server="s", added=("a",), removed=("b", "c"), changed=tuple("defghijk")
+    )
     assert server_sentence(event) == (
         "MCP server s: its tools changed (new a; gone b, c; changed d, e, f, g, h, and 3 more)"
     )
-    assert server_sentence(ToolServerNoticed(server="s", notes=("x is left out: y",))) == (
-        "MCP server s: x is left out: y"
-    )
+    assert server_sentence(
+        ToolServerNoticed(server="s", notes=("x is left out: y",))
+    ) == ("MCP server s: x is left out: y")
 
 
 def test_a_conversation_is_a_text_that_people_can_read() -> None:
@@ -412,7 +518,9 @@ def test_a_conversation_is_a_text_that_people_can_read() -> None:
             MessageEntry(text="Look.", message="m"),
             ReasoningEntry(text="Hm.", part="p"),
             AnswerEntry(text="I look.", part="q", interrupted="cancelled"),
-            ToolCallEntry(name="read", arguments='{"path": "a"}', call_id="c", result="one"),
+            ToolCallEntry(
+                name="read", arguments='{"path": "a"}', call_id="c", result="one"
+            ),
             ToolCallEntry(name="read", arguments="{}", call_id="d"),
             MessageEntry(text="## Goal", message="s", origin="summary"),
             Notice(line=(Span("compacted"),)),
@@ -426,7 +534,10 @@ def test_a_conversation_is_a_text_that_people_can_read() -> None:
 
 
 def test_a_result_with_fences_of_its_own_stands_in_a_longer_one() -> None:
-    text = as_markdown("s", [ToolCallEntry(name="read", arguments="", call_id="c", result="```py\nx\n```")])
+    text = as_markdown(
+        "s",
+        [ToolCallEntry(name="read", arguments="", call_id="c", result="```py\nx\n```")],
+    )
     assert "````\n```py\nx\n```\n````" in text
 
 

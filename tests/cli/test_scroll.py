@@ -69,15 +69,28 @@ def test_text_flows_above_it_and_is_broken_between_words() -> None:
     terminal = FakeTerminal()
     scroll = made(terminal)
     scroll.stay(lambda _: standing("gauge"))
-    for piece in ("Once upon a time there was a cas", "k that lost more than it should.", "\n\nThe", " end"):
+    for piece in (
+        "Once upon a time there was a cas",
+        "k that lost more than it should.",
+        "\n\nThe",
+        " end",
+    ):
         scroll.text(piece)
-    assert terminal.shown == ["Once upon a time there was a cask that", "lost more than it should.", "", "The", "gauge"]
+    assert terminal.shown == [
+        "Once upon a time there was a cask that",
+        "lost more than it should.",
+        "",
+        "The",
+        "gauge",
+    ]
     scroll.end_text()
     assert terminal.shown[-2:] == ["The end", "gauge"]
 
 
 @given(st.lists(st.text(st.sampled_from("ab \n\t満é"), max_size=30), max_size=12))
-def test_no_line_of_a_text_is_wider_than_the_terminal_and_no_word_is_lost(pieces: list[str]) -> None:
+def test_no_line_of_a_text_is_wider_than_the_terminal_and_no_word_is_lost(
+    pieces: list[str],
+) -> None:
     terminal = FakeTerminal()
     scroll = made(terminal)
     scroll.stay(lambda _: standing("=gauge="))
@@ -115,7 +128,9 @@ def test_a_pipe_gets_lines_and_text_without_the_standing_line() -> None:
     assert pipe.getvalue() == "one\ntwo\nthree\n"
 
 
-def test_without_colour_nothing_is_coloured_but_the_line_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colour_nothing_is_coloured_but_the_line_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal = FakeTerminal()
     scroll = made(terminal, NO_COLOR="1")
     scroll.stay(lambda _: (Span("gauge", "bad"),))
@@ -125,7 +140,9 @@ def test_without_colour_nothing_is_coloured_but_the_line_stays(monkeypatch: pyte
     assert terminal.shown == ["thought", "gauge"]
 
 
-def test_a_terminal_that_cannot_move_its_cursor_is_written_like_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_cannot_move_its_cursor_is_written_like_a_pipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TERM", "dumb")
     terminal = FakeTerminal()
     scroll = made(terminal)

@@ -23,7 +23,12 @@ def test_another_address_without_a_token_is_refused(
 
 
 def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
-    said = greeting("http://127.0.0.1:8801", "anthropic:claude-haiku-4-5", is_local=True, has_token=False)
+    said = greeting(
+        "http://127.0.0.1:8801",
+        "anthropic:claude-haiku-4-5",
+        is_local=True,
+        has_token=False,
+    )
     assert "http://127.0.0.1:8801 (this machine only)" in said
     assert "browser" in said and "Ctrl-C" in said
     other = greeting("http://10.0.0.1:8801", "", is_local=False, has_token=True)
@@ -31,15 +36,25 @@ def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
 
 
 def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
-    with process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN="secret") as server, server.api() as api:
+    with (
+        process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN="secret") as server,
+        server.api() as api,
+    ):
         assert api.get("/v1/sessions").status_code == 401
-        assert api.get("/v1/sessions", headers={"Authorization": "Bearer secret"}).status_code == 200
+        assert (
+            api.get(
+                "/v1/sessions", headers={"Authorization": "Bearer secret"}
+            ).status_code
+            == 200
+        )
         code, said, errors = server.end()
         assert (code, "secret" in said + errors) == (0, False)
 
 
 def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> None:
-    options = parser().parse_args(["serve", "--model", "anthropic:claude-haiku-4-5", "--tools", "read,list"])
+    options = parser().parse_args(
+        ["serve", "--model", "anthropic:claude-haiku-4-5", "--tools", "read,list"]
+    )
     agent = agent_of(options, store=tmp_path / "s.db", environment={})
     assert agent.settings.model == "anthropic:claude-haiku-4-5"
     assert agent.settings.tools == ("read", "list")
@@ -48,9 +63,20 @@ def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> N
 async def test_tools_that_change_things_wait_for_an_approval(tmp_path: Path) -> None:
     command = {"name": "shell", "arguments": {"command": "touch ran"}}
     with running(read({"answers": [{"calls": [command]}]})) as simulator:
-        given = ["--tools", "shell,write", "--root", str(tmp_path), "--base-url", simulator.url("anthropic")]
-        options = parser().parse_args(["serve", "--model", "anthropic:claude-haiku-4-5", *given])
-        agent = agent_of(options, store=tmp_path / "s.db", environment={"ANTHROPIC_API_KEY": "x"})
+        given = [
+            "--tools",
+            "shell,write",
+            "--root",
+            str(tmp_path),
+            "--base-url",
+            simulator.url("anthropic"),
+        ]
+        options = parser().parse_args(
+            ["serve", "--model", "anthropic:claude-haiku-4-5", *given]
+        )
+        agent = agent_of(
+            options, store=tmp_path / "s.db", environment={"ANTHROPIC_API_KEY": "x"}
+        )
         result = await agent.ask("Please.", session="s")
     assert (result.reason, result.is_paused) == ("approval", True)
     assert not (tmp_path / "ran").exists()
@@ -63,6 +89,11 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         "sys.exit(main(['serve', '--port', '0', '--store', sys.argv[1]]))"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "s.db")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(tmp_path / "s.db")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (ran.returncode, "pip install 'ullage[server]'" in ran.stderr) == (2, True), ran.stderr
+    assert (ran.returncode, "pip install 'ullage[server]'" in ran.stderr) == (2, True), (
+        ran.stderr
+    )

@@ -3,7 +3,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.logs import write_log
-from ullage.cli.session import NoSuchStep, UnusableSession, main_calls, metered, read_session, skipped
+from ullage.cli.session import (
+    NoSuchStep,
+    UnusableSession,
+    main_calls,
+    metered,
+    read_session,
+    skipped,
+)
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import ImportedSession, Skipped
@@ -55,7 +62,12 @@ def test_skipped_lines_are_counted_by_reason_and_the_first_are_named() -> None:
         format="pi",
         session="s",
         lines=812,
-        skipped=(Skipped(4, "torn"), Skipped(9, "torn"), Skipped(70, "too\x1b deep"), Skipped(80, "torn")),
+        skipped=(
+            Skipped(4, "torn"),
+            Skipped(9, "torn"),
+            Skipped(70, "too\x1b deep"),
+            Skipped(80, "torn"),
+        ),
         reasons=(("torn", 30), ("too\x1b deep", 1)),
     )
     assert skipped(imported) == [

@@ -15,7 +15,13 @@ from ullage.importers import FoundSession
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "GEMINI_CLI_HOME"):
+    for name in (
+        "XDG_DATA_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "PI_CODING_AGENT_DIR",
+        "GEMINI_CLI_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TZ", "UTC")
@@ -26,7 +32,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def logs(home: Path) -> Path:
     """Three sessions and one file that is none, from the oldest to the newest."""
     place = home / ".pi/agent/sessions/app"
-    for second, (name, calls) in enumerate((("old-aaaa1111", 1), ("mid-bbbb2222", 3), ("new-cccc3333", 4)), 1):
+    for second, (name, calls) in enumerate(
+        (("old-aaaa1111", 1), ("mid-bbbb2222", 3), ("new-cccc3333", 4)), 1
+    ):
         path = write_log(place / f"{name}.jsonl", calls=calls)
         os.utime(path, (1_700_000_000 + 60 * second,) * 2)
     (place / "no-dddd4444.jsonl").write_text("not json\n")
@@ -41,9 +49,16 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
     return whole
 
 
-def test_sessions_are_listed_newest_first_with_what_they_hold(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sessions_are_listed_newest_first_with_what_they_hold(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = listed(capsys)
-    assert [each["id"] for each in whole["sessions"]] == ["new-cccc3333", "mid-bbbb2222", "old-aaaa1111", "no-dddd4444"]
+    assert [each["id"] for each in whole["sessions"]] == [
+        "new-cccc3333",
+        "mid-bbbb2222",
+        "old-aaaa1111",
+        "no-dddd4444",
+    ]
     newest = whole["sessions"][0]
     assert newest["format"] == "pi"
     assert newest["model"] == "claude-haiku-4-5"
@@ -55,33 +70,57 @@ def test_sessions_are_listed_newest_first_with_what_they_hold(logs: Path, capsys
     assert newest["read_whole"]
 
 
-def test_a_small_log_shows_the_same_number_as_its_reading(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_log_shows_the_same_number_as_its_reading(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     used = listed(capsys)["sessions"][0]["used"]
-    assert main(["context", str(logs / "new-cccc3333.jsonl"), "--json", "--estimator", "pretoken"]) == 0
+    assert (
+        main(
+            [
+                "context",
+                str(logs / "new-cccc3333.jsonl"),
+                "--json",
+                "--estimator",
+                "pretoken",
+            ]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["used"] == used
 
 
-def test_a_file_that_can_not_be_read_is_listed_with_the_reason(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_can_not_be_read_is_listed_with_the_reason(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     unreadable = listed(capsys)["sessions"][-1]
     assert "is no session log" in unreadable["problem"]
     assert unreadable["used"] is None
 
 
-def test_a_limit_says_how_many_more_there_are(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_says_how_many_more_there_are(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert listed(capsys, "--limit", "1")["more"] == 3
     assert main(["sessions", "--limit", "1"]) == 0
     assert "3 more; --limit 4 lists all." in capsys.readouterr().out
 
 
-def test_the_list_for_people_says_what_was_found_where(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_for_people_says_what_was_found_where(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["sessions"]) == 0
     text = capsys.readouterr().out
     lines = text.splitlines()
     assert lines[0].split()[:5] == ["id", "when", "program", "calls", "size"]
     assert lines[1].startswith("cccc3333  2023-11-14 22:1")
     assert lines[2].startswith("    claude-haiku-4-5 · Fix the parser")
-    assert f"pi:4in{logs.parent}/*/*.jsonl" in "".join(text.split())  # however the line is broken
-    assert "Also looked for ullage, claude-code, codex, gemini-cli, opencode: none found." in text
+    assert f"pi:4in{logs.parent}/*/*.jsonl" in "".join(
+        text.split()
+    )  # however the line is broken
+    assert (
+        "Also looked for ullage, claude-code, codex, gemini-cli, opencode: none found."
+        in text
+    )
     assert all(len(line) <= 120 for line in lines)
 
 
@@ -95,13 +134,22 @@ def test_no_sessions_ends_with_2_and_every_place_that_was_looked_at(
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "said"), [(3, "3 B"), (999, "999 B"), (44_210, "44 KB"), (999_900, "1.0 MB"), (2_790_644, "2.8 MB")]
+    ("size_bytes", "said"),
+    [
+        (3, "3 B"),
+        (999, "999 B"),
+        (44_210, "44 KB"),
+        (999_900, "1.0 MB"),
+        (2_790_644, "2.8 MB"),
+    ],
 )
 def test_sizes_are_short(size_bytes: int, said: str) -> None:
     assert size(size_bytes) == said
 
 
-@pytest.mark.parametrize(("tokens", "said"), [(200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1,048,576")])
+@pytest.mark.parametrize(
+    ("tokens", "said"), [(200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1,048,576")]
+)
 def test_windows_are_named_as_people_name_them(tokens: int, said: str) -> None:
     assert shorter(tokens) == said
 
@@ -115,7 +163,9 @@ def test_a_small_log_is_read_whole(tmp_path: Path) -> None:
     assert (found.whole, found.calls, found.model) == (True, 4, "claude-haiku-4-5")
 
 
-def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_log(tmp_path / "a.jsonl", calls=40)
     monkeypatch.setattr(module, "HEAD_BYTES", 4_000)
     monkeypatch.setattr(module, "TAIL_BYTES", 20_000)
@@ -137,7 +187,9 @@ def test_a_file_that_vanished_is_a_problem_not_an_exception(tmp_path: Path) -> N
     assert "No such file" in outline(place(tmp_path / "gone.jsonl")).problem
 
 
-def test_a_json_document_that_is_too_large_for_a_list_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_json_document_that_is_too_large_for_a_list_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')

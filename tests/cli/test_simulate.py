@@ -18,15 +18,23 @@ KEY = {"authorization": "Bearer any", "content-type": "application/json"}
 
 
 @contextmanager
-def simulate(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
+def simulate(
+    *arguments: str,
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
     """A started command, its URLs, and all it printed until it was ready."""
-    with started([sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]) as found:
+    with started(
+        [sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]
+    ) as found:
         yield found
 
 
 @contextmanager
-def started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def started(
+    command: list[str],
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             printed = ""
@@ -34,7 +42,11 @@ def started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], dict[st
                 line = process.stdout.readline()
                 assert line, process.stderr.read() if process.stderr else ""
                 printed += line
-            yield process, dict(re.findall(r"^  (\w+) +(http://\S+)$", printed, re.MULTILINE)), printed
+            yield (
+                process,
+                dict(re.findall(r"^  (\w+) +(http://\S+)$", printed, re.MULTILINE)),
+                printed,
+            )
         finally:
             process.kill()
 
@@ -52,19 +64,35 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
     with simulate("--wire", "openai", "--wire", "gemini") as (process, urls, printed):
         assert sorted(urls) == ["gemini", "openai"]
         assert f"OPENAI_BASE_URL={urls['openai']}" in printed
-        assert post(f"{urls['openai']}/responses", {"model": "gpt-5", "input": "hello"}) == 200
-        assert post(f"{urls['openai']}/responses", {"model": "gpt-9", "input": "hello"}) == 400
+        assert (
+            post(f"{urls['openai']}/responses", {"model": "gpt-5", "input": "hello"})
+            == 200
+        )
+        assert (
+            post(f"{urls['openai']}/responses", {"model": "gpt-9", "input": "hello"})
+            == 400
+        )
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=20)
     assert (process.returncode, errors) == (0, "")
     good, bad, *_, last = [line for line in rest.splitlines() if line]
-    assert re.match(r"200  POST /openai/v1/responses  in \d+  out \d+ \(\d+ reasoning\)  gpt-5", good)
+    assert re.match(
+        r"200  POST /openai/v1/responses  in \d+  out \d+ \(\d+ reasoning\)  gpt-5", good
+    )
     assert "The requested model 'gpt-9' does not exist." in bad
     assert last == "Stopped after 2 answers."
 
 
 def test_the_package_of_the_simulators_has_a_command_of_its_own() -> None:
-    command = [sys.executable, "-m", "ullage_simulators", "--port", "0", "--wire", "anthropic"]
+    command = [
+        sys.executable,
+        "-m",
+        "ullage_simulators",
+        "--port",
+        "0",
+        "--wire",
+        "anthropic",
+    ]
     with started(command) as (_, urls, printed):
         assert list(urls) == ["anthropic"]
         assert f"ANTHROPIC_BASE_URL={urls['anthropic']}" in printed
@@ -72,7 +100,9 @@ def test_the_package_of_the_simulators_has_a_command_of_its_own() -> None:
 
 def test_a_scenario_is_played_and_its_key_is_asked_for(tmp_path: Path) -> None:
     script = tmp_path / "a.toml"
-    script.write_text('[server]\nkey = "secret"\n[[faults]]\nkind = "status"\nstatus = 529\n')
+    script.write_text(
+        '[server]\nkey = "secret"\n[[faults]]\nkind = "status"\nstatus = 529\n'
+    )
     with simulate("--scenario", str(script)) as (_, urls, printed):
         assert "api_key='secret'" in printed
         assert post(f"{urls['anthropic']}/v1/messages", {}) == 529
@@ -85,7 +115,9 @@ def test_a_scenario_is_played_and_its_key_is_asked_for(tmp_path: Path) -> None:
         (["--scenario", "/nothing/there.toml"], "can't be read"),
     ],
 )
-def test_what_cannot_be_served_is_said(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_served_is_said(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["simulate", *arguments]) == 2
     assert says in capsys.readouterr().err
 
@@ -98,8 +130,12 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("command", [["simulate"], ["demo"], ["chat", "--simulate"], ["serve", "--simulate"]])
-def test_without_the_simulators_a_command_says_how_to_install_them(command: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["demo"], ["chat", "--simulate"], ["serve", "--simulate"]]
+)
+def test_without_the_simulators_a_command_says_how_to_install_them(
+    command: list[str], tmp_path: Path
+) -> None:
     run = [sys.executable, "-c", WITHOUT_SIMULATORS, *command]
     done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

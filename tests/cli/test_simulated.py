@@ -28,8 +28,14 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ullage(place: Path, *words: str, said: str = "") -> Ended:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
-    environment = {**kept, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)
+    }
+    environment = {
+        **kept,
+        "ULLAGE_DATA": str(place / "data"),
+        "XDG_CONFIG_HOME": str(place / "config"),
+    }
     return perform(place, environment, *words, said=said)
 
 
@@ -52,7 +58,12 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of a user whose process ended before a model had answered the session ``unfinished``."""
     data = tmp_path_factory.mktemp("unfinished")
     environment = {**os.environ, "ULLAGE_DATA": str(data), "ANTHROPIC_API_KEY": "k"}
-    subprocess.run([sys.executable, "-c", DIES, "unfinished"], env=environment, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", DIES, "unfinished"],
+        env=environment,
+        check=True,
+        timeout=60,
+    )
     return data
 
 
@@ -65,10 +76,14 @@ async def stored(file: Path, session: str, data: Path | None = None) -> list[obj
 
 
 def simulated_server(place: Path, *options: str) -> Process:
-    return Process("", place / "unused.db", *options, simulate=True, ULLAGE_DATA=str(place / "data"))
+    return Process(
+        "", place / "unused.db", *options, simulate=True, ULLAGE_DATA=str(place / "data")
+    )
 
 
-def test_a_simulated_server_does_not_see_the_users_sessions(tmp_path: Path, data: Path, unfinished: Path) -> None:
+def test_a_simulated_server_does_not_see_the_users_sessions(
+    tmp_path: Path, data: Path, unfinished: Path
+) -> None:
     shutil.copytree(unfinished, data)
     before = asyncio.run(stored(data / "sessions.db", "unfinished"))
     server = simulated_server(tmp_path)
@@ -87,19 +102,28 @@ def test_a_simulated_server_does_not_see_the_users_sessions(tmp_path: Path, data
     assert "invented" not in listed.stdout
 
 
-def test_what_simulators_teach_stays_away_from_the_users_models(tmp_path: Path, data: Path) -> None:
+def test_what_simulators_teach_stays_away_from_the_users_models(
+    tmp_path: Path, data: Path
+) -> None:
     simulate = ("--simulate", "--model", "anthropic:claude-haiku-4-5")
     done = ullage(tmp_path, "chat", *simulate, said="one\ntwo\nthree\nfour\n")
     assert done.returncode == 0, done.stderr
     assert CalibrationStore(data).read().models == {}
 
 
-def test_simulated_sessions_are_found_again_and_the_users_are_not(tmp_path: Path, unfinished: Path) -> None:
+def test_simulated_sessions_are_found_again_and_the_users_are_not(
+    tmp_path: Path, unfinished: Path
+) -> None:
     shutil.copytree(unfinished, tmp_path / "data")
     nothing = ullage(tmp_path, "chat", "--simulate", "--continue", said="on\n")
     assert nothing.returncode == 2
     assert "no simulated session" in nothing.stderr and "Traceback" not in nothing.stderr
-    assert ullage(tmp_path, "chat", "--simulate", "--session", "first", said="one\n").returncode == 0
+    assert (
+        ullage(
+            tmp_path, "chat", "--simulate", "--session", "first", said="one\n"
+        ).returncode
+        == 0
+    )
     again = ullage(tmp_path, "chat", "--simulate", "--continue", said="two\n")
     assert "Session first" in again.stderr
 
@@ -122,30 +146,59 @@ def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["list", "read", "search", "write", "edit", "shell"])
-def test_a_tool_that_is_named_is_called_with_arguments_that_work(tmp_path: Path, name: str) -> None:
-    done = ullage(tmp_path, "chat", "--simulate", "--yes", "--tools", name, said=f"please {name} something\n")
+def test_a_tool_that_is_named_is_called_with_arguments_that_work(
+    tmp_path: Path, name: str
+) -> None:
+    done = ullage(
+        tmp_path,
+        "chat",
+        "--simulate",
+        "--yes",
+        "--tools",
+        name,
+        said=f"please {name} something\n",
+    )
     assert done.returncode == 0, done.stderr
     assert f"{name}(" in done.stderr
     assert f"`{name}` gave" in done.stdout
     assert "No such file" not in done.stdout
 
 
-def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(tmp_path: Path, data: Path) -> None:
+def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(
+    tmp_path: Path, data: Path
+) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "own.md").write_text("a line of my own\n")
     (tmp_path / "mine" / ".env").write_text("KEY=hunter2\n")
-    done = ullage(tmp_path, "chat", "--simulate", "--root", str(tmp_path / "mine"), said="one\ntwo\n")
+    done = ullage(
+        tmp_path,
+        "chat",
+        "--simulate",
+        "--root",
+        str(tmp_path / "mine"),
+        said="one\ntwo\n",
+    )
     assert "a line of my own" in done.stdout
     assert "hunter2" not in done.stdout + done.stderr
     assert not (data / "simulated" / "cellar").exists()
 
 
 def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
-    users = {name: f"https://real.example/{name}" for one in TABLE for name in (*one.key_env, *one.url_env)}
-    others = {"ULLAGE_BASE_URL": "https://real.example", "ULLAGE_API_KEY": "real", "HOME": "/h"}
+    users = {
+        name: f"https://real.example/{name}"
+        for one in TABLE
+        for name in (*one.key_env, *one.url_env)
+    }
+    others = {
+        "ULLAGE_BASE_URL": "https://real.example",
+        "ULLAGE_API_KEY": "real",
+        "HOME": "/h",
+    }
     with simulated() as simulator:
         held = simulator.within({**users, **others})
-        assert not any("real.example" in value or value == "real" for value in held.values())
+        assert not any(
+            "real.example" in value or value == "real" for value in held.values()
+        )
         assert held["HOME"] == "/h"
         for provider in TABLE:
             for name in provider.url_env:
@@ -153,12 +206,19 @@ def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
 
 
 def test_a_real_address_and_the_simulator_exclude_each_other() -> None:
-    with pytest.raises(SettingError, match="--base-url"), simulated(base_url="https://real.example"):
+    with (
+        pytest.raises(SettingError, match="--base-url"),
+        simulated(base_url="https://real.example"),
+    ):
         pass
 
 
 def test_serve_plays_a_scenario(tmp_path: Path) -> None:
-    server = simulated_server(tmp_path, "--scenario", scenario(tmp_path, {"text": "As it is written."}, window=9_000))
+    server = simulated_server(
+        tmp_path,
+        "--scenario",
+        scenario(tmp_path, {"text": "As it is written."}, window=9_000),
+    )
     try:
         with server.api() as api:
             api.session("s")
@@ -166,17 +226,24 @@ def test_serve_plays_a_scenario(tmp_path: Path) -> None:
             api.until("s")
             assert api.messages("s")[-1]["parts"][0]["text"] == "As it is written."
             context = api.get("/v1/sessions/s/context").json()
-            assert (context["window"]["tokens"], context["model"]) == (9_000, "claude-sonnet-4-6")
+            assert (context["window"]["tokens"], context["model"]) == (
+                9_000,
+                "claude-sonnet-4-6",
+            )
     finally:
         server.end()
 
 
-def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(tmp_path: Path) -> None:
+def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(
+    tmp_path: Path,
+) -> None:
     done = ullage(tmp_path, "serve", "--port", "0", "--scenario", "x.toml")
     assert (done.returncode, "--simulate" in done.stderr) == (2, True)
 
 
-async def test_the_simulated_model_answers_under_the_providers_own_names(data: Path) -> None:
+async def test_the_simulated_model_answers_under_the_providers_own_names(
+    data: Path,
+) -> None:
     with simulated(pause_s=0) as simulator:
         agent = Agent(environment=simulator.environment, config=False)
         assert agent.settings.model == MODEL

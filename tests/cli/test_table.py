@@ -8,8 +8,12 @@ def lines(of: Reading, width: int = 100, *, every_row: bool = False) -> list[str
     return [plain(line) for line in table_of(of, width, every_row=every_row)]
 
 
-def test_more_children_than_fit_are_summed_into_one_line_that_says_how_to_see_them() -> None:
-    many = row("Messages", 5_000, children=tuple(row(f"tool {n}", 100 + n) for n in range(20)))
+def test_more_children_than_fit_are_summed_into_one_line_that_says_how_to_see_them() -> (
+    None
+):
+    many = row(
+        "Messages", 5_000, children=tuple(row(f"tool {n}", 100 + n) for n in range(20))
+    )
     table = lines(reading(rows=(many,)))
     assert table[8].split("  ")[1] == "13 more"
     assert "--rows lists them" in table[8]
@@ -17,14 +21,22 @@ def test_more_children_than_fit_are_summed_into_one_line_that_says_how_to_see_th
 
 
 def test_single_tools_stand_in_the_note_and_servers_in_lines_of_their_own() -> None:
-    server = row("MCP files (2)", 700, children=(row("mcp_read", 400), row("mcp_write", 300)))
+    server = row(
+        "MCP files (2)", 700, children=(row("mcp_read", 400), row("mcp_write", 300))
+    )
     tools = row("Tools (3)", 1_000, children=(server, row("bash", 300)))
-    assert any(line.startswith("  MCP files (2)") for line in lines(reading(rows=(tools, MESSAGES))))
+    assert any(
+        line.startswith("  MCP files (2)")
+        for line in lines(reading(rows=(tools, MESSAGES)))
+    )
     assert not any(line.startswith("  browser") for line in lines(QUARTER_FULL))
 
 
 def test_a_row_with_an_interval_shows_it() -> None:
-    assert "estimated ± 40" in lines(reading(rows=(row("System prompt", 4_000, low=3_960, high=4_020),)))[0]
+    assert (
+        "estimated ± 40"
+        in lines(reading(rows=(row("System prompt", 4_000, low=3_960, high=4_020),)))[0]
+    )
 
 
 def test_an_empty_child_is_left_out_unless_every_row_is_asked_for() -> None:
@@ -45,7 +57,10 @@ def test_free_is_split_at_the_compaction_point() -> None:
 def test_past_the_compaction_point_nothing_is_left_until_it() -> None:
     past = reading(used=Used(tokens=170_000, low=169_000, high=171_000), free=14_000)
     assert not any("until compaction" in line for line in lines(past))
-    assert any("auto-compact buffer     14,000" in " ".join(line.split()) or "14,000" in line for line in lines(past))
+    assert any(
+        "auto-compact buffer     14,000" in " ".join(line.split()) or "14,000" in line
+        for line in lines(past)
+    )
 
 
 def test_an_unknown_window_has_no_free_row() -> None:
@@ -53,7 +68,14 @@ def test_an_unknown_window_has_no_free_row() -> None:
 
 
 def test_the_formula_names_its_terms_with_their_signs() -> None:
-    basis = Basis(last_input=50_000, last_output=2_000, new=100, changed=-30, removed=-900, label="after compaction")
+    basis = Basis(
+        last_input=50_000,
+        last_output=2_000,
+        new=100,
+        changed=-30,
+        removed=-900,
+        label="after compaction",
+    )
     assert " ".join(basis_terms(basis)) == (
         "50,000 last input + 2,000 last output + 100 new (estimated) - 30 changed (estimated) "
         "- 900 removed (estimated) (after compaction)"
@@ -61,7 +83,9 @@ def test_the_formula_names_its_terms_with_their_signs() -> None:
 
 
 def test_names_and_wide_characters_stay_aligned() -> None:
-    table = aligned([Cells(name="日本語", tokens="5"), Cells(name="abc", tokens="1,000")], 80)
+    table = aligned(
+        [Cells(name="日本語", tokens="5"), Cells(name="abc", tokens="1,000")], 80
+    )
     assert [plain(line) for line in table] == ["日本語      5", "abc     1,000"]
 
 

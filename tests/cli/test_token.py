@@ -13,12 +13,23 @@ from ullage.errors import SettingError
 from ullage.server.tokens import TokenStore
 
 
-def test_a_token_is_shown_once_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_token_is_shown_once_listed_and_revoked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = ("--file", str(tmp_path / "tokens.json"))
-    assert main(["token", "add", "ci", "--scope", "write,approve", "--expires", "30d", *file]) == 0
+    assert (
+        main(
+            ["token", "add", "ci", "--scope", "write,approve", "--expires", "30d", *file]
+        )
+        == 0
+    )
     told = capsys.readouterr().out
     token = told.splitlines()[0]
-    assert token.startswith("ullage_") and "not shown again" in told and "write, approve" in told
+    assert (
+        token.startswith("ullage_")
+        and "not shown again" in told
+        and "write, approve" in told
+    )
     assert main(["token", "list", *file]) == 0
     listed = capsys.readouterr().out
     assert "ci" in listed and "write,approve" in listed and "expires" in listed
@@ -33,7 +44,13 @@ def test_a_token_is_shown_once_listed_and_revoked(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    "words", [["add", "a b"], ["add", ""], ["add", "x", "--scope", "root"], ["add", "x", "--expires", "soon"]]
+    "words",
+    [
+        ["add", "a b"],
+        ["add", ""],
+        ["add", "x", "--scope", "root"],
+        ["add", "x", "--expires", "soon"],
+    ],
 )
 def test_what_can_t_be_made_is_said_and_not_made(
     tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
@@ -57,7 +74,12 @@ def test_times_and_scopes_are_read() -> None:
 def test_a_server_asks_for_them_and_no_log_holds_one(tmp_path: Path) -> None:
     store = TokenStore(tmp_path / "mine.json")
     token = store.add("ci", ("read",), expires=None, now=0)
-    with process("http://127.0.0.1:9", tmp_path / "s.db", "--tokens", str(store.path)) as server, server.api() as api:
+    with (
+        process(
+            "http://127.0.0.1:9", tmp_path / "s.db", "--tokens", str(store.path)
+        ) as server,
+        server.api() as api,
+    ):
         assert api.get("/v1/sessions").status_code == 401
         api.headers["Authorization"] = f"Bearer {token}"
         assert api.get("/v1/sessions").status_code == 200
@@ -70,18 +92,38 @@ def test_a_server_asks_for_them_and_no_log_holds_one(tmp_path: Path) -> None:
 
 def test_a_public_address_is_a_name_and_an_origin(tmp_path: Path) -> None:
     with (
-        process("http://127.0.0.1:9", tmp_path / "s.db", "--public-url", "https://agent.example.com") as server,
+        process(
+            "http://127.0.0.1:9",
+            tmp_path / "s.db",
+            "--public-url",
+            "https://agent.example.com",
+        ) as server,
         server.api() as api,
     ):
         own = {"Host": "agent.example.com", "Origin": "https://agent.example.com"}
         assert api.post("/v1/sessions", json={}, headers=own).status_code == 201
         assert api.get("/", headers={"Host": "other.example.com"}).status_code == 403
         assert (
-            api.post("/v1/sessions", json={}, headers={**own, "Origin": "http://agent.example.com"}).status_code == 403
+            api.post(
+                "/v1/sessions",
+                json={},
+                headers={**own, "Origin": "http://agent.example.com"},
+            ).status_code
+            == 403
         )
 
 
-def test_a_public_address_that_is_none_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["serve", "--port", "0", "--store", str(tmp_path / "s.db"), "--public-url", "agent.example.com/x"]
+def test_a_public_address_that_is_none_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = [
+        "serve",
+        "--port",
+        "0",
+        "--store",
+        str(tmp_path / "s.db"),
+        "--public-url",
+        "agent.example.com/x",
+    ]
     assert main(words) == 2
     assert "https://" in capsys.readouterr().err

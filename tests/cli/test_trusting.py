@@ -49,20 +49,34 @@ def clone(tmp_path: Path) -> Path:
 
 
 def environment(tmp_path: Path, server: LocalServer | None = None) -> dict[str, str]:
-    own = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "COVERAGE_PROCESS_START") if name in os.environ}
+    own = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "COVERAGE_PROCESS_START")
+        if name in os.environ
+    }
     led = {"OPENAI_BASE_URL": server.url} if server is not None else {}
-    return {**own, **led, "HOME": str(tmp_path / "home"), "OPENAI_API_KEY": "sk-secret", "TERM": "dumb"}
+    return {
+        **own,
+        **led,
+        "HOME": str(tmp_path / "home"),
+        "OPENAI_API_KEY": "sk-secret",
+        "TERM": "dumb",
+    }
 
 
 def ullage(place: Path, environment: Mapping[str, str], *words: str) -> Ended:
     return perform(place, environment, *words)
 
 
-def on_a_terminal(place: Path, environment: Mapping[str, str], typed: str, *words: str, page: str = "") -> str:
+def on_a_terminal(
+    place: Path, environment: Mapping[str, str], typed: str, *words: str, page: str = ""
+) -> str:
     """What a person sees who types this when asked, and ``page`` behind each page before that."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (LINES, COLUMNS))
-    command = threading.Thread(target=_perform_on, args=(theirs, place, environment, words))
+    command = threading.Thread(
+        target=_perform_on, args=(theirs, place, environment, words)
+    )
     command.start()
     seen = b""
     answered = 0
@@ -83,7 +97,9 @@ def on_a_terminal(place: Path, environment: Mapping[str, str], typed: str, *word
     return seen.decode("utf-8", "replace")
 
 
-def _perform_on(terminal: int, place: Path, environment: Mapping[str, str], words: Sequence[str]) -> None:
+def _perform_on(
+    terminal: int, place: Path, environment: Mapping[str, str], words: Sequence[str]
+) -> None:
     with (
         open(os.dup(terminal), encoding="utf-8") as given,
         open(terminal, "w", encoding="utf-8") as error,
@@ -96,20 +112,40 @@ async def test_a_cloned_repository_neither_attaches_a_server_nor_names_tools_nor
     tmp_path: Path, clone: Path
 ) -> None:
     async with serving(Reply(chat("Hello."))) as server:
-        words = ("run", "hi", "--model", "openai:gpt-5-mini", "--wire", "chat", "--tools", "read")
-        ended = await asyncio.to_thread(ullage, clone, environment(tmp_path, server), *words)
+        words = (
+            "run",
+            "hi",
+            "--model",
+            "openai:gpt-5-mini",
+            "--wire",
+            "chat",
+            "--tools",
+            "read",
+        )
+        ended = await asyncio.to_thread(
+            ullage, clone, environment(tmp_path, server), *words
+        )
     assert ended.returncode == 0, ended.stderr
     (asked,) = [one for one in server.asked if one.method == "POST"]
     body = asked.json
     assert [tool["function"]["name"] for tool in body["tools"]] == ["read", "read_result"]
-    assert "store" not in body and "hunter2" not in asked.body.decode() and "evil" not in asked.body.decode()
+    assert (
+        "store" not in body
+        and "hunter2" not in asked.body.decode()
+        and "evil" not in asked.body.decode()
+    )
     assert body["temperature"] == 0.5 and "Be kind." in asked.body.decode()
     assert not (clone / "PWNED").exists()
-    assert f"You were not asked about this file. `ullage trust {clone}` shows it and asks." in ended.stderr
+    assert (
+        f"You were not asked about this file. `ullage trust {clone}` shows it and asks."
+        in ended.stderr
+    )
     assert "line 4: base_url is ignored" in ended.stderr
 
 
-async def test_what_the_user_agreed_to_counts_until_the_file_changes(tmp_path: Path, clone: Path) -> None:
+async def test_what_the_user_agreed_to_counts_until_the_file_changes(
+    tmp_path: Path, clone: Path
+) -> None:
     safe = HOSTILE.partition("[mcp.a]")[0]
     (clone / "ullage.toml").write_text(safe)
     async with serving(Reply(chat("Hello."))) as server:
@@ -119,13 +155,19 @@ async def test_what_the_user_agreed_to_counts_until_the_file_changes(tmp_path: P
         ended = await asyncio.to_thread(ullage, clone, outer, "run", "hi")
         assert ended.returncode == 0, ended.stderr
         body = [one for one in server.asked if one.method == "POST"][-1].json
-        assert body["model"] == "gpt-5-mini" and [tool["type"] for tool in body["tools"]] == ["function"] * 2
+        assert (
+            body["model"] == "gpt-5-mini"
+            and [tool["type"] for tool in body["tools"]] == ["function"] * 2
+        )
         assert "store" not in body
         assert "hunter2" in str(body["messages"])  # named in the file that was agreed to
         (clone / "ullage.toml").write_text(safe + "# a comment\n")
         ended = await asyncio.to_thread(ullage, clone, outer, "run", "hi")
         assert ended.returncode == 2 and "No model is set" in ended.stderr
-        assert "It has changed since you allowed it." in ended.stderr and "not asked" not in ended.stderr
+        assert (
+            "It has changed since you allowed it." in ended.stderr
+            and "not asked" not in ended.stderr
+        )
         assert (
             "allowed, but the file has changed"
             in (await asyncio.to_thread(ullage, clone, outer, "trust", "--list")).stdout
@@ -134,7 +176,9 @@ async def test_what_the_user_agreed_to_counts_until_the_file_changes(tmp_path: P
         assert (await asyncio.to_thread(ullage, clone, outer, "untrust")).returncode == 2
 
 
-def test_a_person_is_asked_once_and_sees_everything_that_the_file_asks_for(tmp_path: Path, clone: Path) -> None:
+def test_a_person_is_asked_once_and_sees_everything_that_the_file_asks_for(
+    tmp_path: Path, clone: Path
+) -> None:
     outer = environment(tmp_path)
     seen = on_a_terminal(clone, outer, "n", "run", "hi")
     for shown in (
@@ -157,30 +201,50 @@ def test_a_person_is_asked_once_and_sees_everything_that_the_file_asks_for(tmp_p
     assert "[y/N]" not in on_a_terminal(clone, outer, "n", "run", "hi")
 
 
-@pytest.mark.parametrize("filler", first_of([" " * 40_000, "\\n" * 4_000, "\\u2028" * 4_000]))
-def test_nothing_is_agreed_to_before_all_of_it_was_on_the_screen(tmp_path: Path, clone: Path, filler: str) -> None:
-    (clone / "ullage.toml").write_text(f'tools = ["shell"]\nmodel = "openai:gpt-5-mini{filler}"\n')
+@pytest.mark.parametrize(
+    "filler", first_of([" " * 40_000, "\\n" * 4_000, "\\u2028" * 4_000])
+)
+def test_nothing_is_agreed_to_before_all_of_it_was_on_the_screen(
+    tmp_path: Path, clone: Path, filler: str
+) -> None:
+    (clone / "ullage.toml").write_text(
+        f'tools = ["shell"]\nmodel = "openai:gpt-5-mini{filler}"\n'
+    )
     outer = environment(tmp_path)
     seen = on_a_terminal(clone, outer, "y", "run", "hi", page="n")
     assert "[y/N]" not in seen and 'tools: ["shell"]' in seen
     (clone / "ullage.toml").write_text(f'model = "nowhere{filler}"\ntools = ["shell"]\n')
-    pages = on_a_terminal(clone, outer, "y", "run", "hi", page="").replace("\r\n", "\n").split("refuses -- ")
-    assert len(pages) > 20 and "[y/N]" in pages[-1] and 'tools: ["shell"]' in "".join(pages)
+    pages = (
+        on_a_terminal(clone, outer, "y", "run", "hi", page="")
+        .replace("\r\n", "\n")
+        .split("refuses -- ")
+    )
+    assert (
+        len(pages) > 20 and "[y/N]" in pages[-1] and 'tools: ["shell"]' in "".join(pages)
+    )
     assert all(page.count("\n") < LINES for page in pages[:-1])
     assert "No provider is known for" in pages[-1]
 
 
 def test_a_harmless_file_is_not_asked_about(tmp_path: Path, clone: Path) -> None:
-    (clone / "ullage.toml").write_text('trigger = 0.5\nsystem = "Be brief."\ninstructions = ["NOTES.md"]\n')
+    (clone / "ullage.toml").write_text(
+        'trigger = 0.5\nsystem = "Be brief."\ninstructions = ["NOTES.md"]\n'
+    )
     ended = ullage(clone, environment(tmp_path), "run", "hi")
     assert "ullage trust" not in ended.stderr and "ignored" not in ended.stderr
 
 
-def test_trust_asks_as_a_run_does_and_keeps_the_answer(tmp_path: Path, clone: Path) -> None:
-    (clone / "ullage.toml").write_text('model = "nowhere"\ntools = ["shell"]\napprove = []\n')
+def test_trust_asks_as_a_run_does_and_keeps_the_answer(
+    tmp_path: Path, clone: Path
+) -> None:
+    (clone / "ullage.toml").write_text(
+        'model = "nowhere"\ntools = ["shell"]\napprove = []\n'
+    )
     outer = environment(tmp_path)
     refused = on_a_terminal(clone, outer, "n", "trust")
-    assert "[y/N]" in refused and "refused" in ullage(clone, outer, "trust", "--list").stdout
+    assert (
+        "[y/N]" in refused and "refused" in ullage(clone, outer, "trust", "--list").stdout
+    )
     assert "[y/N]" in on_a_terminal(clone, outer, "y", "trust")
     assert ullage(clone, outer, "trust", "--list").stdout.startswith("allowed  ")
     (clone / "ullage.toml").write_text('model = "elsewhere"\n')
@@ -188,44 +252,72 @@ def test_trust_asks_as_a_run_does_and_keeps_the_answer(tmp_path: Path, clone: Pa
     assert "Ithaschangedsinceyouallowedit." in "".join(changed.split())
 
 
-def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(tmp_path: Path, clone: Path) -> None:
+def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(
+    tmp_path: Path, clone: Path
+) -> None:
     outer = environment(tmp_path)
     ended = ullage(clone, outer, "trust")
-    assert ended.returncode == 2 and "ullage trust --yes" in ended.stderr and "count from now on" not in ended.stdout
+    assert (
+        ended.returncode == 2
+        and "ullage trust --yes" in ended.stderr
+        and "count from now on" not in ended.stdout
+    )
     assert ullage(clone, outer, "trust", "--list").stdout == ""
     told = ullage(clone, outer, "trust", "--yes")
     assert told.returncode == 0 and "count from now on" in told.stdout
-    assert "https://evil.example/mcp" in told.stdout and 'instructions: ["AGENTS.md", ".env"]' in told.stdout
-    assert ullage(clone, outer, "trust").returncode == 2  # asked again, and nobody answers
+    assert (
+        "https://evil.example/mcp" in told.stdout
+        and 'instructions: ["AGENTS.md", ".env"]' in told.stdout
+    )
+    assert (
+        ullage(clone, outer, "trust").returncode == 2
+    )  # asked again, and nobody answers
     assert ullage(clone, outer, "trust", "--list").stdout.startswith("allowed  ")
 
 
 @pytest.mark.parametrize(
     ("approve", "own", "shown"),
     [
-        ("[]", "", "WITHOUT asking you: write, edit, shell, tools of MCP servers, and every other tool"),
+        (
+            "[]",
+            "",
+            "WITHOUT asking you: write, edit, shell, tools of MCP servers, and every other tool",
+        ),
         ('["write", "mcp"]', "", "WITHOUT asking you: edit, shell"),
         ('["shell"]', "shell,deploy", "WITHOUT asking you: deploy"),
-        ('["read", "write", "edit", "shell", "mcp"]', "", "Everything that asks you now still does."),
+        (
+            '["read", "write", "edit", "shell", "mcp"]',
+            "",
+            "Everything that asks you now still does.",
+        ),
     ],
 )
 def test_the_tools_that_would_no_longer_ask_are_named(
     tmp_path: Path, clone: Path, approve: str, own: str, shown: str
 ) -> None:
-    (clone / "ullage.toml").write_text(f'approve = {approve}\nmax_steps = 7\nbudget_usd = 5.0\nsandbox = "off"\n')
+    (clone / "ullage.toml").write_text(
+        f'approve = {approve}\nmax_steps = 7\nbudget_usd = 5.0\nsandbox = "off"\n'
+    )
     outer = environment(tmp_path) | ({"ULLAGE_APPROVE": own} if own else {})
     text = " ".join(ullage(clone, outer, "trust", "--yes").stdout.split())
     assert f"{shown} max_steps: 7" in text
     assert "runs without a question" not in text
     assert "before the program gives up; without this file: 100" in text
     assert "is the limit of what is spent; without this file: no limit" in text
-    assert "also sets sandbox, which a project's file can never set: ignored, whatever you answer." in text
+    assert (
+        "also sets sandbox, which a project's file can never set: ignored, whatever you answer."
+        in text
+    )
 
 
-def test_trust_of_a_harmless_file_says_that_it_needs_no_yes(tmp_path: Path, clone: Path) -> None:
+def test_trust_of_a_harmless_file_says_that_it_needs_no_yes(
+    tmp_path: Path, clone: Path
+) -> None:
     (clone / "ullage.toml").write_text("trigger = 0.5\n")
     ended = ullage(clone, environment(tmp_path), "trust")
-    assert ended.returncode == 0 and "asks for nothing that needs your yes." in ended.stdout
+    assert (
+        ended.returncode == 0 and "asks for nothing that needs your yes." in ended.stdout
+    )
     assert "count from now on" not in ended.stdout
 
 
@@ -236,11 +328,20 @@ def test_trust_without_a_file_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a = " + "[" * 5_000 + "]" * 5_000, "[" + ".".join("a" * 5_000) + "]\n", "# " + "x" * 300_000],
+    [
+        "a = " + "[" * 5_000 + "]" * 5_000,
+        "[" + ".".join("a" * 5_000) + "]\n",
+        "# " + "x" * 300_000,
+    ],
     ids=["arrays", "tables", "size"],
 )
-def test_a_file_that_is_too_deep_or_too_large_is_named(tmp_path: Path, clone: Path, text: str) -> None:
+def test_a_file_that_is_too_deep_or_too_large_is_named(
+    tmp_path: Path, clone: Path, text: str
+) -> None:
     (clone / "ullage.toml").write_text(text)
     ended = ullage(clone, environment(tmp_path), "run", "hi")
     assert ended.returncode == 2
-    assert ended.stderr.startswith(f"ullage: {clone / 'ullage.toml'} ") and "Traceback" not in ended.stderr
+    assert (
+        ended.stderr.startswith(f"ullage: {clone / 'ullage.toml'} ")
+        and "Traceback" not in ended.stderr
+    )

@@ -25,7 +25,11 @@ from ullage.meter.meter import Meter
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "importers" / "fixtures"
 LOGS = [
-    *sorted(path for path in FIXTURES.rglob("*.json*") if path.is_file() and "opencode" not in path.parts),
+    *sorted(
+        path
+        for path in FIXTURES.rglob("*.json*")
+        if path.is_file() and "opencode" not in path.parts
+    ),
     ROOT / "examples" / "session.jsonl",
 ]
 
@@ -56,7 +60,9 @@ def grown(path: Path, pieces: Sequence[bytes], watched: Watched) -> Iterator[byt
         yield said
 
 
-@pytest.mark.parametrize("log", first_of(LOGS, 3), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "log", first_of(LOGS, 3), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 @settings(max_examples=12)
 @given(data=st.data())
 def test_every_reading_is_that_of_ullage_context_wherever_the_log_is_cut(
@@ -64,14 +70,18 @@ def test_every_reading_is_that_of_ullage_context_wherever_the_log_is_cut(
 ) -> None:
     content = log.read_bytes()
     cuts = sorted(data.draw(st.sets(st.integers(1, len(content) - 1), max_size=6)))
-    pieces = [content[a:b] for a, b in zip([0, *cuts], [*cuts, len(content)], strict=True)]
+    pieces = [
+        content[a:b] for a, b in zip([0, *cuts], [*cuts, len(content)], strict=True)
+    ]
     path = tmp_path_factory.mktemp("log") / log.name
     watched = Watched(GrowingLog(path), new_meter)
     for said in grown(path, pieces, watched):
         assert said == of_context(path)
 
 
-def test_a_line_that_is_whole_but_has_no_line_break_counts_as_it_does_for_context(tmp_path: Path) -> None:
+def test_a_line_that_is_whole_but_has_no_line_break_counts_as_it_does_for_context(
+    tmp_path: Path,
+) -> None:
     lines = (FIXTURES / "pi" / "session.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "log.jsonl"
     watched = Watched(GrowingLog(path), new_meter)
@@ -80,8 +90,13 @@ def test_a_line_that_is_whole_but_has_no_line_break_counts_as_it_does_for_contex
         assert said == of_context(path)
 
 
-def test_a_log_that_is_cut_replaced_or_written_anew_is_read_from_its_begin_and_that_is_said(tmp_path: Path) -> None:
-    first, second = FIXTURES / "pi" / "session.jsonl", FIXTURES / "codex" / "session.jsonl"
+def test_a_log_that_is_cut_replaced_or_written_anew_is_read_from_its_begin_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    first, second = (
+        FIXTURES / "pi" / "session.jsonl",
+        FIXTURES / "codex" / "session.jsonl",
+    )
     path = tmp_path / "log.jsonl"
     shutil.copy(first, path)
     watched = Watched(GrowingLog(path), new_meter)
@@ -118,8 +133,14 @@ def test_nothing_is_said_of_a_log_that_has_not_changed(tmp_path: Path) -> None:
     assert watched.look() is None
 
 
-def test_a_compaction_is_told_once_when_it_comes_and_not_when_it_was_there_before(tmp_path: Path) -> None:
-    lines = (FIXTURES / "claude_code" / "compaction.jsonl").read_bytes().splitlines(keepends=True)
+def test_a_compaction_is_told_once_when_it_comes_and_not_when_it_was_there_before(
+    tmp_path: Path,
+) -> None:
+    lines = (
+        (FIXTURES / "claude_code" / "compaction.jsonl")
+        .read_bytes()
+        .splitlines(keepends=True)
+    )
     path = tmp_path / "log.jsonl"
     watched = Watched(GrowingLog(path), new_meter)
     told = 0
@@ -130,8 +151,18 @@ def test_a_compaction_is_told_once_when_it_comes_and_not_when_it_was_there_befor
             seen = watched.look()
         except InputError:
             continue
-        told += 0 if seen is None else sum(isinstance(event, CompactionCommitted) for event in seen.happened)
-    assert told == sum(isinstance(event, CompactionCommitted) for event in read_session(path).events) > 0
+        told += (
+            0
+            if seen is None
+            else sum(isinstance(event, CompactionCommitted) for event in seen.happened)
+        )
+    assert (
+        told
+        == sum(
+            isinstance(event, CompactionCommitted) for event in read_session(path).events
+        )
+        > 0
+    )
     seen = Watched(GrowingLog(path), new_meter).look()
     assert seen is not None and seen.happened == ()
 
@@ -140,8 +171,14 @@ def test_near_the_limit_goes_up_high_and_down_only_well_below(tmp_path: Path) ->
     path = tmp_path / "log.jsonl"
     shutil.copy(ROOT / "examples" / "session.jsonl", path)
     used = metered(read_session(path), new_meter()).meter.reading().used.high
-    for window, is_near in ((round(used / 0.8 / 0.85), True), (round(used / 0.8 / 0.7), False)):
-        seen = Watched(GrowingLog(path), lambda window=window: Meter(estimator="pretoken", window=window)).look()  # type: ignore[misc]
+    for window, is_near in (
+        (round(used / 0.8 / 0.85), True),
+        (round(used / 0.8 / 0.7), False),
+    ):
+        seen = Watched(
+            GrowingLog(path),
+            lambda window=window: Meter(estimator="pretoken", window=window),  # type: ignore[misc]
+        ).look()
         assert seen is not None and seen.status.near_limit is is_near
 
 
@@ -164,13 +201,26 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_once_says_how_it_stands_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["watch", str(ROOT / "examples" / "session.jsonl"), "--once", "--estimator", "pretoken"]) == 0
+    assert (
+        main(
+            [
+                "watch",
+                str(ROOT / "examples" / "session.jsonl"),
+                "--once",
+                "--estimator",
+                "pretoken",
+            ]
+        )
+        == 0
+    )
     head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("Watching claude-code") and "44 calls" in head
     assert line.startswith("call 44") and "of 200,000 (18 %)" in line
 
 
-def test_what_is_no_log_is_an_error_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_log_is_an_error_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "notes.txt").write_text("no log\n" * 3)
     assert main(["watch", str(tmp_path / "notes.txt")]) == 2
     assert main(["watch", str(tmp_path / "nothing")]) == 2
@@ -182,8 +232,20 @@ class Watching:
     """``ullage watch`` as a process of its own."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "ullage", "watch", "--interval", "0.02", "--estimator", "pretoken", *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "ullage",
+            "watch",
+            "--interval",
+            "0.02",
+            "--estimator",
+            "pretoken",
+            *arguments,
+        ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -197,7 +259,9 @@ class Watching:
         return rest
 
 
-def test_a_program_gets_a_reading_a_line_while_another_process_writes(tmp_path: Path) -> None:
+def test_a_program_gets_a_reading_a_line_while_another_process_writes(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     content = (ROOT / "examples" / "session.jsonl").read_bytes()
     middle = len(content) // 2
@@ -223,7 +287,11 @@ def test_a_program_gets_a_reading_a_line_while_another_process_writes(tmp_path: 
 
 def test_a_pipe_gets_a_line_for_each_call_and_what_happened(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    lines = (FIXTURES / "claude_code" / "compaction.jsonl").read_bytes().splitlines(keepends=True)
+    lines = (
+        (FIXTURES / "claude_code" / "compaction.jsonl")
+        .read_bytes()
+        .splitlines(keepends=True)
+    )
     path.write_bytes(lines[0])
     watching = Watching(str(path))
     shown = [watching.line()]
@@ -231,7 +299,9 @@ def test_a_pipe_gets_a_line_for_each_call_and_what_happened(tmp_path: Path) -> N
         with path.open("ab") as file:
             file.write(line)
         time.sleep(0.01)
-    while not any("compacted:" in line for line in shown) or not shown[-1].startswith("call "):
+    while not any("compacted:" in line for line in shown) or not shown[-1].startswith(
+        "call "
+    ):
         shown.append(watching.line())
         assert shown[-1], shown
     watching.stop()

@@ -23,7 +23,10 @@ class Real(msgspec.Struct, frozen=True):
 
 def _read(name: str) -> dict[str, Real]:
     lines = (Path(__file__).parent / "fixtures" / name).read_text("utf-8").splitlines()
-    return {real.name: real for real in (msgspec.json.decode(line, type=Real) for line in lines)}
+    return {
+        real.name: real
+        for real in (msgspec.json.decode(line, type=Real) for line in lines)
+    }
 
 
 OVERFLOWS = _read("overflows.jsonl")

@@ -62,7 +62,11 @@ class Golden(NamedTuple):
 def plain(value: Any) -> Any:
     """A value of ours as JSON; what is its default is left out."""
     if isinstance(value, msgspec.Struct):
-        fields = {name: plain(item) for name, item in asdict(value).items() if item != _default(value, name)}
+        fields = {
+            name: plain(item)
+            for name, item in asdict(value).items()
+            if item != _default(value, name)
+        }
         tag = value.__struct_config__.tag
         return fields if tag is None else {"type": tag, **fields}
     if isinstance(value, msgspec.Raw):
@@ -75,7 +79,9 @@ def plain(value: Any) -> Any:
 
 
 def _default(value: msgspec.Struct, name: str) -> object:
-    return next(field.default for field in msgspec.structs.fields(value) if field.name == name)
+    return next(
+        field.default for field in msgspec.structs.fields(value) if field.name == name
+    )
 
 
 def from_plain(value: Any) -> Any:
@@ -89,14 +95,22 @@ def from_plain(value: Any) -> Any:
 
 def digest(value: object) -> str:
     """A short name for JSON or bytes."""
-    data = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
+    data = (
+        value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
+    )
     return blake2b(data, digest_size=12).hexdigest()
 
 
 # -- what is compared --
 
 
-def made_of(content: bytes, encoded: Encoded, repairs: Iterable[Repair], names: Any, counted: Encoded | None) -> Any:
+def made_of(
+    content: bytes,
+    encoded: Encoded,
+    repairs: Iterable[Repair],
+    names: Any,
+    counted: Encoded | None,
+) -> Any:
     """All that leaves for one request: its body and the rest of it, and the body that asks for a count."""
     return {
         "body": content.decode(),
@@ -111,7 +125,9 @@ def made_of(content: bytes, encoded: Encoded, repairs: Iterable[Repair], names: 
                 dict(names),
             ]
         ),
-        "count": "" if counted is None else digest([counted.path, counted.headers, counted.content.decode("latin-1")]),
+        "count": ""
+        if counted is None
+        else digest([counted.path, counted.headers, counted.content.decode("latin-1")]),
     }
 
 
@@ -134,20 +150,29 @@ def broken(seed: int) -> Iterator[sessions.Asked]:
     yield sessions.Asked(replace(whole, messages=()), policy, options)
     while at < len(whole.messages):
         at = min(at + chosen.choice((1, 1, 2, 3)), len(whole.messages))
-        yield sessions.Asked(replace(whole, messages=whole.messages[:at]), policy, options)
+        yield sessions.Asked(
+            replace(whole, messages=whole.messages[:at]), policy, options
+        )
 
 
 def chained(seed: int) -> Iterator[sessions.Asked]:
     """The same behind an answer that the provider keeps."""
     for asked in broken(seed):
-        yield asked._replace(request=replace(asked.request, chained=("resp_1", "conv_1")[seed % 2]))
+        yield asked._replace(
+            request=replace(asked.request, chained=("resp_1", "conv_1")[seed % 2])
+        )
 
 
 def by_hand(target: sessions.Target, by: sessions.Target) -> Iterator[sessions.Asked]:
     """Turns with thinking, parallel calls, media, items, late and missing results, by this model or another one."""
     fields = {
         "messages": {"signature": "c2ln"},
-        "responses": {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": []},
+        "responses": {
+            "type": "reasoning",
+            "id": "rs_1",
+            "encrypted_content": "gAAA",
+            "summary": [],
+        },
         "chat": {"reasoning_content": None},
         "generateContent": {"thoughtSignature": "c2ln"},
     }[by[0]]
@@ -161,30 +186,69 @@ def by_hand(target: sessions.Target, by: sessions.Target) -> Iterator[sessions.A
         return ReasoningPart(id=name, text="I look.", provider=sealed)
 
     def call(name: str, call_id: str, **given: Any) -> ToolCallPart:
-        return ToolCallPart(id=name, call_id=call_id, name="read", **{"arguments": '{"path": "a"}', **given})
+        return ToolCallPart(
+            id=name,
+            call_id=call_id,
+            name="read",
+            **{"arguments": '{"path": "a"}', **given},
+        )
 
     def result(name: str, call_id: str, *content: Any) -> ToolResultPart:
-        return ToolResultPart(id=name, call_id=call_id, content=content or (text(f"{name}.t", "found"),))
+        return ToolResultPart(
+            id=name, call_id=call_id, content=content or (text(f"{name}.t", "found"),)
+        )
 
     def message(name: str, role: Any, *parts: Part, **given: Any) -> Message:
         return Message(id=name, role=role, parts=parts, **given)
 
     image = ImagePart(id="i", mime="image/png", source="blake2b:1", width=3, height=4)
     lost = FilePart(id="f", mime="application/pdf", name="a.pdf", source="blake2b:2")
-    item = ProviderItem(id="p", kind="server_tool_use", provider=histories.data({"type": "x", "id": "s"}, by))
+    item = ProviderItem(
+        id="p",
+        kind="server_tool_use",
+        provider=histories.data({"type": "x", "id": "s"}, by),
+    )
     custom = histories.data({"type": "custom_tool_call"}, by)
     messages = [
         message("u1", "user", text("u1.t", "What is in the cask?"), image, lost),
-        message("a1", "assistant", thought("th1"), text("a1.t", "I look."), call("c1", "call_1"), call("c2", "call_2")),
-        message("t1", "tool", result("r1", "call_1"), result("r2", "call_2", text("r2.t", '{"a": 1}'), image)),
-        message("a2", "assistant", thought("th2"), call("c3", "call 3", arguments="{broken"), call("c4", "")),
+        message(
+            "a1",
+            "assistant",
+            thought("th1"),
+            text("a1.t", "I look."),
+            call("c1", "call_1"),
+            call("c2", "call_2"),
+        ),
+        message(
+            "t1",
+            "tool",
+            result("r1", "call_1"),
+            result("r2", "call_2", text("r2.t", '{"a": 1}'), image),
+        ),
+        message(
+            "a2",
+            "assistant",
+            thought("th2"),
+            call("c3", "call 3", arguments="{broken"),
+            call("c4", ""),
+        ),
         message("t2", "tool", result("r3", "call 3")),
         message("u2", "user", text("u2.t", "Faster, please.")),
         message("s1", "system", text("s1.t", "The clock says noon.")),
-        message("a3", "assistant", thought("th3"), TextPart(id="a3.t", text="It is full. ", provider=named)),
+        message(
+            "a3",
+            "assistant",
+            thought("th3"),
+            TextPart(id="a3.t", text="It is full. ", provider=named),
+        ),
         message("u3", "user", text("u3.t", "And the other? \0")),
         message(
-            "a4", "assistant", thought("th4"), call("c5", "call_1", provider=custom), item, interrupted="cancelled"
+            "a4",
+            "assistant",
+            thought("th4"),
+            call("c5", "call_1", provider=custom),
+            item,
+            interrupted="cancelled",
         ),
         message("t3", "tool", result("r5", "call_1"), result("r6", "call_9")),
         message("a5", "assistant", text("a5.t", "Half "), thought("th5")),
@@ -195,8 +259,14 @@ def by_hand(target: sessions.Target, by: sessions.Target) -> Iterator[sessions.A
         provider=target[1],
         model=target[2],
         system=(SystemBlock(text="Be kind."), SystemBlock(text="Be brief.")),
-        tools=(Tool(name="read", description="reads", schema=msgspec.Raw(b'{"type":"object"}')),),
-        params={"thinking": {"type": "enabled", "budget_tokens": 1024}} if target[0] == "messages" else {},
+        tools=(
+            Tool(
+                name="read", description="reads", schema=msgspec.Raw(b'{"type":"object"}')
+            ),
+        ),
+        params={"thinking": {"type": "enabled", "budget_tokens": 1024}}
+        if target[0] == "messages"
+        else {},
         stream=True,
     )
     options = Options(media={"blake2b:1": b"picture"})
@@ -205,13 +275,19 @@ def by_hand(target: sessions.Target, by: sessions.Target) -> Iterator[sessions.A
         yield sessions.Asked(given, ReasoningPolicy(), options)
     for policy in (ReasoningPolicy(strip="all"), ReasoningPolicy(strip="all_but_last")):
         for at in range(2, len(messages) + 1, 2):
-            yield sessions.Asked(replace(asked, messages=tuple(messages[:at])), policy, options)
+            yield sessions.Asked(
+                replace(asked, messages=tuple(messages[:at])), policy, options
+            )
 
 
 def all_histories() -> Iterator[tuple[str, list[sessions.Asked]]]:
     """Every history that is recorded, under its name."""
     for target in sessions.MOST_TARGETS:
-        for by in {target: None, sessions.MOST_TARGETS[0]: None, sessions.MOST_TARGETS[2]: None}:
+        for by in {
+            target: None,
+            sessions.MOST_TARGETS[0]: None,
+            sessions.MOST_TARGETS[2]: None,
+        }:
             yield f"by hand: {target[2]} after {by[2]}", list(by_hand(target, by))
     for seed in range(BROKEN):
         yield f"broken: {seed}", list(broken(seed))
@@ -219,13 +295,18 @@ def all_histories() -> Iterator[tuple[str, list[sessions.Asked]]]:
         yield f"chained: {seed}", list(chained(seed))
     for oddness in (0.0, 0.02, 0.1, 0.3):
         for seed in range(SESSIONS):
-            yield f"session: {seed}, oddness {oddness}", list(sessions.Session(seed, oddness=oddness).requests(10))
+            yield (
+                f"session: {seed}, oddness {oddness}",
+                list(sessions.Session(seed, oddness=oddness).requests(10)),
+            )
 
 
 # -- the file --
 
 
-def record(make: Callable[[sessions.Asked], dict[str, Any]], read: Callable[[str, Request], Any]) -> None:
+def record(
+    make: Callable[[sessions.Asked], dict[str, Any]], read: Callable[[str, Request], Any]
+) -> None:
     """Write the fixture: what ``make`` makes of every request, and how ``read`` reads the last body of a session."""
     lines: list[bytes] = []
     for name, listed in all_histories():
@@ -236,7 +317,10 @@ def record(make: Callable[[sessions.Asked], dict[str, Any]], read: Callable[[str
             made = make(one)
             made["read"] = digest(plain(read(made["body"], one.request)))
             head = plain(replace(one.request, messages=()))
-            places = [held.setdefault(json.dumps(plain(message)), len(held)) for message in one.request.messages]
+            places = [
+                held.setdefault(json.dumps(plain(message)), len(held))
+                for message in one.request.messages
+            ]
             options = dataclasses.asdict(one.options)
             media |= plain(options.pop("media"))
             said = {
@@ -248,7 +332,12 @@ def record(make: Callable[[sessions.Asked], dict[str, Any]], read: Callable[[str
                 "made": made if "opus" in name and "by hand" in name else shortened(made),
             }
             requests.append(said)
-        line = {"name": name, "messages": list(map(json.loads, held)), "media": media, "requests": requests}
+        line = {
+            "name": name,
+            "messages": list(map(json.loads, held)),
+            "media": media,
+            "requests": requests,
+        }
         lines.append(json.dumps(line).encode())
     FIXTURE.write_bytes(gzip.compress(b"\n".join(lines), 9, mtime=0))
 
@@ -257,13 +346,17 @@ def recorded() -> Iterator[Golden]:
     """The fixture's sessions."""
     for line in gzip.decompress(FIXTURE.read_bytes()).splitlines():
         value = json.loads(line)
-        messages = [msgspec.convert(from_plain(one), Message) for one in value["messages"]]
+        messages = [
+            msgspec.convert(from_plain(one), Message) for one in value["messages"]
+        ]
         media = {name: base64.b64decode(data) for name, data in value["media"].items()}
         asked = [_asked(one, messages, media) for one in value["requests"]]
         yield Golden(value["name"], asked, [one["made"] for one in value["requests"]])
 
 
-def _asked(value: dict[str, Any], messages: Sequence[Message], media: dict[str, bytes]) -> sessions.Asked:
+def _asked(
+    value: dict[str, Any], messages: Sequence[Message], media: dict[str, bytes]
+) -> sessions.Asked:
     request = msgspec.convert(from_plain(value["request"]), Request)
     options = dict(value["options"])
     options["betas"] = tuple(options["betas"])
@@ -281,12 +374,23 @@ if __name__ == "__main__":
     from ullage.codec.repair import repair
 
     def _made(asked: sessions.Asked) -> dict[str, Any]:
-        counted = encode_count(repair(asked.request, policy=asked.policy).request, options=asked.options)
-        repaired, encoded, content = History().prepare(asked.request, policy=asked.policy, options=asked.options)
-        made: dict[str, Any] = made_of(content, encoded, repaired.repairs, repaired.names, counted)
+        counted = encode_count(
+            repair(asked.request, policy=asked.policy).request, options=asked.options
+        )
+        repaired, encoded, content = History().prepare(
+            asked.request, policy=asked.policy, options=asked.options
+        )
+        made: dict[str, Any] = made_of(
+            content, encoded, repaired.repairs, repaired.names, counted
+        )
         return made
 
     def _read(body: str, request: Request) -> Request:
-        return read_body(json.loads(body), wire=request.wire, provider=request.provider, model=request.model)
+        return read_body(
+            json.loads(body),
+            wire=request.wire,
+            provider=request.provider,
+            model=request.model,
+        )
 
     record(_made, _read)

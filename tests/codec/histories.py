@@ -36,9 +36,39 @@ TARGETS = (
     ("generateContent", "google", "gemini-3-pro"),
     ("generateContent", "google", "gemini-2.5-pro"),
 )
-IDS = ("call_1", "call_1", "toolu_01A", "functions.read:0", "", "ü\ud800", "x" * 94, "abcdef123", "a b", "c\0d")
-NAMES = ("read_file", "read_file", "shell", "my.tool/with spaces", "n" * 80, "7up", "", "naïve")
-TEXTS = ("hello", "hello", "", "   ", "half \ud83d", "nul \0 byte", "smile 😀", "\udcff\udcfe", "long " * 50)
+IDS = (
+    "call_1",
+    "call_1",
+    "toolu_01A",
+    "functions.read:0",
+    "",
+    "ü\ud800",
+    "x" * 94,
+    "abcdef123",
+    "a b",
+    "c\0d",
+)
+NAMES = (
+    "read_file",
+    "read_file",
+    "shell",
+    "my.tool/with spaces",
+    "n" * 80,
+    "7up",
+    "",
+    "naïve",
+)
+TEXTS = (
+    "hello",
+    "hello",
+    "",
+    "   ",
+    "half \ud83d",
+    "nul \0 byte",
+    "smile 😀",
+    "\udcff\udcfe",
+    "long " * 50,
+)
 ARGUMENTS = (
     '{"path": "a.txt"}',
     '{"path": "a.txt"}',
@@ -57,14 +87,21 @@ ARGUMENTS = (
 
 def data(fields: object, target: tuple[str, str, str]) -> ProviderData:
     wire, provider, model = target
-    return ProviderData(data=msgspec.Raw(json.dumps(fields).encode()), wire=wire, provider=provider, model=model)
+    return ProviderData(
+        data=msgspec.Raw(json.dumps(fields).encode()),
+        wire=wire,
+        provider=provider,
+        model=model,
+    )
 
 
 def broken_text(random: Random) -> str:
     """A text from the list, or any bytes as a careless program would decode them."""
     if random.random() < 0.7:
         return random.choice(TEXTS)
-    return random.randbytes(random.randrange(40)).decode("utf-8", random.choice(("surrogateescape", "replace")))
+    return random.randbytes(random.randrange(40)).decode(
+        "utf-8", random.choice(("surrogateescape", "replace"))
+    )
 
 
 def broken_request(seed: int) -> Request:
@@ -76,12 +113,18 @@ def broken_request(seed: int) -> Request:
         wire=target[0],
         provider=target[1],
         model=target[2],
-        system=tuple(SystemBlock(text=broken_text(random)) for _ in range(random.randrange(3))),
+        system=tuple(
+            SystemBlock(text=broken_text(random)) for _ in range(random.randrange(3))
+        ),
         tools=tuple(
             Tool(
                 name=random.choice(NAMES),
                 description=broken_text(random),
-                schema=msgspec.Raw(random.choice((b'{"type":"object"}', b"{}", b"not json", b'{"properties":{}}'))),
+                schema=msgspec.Raw(
+                    random.choice(
+                        (b'{"type":"object"}', b"{}", b"not json", b'{"properties":{}}')
+                    )
+                ),
             )
             for _ in range(random.randrange(4))
         ),
@@ -96,30 +139,49 @@ def _message(random: Random, index: int, target: tuple[str, str, str]) -> Messag
     return Message(
         id=f"m{index}",
         role=role,
-        parts=tuple(_part(random, f"m{index}.{number}", role, target) for number in range(count)),
+        parts=tuple(
+            _part(random, f"m{index}.{number}", role, target) for number in range(count)
+        ),
         interrupted=random.choice((None, None, None, "cancelled")),
     )
 
 
 def _part(random: Random, name: str, role: Role, target: tuple[str, str, str]) -> Part:
     origin = random.choice((target, target, random.choice(TARGETS)))
-    usual = {"assistant": ("text", "call", "call", "reasoning"), "tool": ("result",), "user": ("text",)}
+    usual = {
+        "assistant": ("text", "call", "call", "reasoning"),
+        "tool": ("result",),
+        "user": ("text",),
+    }
     kind = (
-        random.choice(usual[role]) if random.random() < 0.9 else random.choice(("text", "call", "reasoning", "result"))
+        random.choice(usual[role])
+        if random.random() < 0.9
+        else random.choice(("text", "call", "reasoning", "result"))
     )
     odd = random.random()
     if odd < 0.02:
         return UnknownPart(id=name, raw=msgspec.Raw(b'{"type":"hologram"}'))
     if odd < 0.05:
         return ProviderItem(
-            id=name, kind="server_tool_use", text="item", provider=data({"type": "x", "id": "s"}, origin)
+            id=name,
+            kind="server_tool_use",
+            text="item",
+            provider=data({"type": "x", "id": "s"}, origin),
         )
     match kind:
         case "text":
-            provider = data({"phase": "final", "id": "msg_1"}, origin) if random.random() < 0.3 else None
+            provider = (
+                data({"phase": "final", "id": "msg_1"}, origin)
+                if random.random() < 0.3
+                else None
+            )
             return TextPart(id=name, text=broken_text(random), provider=provider)
         case "call":
-            provider = data({"thoughtSignature": "c2ln", "id": "fc_1"}, origin) if random.random() < 0.4 else None
+            provider = (
+                data({"thoughtSignature": "c2ln", "id": "fc_1"}, origin)
+                if random.random() < 0.4
+                else None
+            )
             return ToolCallPart(
                 id=name,
                 call_id=random.choice(IDS),
@@ -128,16 +190,34 @@ def _part(random: Random, name: str, role: Role, target: tuple[str, str, str]) -
                 provider=provider,
             )
         case "reasoning":
-            return ReasoningPart(id=name, text=broken_text(random), provider=_reasoning_data(random, origin))
+            return ReasoningPart(
+                id=name,
+                text=broken_text(random),
+                provider=_reasoning_data(random, origin),
+            )
         case _:
-            content = (TextPart(id=f"{name}.t", text=broken_text(random)),) if random.random() < 0.8 else ()
-            return ToolResultPart(id=name, call_id=random.choice(IDS), content=content, is_error=random.random() < 0.2)
+            content = (
+                (TextPart(id=f"{name}.t", text=broken_text(random)),)
+                if random.random() < 0.8
+                else ()
+            )
+            return ToolResultPart(
+                id=name,
+                call_id=random.choice(IDS),
+                content=content,
+                is_error=random.random() < 0.2,
+            )
 
 
 def _reasoning_data(random: Random, origin: tuple[str, str, str]) -> ProviderData | None:
     fields = {
         "messages": {"signature": "c2ln"},
-        "responses": {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": []},
+        "responses": {
+            "type": "reasoning",
+            "id": "rs_1",
+            "encrypted_content": "gAAA",
+            "summary": [],
+        },
         "chat": {"reasoning_content": None},
         "generateContent": {"thoughtSignature": "c2ln"},
     }[origin[0]]
@@ -159,13 +239,20 @@ _CALL_IDS = {
 
 def objections(request: Request) -> list[str]:
     """Why the wire would refuse this request; empty where it would not."""
-    return [*_pairing(request), *_texts(request), *_reasoning(request), *_speakers(request)]
+    return [
+        *_pairing(request),
+        *_texts(request),
+        *_reasoning(request),
+        *_speakers(request),
+    ]
 
 
 def _pairing(request: Request) -> Iterator[str]:
     open_calls: list[ToolCallPart] = []
     seen: set[str] = set()
-    legal = _CALL_IDS.get(request.provider, _CALL_IDS.get(request.wire, re.compile(r"[!-~]{0,64}")))
+    legal = _CALL_IDS.get(
+        request.provider, _CALL_IDS.get(request.wire, re.compile(r"[!-~]{0,64}"))
+    )
     for message in request.messages:
         for part in message.parts:
             if isinstance(part, ToolCallPart):
@@ -173,10 +260,15 @@ def _pairing(request: Request) -> Iterator[str]:
                     yield f"{part.id}: a call outside an answer"
                 if part.call_id and part.call_id in seen:
                     yield f"{part.id}: the id {part.call_id!r} is used twice"
-                if not legal.fullmatch(part.call_id) and not (request.wire == "generateContent" and not part.call_id):
+                if not legal.fullmatch(part.call_id) and not (
+                    request.wire == "generateContent" and not part.call_id
+                ):
                     yield f"{part.id}: illegal id {part.call_id!r}"
-                if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}|[a-zA-Z0-9_-]{1,64}", part.name) and not (
-                    request.wire == "messages" and re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", part.name)
+                if not re.fullmatch(
+                    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}|[a-zA-Z0-9_-]{1,64}", part.name
+                ) and not (
+                    request.wire == "messages"
+                    and re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", part.name)
                 ):
                     yield f"{part.id}: illegal name {part.name!r}"
                 seen.add(part.call_id)
@@ -190,7 +282,11 @@ def _pairing(request: Request) -> Iterator[str]:
                     yield f"{part.id}: a result outside a tool message"
             elif open_calls and message.role != "assistant":
                 yield f"{part.id}: something between a call and its result"
-        if message.role == "assistant" and open_calls and open_calls[0] not in message.parts:
+        if (
+            message.role == "assistant"
+            and open_calls
+            and open_calls[0] not in message.parts
+        ):
             yield f"{message.id}: calls without results before it"
     if open_calls:
         yield "calls without results at the end"
@@ -242,14 +338,19 @@ def _reasoning(request: Request) -> Iterator[str]:
                     yield f"{part.id}: signature: field required"
                 if request.wire == "responses" and not fields.get("encrypted_content"):
                     yield f"{part.id}: item not found"
-                if request.wire in ("messages", "responses") and index == len(message.parts) - 1:
+                if (
+                    request.wire in ("messages", "responses")
+                    and index == len(message.parts) - 1
+                ):
                     yield f"{part.id}: reasoning without its required following item"
         calls = list(message.of_type(ToolCallPart))
         if request.model.startswith("gemini-3") and calls:
             held = calls[0].provider
             if held is None or "thoughtSignature" not in json.loads(bytes(held.data)):
                 yield f"{calls[0].id}: function call is missing a thought_signature"
-        needs = request.provider in ("deepseek", "moonshot") and message.role == "assistant"
+        needs = (
+            request.provider in ("deepseek", "moonshot") and message.role == "assistant"
+        )
         if needs and not any(isinstance(part, ReasoningPart) for part in message.parts):
             yield f"{message.id}: reasoning_content must be passed back"
 
@@ -257,17 +358,27 @@ def _reasoning(request: Request) -> Iterator[str]:
 def _speakers(request: Request) -> Iterator[str]:
     roles = [message.role for message in request.messages]
     strict = (
-        request.wire == "generateContent" or request.model.startswith("claude-fable") or request.provider == "mistral"
+        request.wire == "generateContent"
+        or request.model.startswith("claude-fable")
+        or request.provider == "mistral"
     )
     if not roles:
         yield "at least one message is required"
         return
     if request.wire in ("messages", "generateContent") and roles[0] != "user":
         yield "the first message must use the user role"
-    paused = [bool(one.parts) and isinstance(one.parts[-1], ProviderItem) for one in request.messages]
+    paused = [
+        bool(one.parts) and isinstance(one.parts[-1], ProviderItem)
+        for one in request.messages
+    ]
     for index, role in enumerate(roles):
         after = roles[index + 1] if index + 1 < len(roles) else "end"
-        if strict and role == "assistant" and after in ("assistant", "end") and not paused[index]:
+        if (
+            strict
+            and role == "assistant"
+            and after in ("assistant", "end")
+            and not paused[index]
+        ):
             yield f"an answer is followed by {after}"
         if request.provider == "mistral" and role == "tool" and after == "user":
             yield "unexpected role 'user' after role 'tool'"
@@ -278,7 +389,9 @@ def unforged(request: Request) -> Request:
 
     A server that checks them refuses an invented one, whoever sends it.
     """
-    return msgspec.structs.replace(request, messages=tuple(_unforged(one, request) for one in request.messages))
+    return msgspec.structs.replace(
+        request, messages=tuple(_unforged(one, request) for one in request.messages)
+    )
 
 
 def _unforged(message: Message, request: Request) -> Message:
@@ -288,7 +401,11 @@ def _unforged(message: Message, request: Request) -> Message:
         if held is None or held.wire != request.wire:
             parts.append(part)
         elif isinstance(part, ReasoningPart):
-            bare = part if request.wire == "chat" else msgspec.structs.replace(part, provider=None)
+            bare = (
+                part
+                if request.wire == "chat"
+                else msgspec.structs.replace(part, provider=None)
+            )
             parts.append(bare)
         elif isinstance(part, ProviderItem):
             parts.append(TextPart(id=part.id, text=part.text))

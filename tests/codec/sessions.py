@@ -86,9 +86,14 @@ class Session:
         self.unanswered: list[ToolCallPart] = []
         self.calls = 0
         self.params: dict[str, object] = {}
-        self.system: tuple[SystemBlock, ...] = (SystemBlock(text="Be kind."), SystemBlock(text="Be brief."))
+        self.system: tuple[SystemBlock, ...] = (
+            SystemBlock(text="Be kind."),
+            SystemBlock(text="Be brief."),
+        )
         schema = msgspec.Raw(b'{"type":"object"}')
-        self.tools = tuple(Tool(name=name, description="does it", schema=schema) for name in NAMES[:3])
+        self.tools = tuple(
+            Tool(name=name, description="does it", schema=schema) for name in NAMES[:3]
+        )
 
     def is_odd(self) -> bool:
         return self.random.random() < self.oddness
@@ -118,12 +123,18 @@ class Session:
             params=dict(self.params),
             stream=self.random.random() < 0.9,
         )
-        return Asked(request, self.policy, dataclasses.replace(self.options, media=dict(self.media)))
+        return Asked(
+            request,
+            self.policy,
+            dataclasses.replace(self.options, media=dict(self.media)),
+        )
 
     def _name(self) -> str:
         return f"m{len(self.messages)}.{self.random.randrange(10**9)}"
 
-    def _add(self, role: str, parts: list[Part], *, interrupted: str | None = None) -> None:
+    def _add(
+        self, role: str, parts: list[Part], *, interrupted: str | None = None
+    ) -> None:
         name = self._name()
         self.messages.append(
             Message(id=name, role=role, parts=tuple(parts), interrupted=interrupted)  # type: ignore[arg-type]
@@ -133,8 +144,16 @@ class Session:
         return f"p{self.random.randrange(10**12)}"
 
     def _text(self, text: str) -> TextPart:
-        text = self.random.choice(("", "  ", "half \ud83d", "ends \n")) if self.is_odd() else text
-        provider = data({"phase": "final", "id": "msg_1"}, self._origin()) if self.random.random() < 0.2 else None
+        text = (
+            self.random.choice(("", "  ", "half \ud83d", "ends \n"))
+            if self.is_odd()
+            else text
+        )
+        provider = (
+            data({"phase": "final", "id": "msg_1"}, self._origin())
+            if self.random.random() < 0.2
+            else None
+        )
         return TextPart(id=self._part_name(), text=text, provider=provider)
 
     def _origin(self) -> Target:
@@ -145,7 +164,11 @@ class Session:
         if self.random.random() < 0.15:
             parts.append(self._image())
         if self.is_odd():
-            odd: list[list[Part]] = [[], [ProviderItem(id=self._part_name(), kind="x", text="item")], parts[:1]]
+            odd: list[list[Part]] = [
+                [],
+                [ProviderItem(id=self._part_name(), kind="x", text="item")],
+                parts[:1],
+            ]
             parts = self.random.choice(odd)
         self._add("system" if self.random.random() < 0.1 else "user", parts)
 
@@ -154,8 +177,12 @@ class Session:
         if self.random.random() < 0.6:
             self.media[source] = b"picture " + source.encode()
         if self.random.random() < 0.3:
-            return FilePart(id=self._part_name(), mime="application/pdf", name="a.pdf", source=source)
-        return ImagePart(id=self._part_name(), mime="image/png", source=source, width=3, height=4)
+            return FilePart(
+                id=self._part_name(), mime="application/pdf", name="a.pdf", source=source
+            )
+        return ImagePart(
+            id=self._part_name(), mime="image/png", source=source, width=3, height=4
+        )
 
     def _answer(self) -> None:
         parts: list[Part] = []
@@ -165,7 +192,9 @@ class Session:
             parts.append(self._text("I look."))
         if self.is_odd():
             item = data({"type": "server_tool_use", "id": "s1"}, self._origin())
-            parts.append(ProviderItem(id=self._part_name(), kind="server_tool_use", provider=item))
+            parts.append(
+                ProviderItem(id=self._part_name(), kind="server_tool_use", provider=item)
+            )
         calls = [self._call() for _ in range(self.random.choice((0, 1, 1, 1, 2, 3)))]
         cut = "cancelled" if self.is_odd() else None
         self._add("assistant", [*parts, *calls] or [self._text("Done.")], interrupted=cut)
@@ -176,12 +205,21 @@ class Session:
         origin = self._origin()
         fields: dict[str, object] = {
             "messages": {"signature": "c2ln"},
-            "responses": {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": []},
+            "responses": {
+                "type": "reasoning",
+                "id": "rs_1",
+                "encrypted_content": "gAAA",
+                "summary": [],
+            },
             "chat": {"reasoning_content": None},
             "generateContent": {"thoughtSignature": "c2ln"},
         }[origin[0]]  # type: ignore[assignment]
-        name = "twice" if self.oddness and self.random.random() < 0.02 else self._part_name()
-        return ReasoningPart(id=name, text="hm", provider=None if self.is_odd() else data(fields, origin))
+        name = (
+            "twice" if self.oddness and self.random.random() < 0.02 else self._part_name()
+        )
+        return ReasoningPart(
+            id=name, text="hm", provider=None if self.is_odd() else data(fields, origin)
+        )
 
     def _call(self) -> ToolCallPart:
         self.calls += 1
@@ -191,7 +229,9 @@ class Session:
             call_id = self.random.choice(("call_000001", "", "~1", "a b", "x" * 70))
         elif wire == "generateContent" and self.random.random() < 0.5:
             call_id = f"~{self.calls}"
-        kind: dict[str, object] = {"type": "custom_tool_call"} if self.random.random() < 0.2 else {"id": "fc_1"}
+        kind: dict[str, object] = (
+            {"type": "custom_tool_call"} if self.random.random() < 0.2 else {"id": "fc_1"}
+        )
         if wire == "generateContent":
             kind = {"thoughtSignature": "c2ln"}
         return ToolCallPart(
@@ -217,7 +257,12 @@ class Session:
                 content.append(self._image())  # type: ignore[arg-type]
             name = call.name if self.random.random() < 0.5 else ""
             results.append(
-                ToolResultPart(id=self._part_name(), call_id=call.call_id, name=name, content=tuple(content))
+                ToolResultPart(
+                    id=self._part_name(),
+                    call_id=call.call_id,
+                    name=name,
+                    content=tuple(content),
+                )
             )
         if len(results) > 1 and self.random.random() < 0.5:
             for result in results:
@@ -235,9 +280,15 @@ class Session:
             case 2:
                 self.target = self.random.choice(MOST_TARGETS)
             case 3:
-                self.system = (*self.system, SystemBlock(text=self.random.choice(("", "more", "nul \0"))))
+                self.system = (
+                    *self.system,
+                    SystemBlock(text=self.random.choice(("", "more", "nul \0"))),
+                )
             case 4:
-                self.tools = (*self.tools, Tool(name=self.random.choice(NAMES), schema=msgspec.Raw(b"{}")))
+                self.tools = (
+                    *self.tools,
+                    Tool(name=self.random.choice(NAMES), schema=msgspec.Raw(b"{}")),
+                )
             case 5:
                 self.params = self.random.choice(PARAMS)
             case 6:
@@ -245,8 +296,12 @@ class Session:
                 self._say()
             case 7:
                 at = self.random.randrange(len(self.messages))
-                self.messages[at] = replace(self.messages[at], parts=(self._text("edited"),))
+                self.messages[at] = replace(
+                    self.messages[at], parts=(self._text("edited"),)
+                )
             case 8:
-                self.messages = [replace(one) for one in self.messages]  # the same again, as a store gives it
+                self.messages = [
+                    replace(one) for one in self.messages
+                ]  # the same again, as a store gives it
             case _:
                 self.media = {}

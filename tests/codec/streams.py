@@ -7,11 +7,29 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ullage.codec.decode import decoder_for
-from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, ServerEvent, StreamEvent, TextDelta
+from ullage.codec.stream import (
+    Answer,
+    CallDelta,
+    PartDone,
+    ReasoningDelta,
+    ServerEvent,
+    StreamEvent,
+    TextDelta,
+)
 from ullage.messages import Message, Part, Request, TextPart
 
-HOSTS = {"messages": "anthropic", "chat": "openai", "responses": "openai", "generateContent": "google"}
-MODELS = {"messages": "claude-opus-4-6", "chat": "gpt-5", "responses": "gpt-5", "generateContent": "gemini-3-pro"}
+HOSTS = {
+    "messages": "anthropic",
+    "chat": "openai",
+    "responses": "openai",
+    "generateContent": "google",
+}
+MODELS = {
+    "messages": "claude-opus-4-6",
+    "chat": "gpt-5",
+    "responses": "gpt-5",
+    "generateContent": "gemini-3-pro",
+}
 
 
 class Played(NamedTuple):
@@ -34,7 +52,9 @@ class Played(NamedTuple):
         return [event.part for event in self.events if isinstance(event, PartDone)]
 
 
-def request(wire: str, *messages: Message, provider: str = "", model: str = "", **more: Any) -> Request:
+def request(
+    wire: str, *messages: Message, provider: str = "", model: str = "", **more: Any
+) -> Request:
     """A request to the wire's own host, or to another."""
     return Request(
         wire=wire,
@@ -49,16 +69,29 @@ def user(text: str = "go", id: str = "u1") -> Message:
     return Message(id=id, role="user", parts=(TextPart(id=f"{id}.1", text=text),))
 
 
-def play(wire: str, events: Iterable[object], *, complete: bool = True, provider: str = "", model: str = "") -> Played:
+def play(
+    wire: str,
+    events: Iterable[object],
+    *,
+    complete: bool = True,
+    provider: str = "",
+    model: str = "",
+) -> Played:
     """Feeds the events (JSON text, bytes, or values) and finishes."""
-    decoder = decoder_for(request(wire, provider=provider, model=model), message_id="m1", call="c1")
+    decoder = decoder_for(
+        request(wire, provider=provider, model=model), message_id="m1", call="c1"
+    )
     out: list[StreamEvent] = []
     for event in events:
-        out += decoder.feed(event if isinstance(event, ServerEvent) else ServerEvent(data(event)))
+        out += decoder.feed(
+            event if isinstance(event, ServerEvent) else ServerEvent(data(event))
+        )
     return Played(out, decoder.finish(complete))
 
 
-def read_answer(asked: Request, body: bytes, *, message_id: str, call: str | None = None) -> Answer:
+def read_answer(
+    asked: Request, body: bytes, *, message_id: str, call: str | None = None
+) -> Answer:
     """The answer in the body of a call that was not streamed."""
     return decoder_for(asked, message_id=message_id, call=call).read(body)
 
@@ -66,7 +99,11 @@ def read_answer(asked: Request, body: bytes, *, message_id: str, call: str | Non
 def data(event: object) -> bytes:
     if isinstance(event, bytes):
         return event
-    return event.encode("utf-8", "surrogatepass") if isinstance(event, str) else json.dumps(event).encode()
+    return (
+        event.encode("utf-8", "surrogatepass")
+        if isinstance(event, str)
+        else json.dumps(event).encode()
+    )
 
 
 def sse(events: Iterable[object]) -> bytes:
@@ -176,4 +213,9 @@ GEMINI: list[object] = [
     '"totalTokenCount":64},"modelVersion":"gemini-3-pro-001","responseId":"r1"}',
 ]
 
-GOLDEN = {"messages": MESSAGES, "chat": CHAT, "responses": RESPONSES, "generateContent": GEMINI}
+GOLDEN = {
+    "messages": MESSAGES,
+    "chat": CHAT,
+    "responses": RESPONSES,
+    "generateContent": GEMINI,
+}

@@ -14,12 +14,16 @@ from ullage.codec.repair_parts import NO_REASONING
 from ullage.messages import ReasoningPart
 from ullage.reasoning import ReasoningPolicy, need_for
 
-POLICIES = st.builds(ReasoningPolicy, st.booleans(), st.sampled_from(["none", "all", "all_but_last"]))
+POLICIES = st.builds(
+    ReasoningPolicy, st.booleans(), st.sampled_from(["none", "all", "all_but_last"])
+)
 SEEDS = st.integers(0, 10**6)
 
 
 @given(SEEDS, POLICIES)
-def test_a_repaired_history_is_encoded_without_a_doubt(seed: int, policy: ReasoningPolicy) -> None:
+def test_a_repaired_history_is_encoded_without_a_doubt(
+    seed: int, policy: ReasoningPolicy
+) -> None:
     repaired = repair(broken_request(seed), policy=policy).request
     encoded = encode(repaired)
     assert isinstance(json.loads(encoded.content), dict)
@@ -30,7 +34,9 @@ def test_a_repaired_history_is_encoded_without_a_doubt(seed: int, policy: Reason
 
 
 @given(SEEDS)
-def test_reasoning_that_the_policy_keeps_back_is_sent_only_where_the_wire_needs_it(seed: int) -> None:
+def test_reasoning_that_the_policy_keeps_back_is_sent_only_where_the_wire_needs_it(
+    seed: int,
+) -> None:
     given = broken_request(seed)
     none = repair(given, policy=ReasoningPolicy(include_in_context=False)).request
     thoughts = [part for one in none.messages for part in one.of_type(ReasoningPart)]

@@ -25,7 +25,16 @@ from ullage.codec.blocks import (
 from ullage.codec.history import encode
 from ullage.codec.wires import target_of
 from ullage.errors import InvalidRequest
-from ullage.messages import FilePart, ImagePart, Message, ProviderData, Request, SystemBlock, TextPart, Tool
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    ProviderData,
+    Request,
+    SystemBlock,
+    TextPart,
+    Tool,
+)
 
 WIRES = sorted(HOSTS)
 
@@ -37,7 +46,11 @@ def test_a_wire_without_a_codec_is_refused_by_name() -> None:
 
 def test_the_same_block_in_another_place_is_another_one() -> None:
     blocks = Blocks()
-    assert bytes(blocks.add("user", {"a": 1})) == bytes(blocks.add("system", {"a": 1})) == b'{"a":1}'
+    assert (
+        bytes(blocks.add("user", {"a": 1}))
+        == bytes(blocks.add("system", {"a": 1}))
+        == b'{"a":1}'
+    )
     assert len({block.digest for block in blocks.made}) == 2
 
 
@@ -58,7 +71,14 @@ def test_any_change_of_what_was_sent_is_seen_in_the_blocks(wire: str, what: str)
     def ask(system: str = "S", tool: str = "f", *texts: str) -> Encoded:
         said = texts or ("a", "b")
         messages = [user(text, f"u{at}") for at, text in enumerate(said)]
-        return encode(request(wire, *messages, system=(SystemBlock(text=system),), tools=(Tool(name=tool),)))
+        return encode(
+            request(
+                wire,
+                *messages,
+                system=(SystemBlock(text=system),),
+                tools=(Tool(name=tool),),
+            )
+        )
 
     changed = {
         "system": ask("T"),
@@ -71,7 +91,10 @@ def test_any_change_of_what_was_sent_is_seen_in_the_blocks(wire: str, what: str)
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_parameters_are_no_part_of_the_blocks(wire: str) -> None:
-    one = encode(request(wire, user()), options=Options(max_output=5, temperature=0.1, effort="low"))
+    one = encode(
+        request(wire, user()),
+        options=Options(max_output=5, temperature=0.1, effort="low"),
+    )
     assert one.blocks == encode(request(wire, user(), stream=True)).blocks
 
 
@@ -88,14 +111,19 @@ def sending() -> Sending:
     ("origin", "fields"),
     [
         (data(wire="responses", provider="openai", model="gpt-5"), {"id", "other"}),
-        (data(wire="responses", provider="openai", model="gpt-5-2025-08-07"), {"id", "other"}),
+        (
+            data(wire="responses", provider="openai", model="gpt-5-2025-08-07"),
+            {"id", "other"},
+        ),
         (data(wire="responses", provider="openai", model="gpt-4.1"), {"other"}),
         (data(wire="responses", provider="azure", model="gpt-5"), set()),
         (data(wire="chat", provider="openai", model="gpt-5"), set()),
         (None, set()),
     ],
 )
-def test_own_fields_go_only_to_who_can_read_them(origin: ProviderData | None, fields: set[str]) -> None:
+def test_own_fields_go_only_to_who_can_read_them(
+    origin: ProviderData | None, fields: set[str]
+) -> None:
     assert set(sending().fields(origin)) == fields
 
 
@@ -105,11 +133,18 @@ def test_fields_are_the_bytes_they_came_in() -> None:
 
 
 def test_data_that_is_no_object_has_no_fields() -> None:
-    broken = ProviderData(data=msgspec.Raw(b"[1]"), wire="responses", provider="openai", model="gpt-5")
+    broken = ProviderData(
+        data=msgspec.Raw(b"[1]"), wire="responses", provider="openai", model="gpt-5"
+    )
     assert sending().fields(broken) == {}
 
 
-@given(st.text(max_size=40) | st.sampled_from(['{"a": 1.0}', '{"a":1}{', "{}", " {} ", "null", '"\ud800"', "\ud800"]))
+@given(
+    st.text(max_size=40)
+    | st.sampled_from(
+        ['{"a": 1.0}', '{"a":1}{', "{}", " {} ", "null", '"\ud800"', "\ud800"]
+    )
+)
 def test_arguments_are_always_an_object(written: str) -> None:
     assert isinstance(json.loads(bytes(json_object(written))), dict)
 
@@ -128,24 +163,37 @@ def test_no_header_holds_a_key() -> None:
 
 
 SENDING = Sending(
-    request("chat"), target_of(request("chat")), Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"})
+    request("chat"),
+    target_of(request("chat")),
+    Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"}),
 )
 
 
 @pytest.mark.parametrize(
     ("part", "held"),
     [
-        (ImagePart(id="i", mime="image/png", source="blake2b:1"), Held("image/png", data="aGk=")),
-        (ImagePart(id="i", mime="image/*", source="https://x/y"), Held("image/png", data="Y2FjaGVk")),
+        (
+            ImagePart(id="i", mime="image/png", source="blake2b:1"),
+            Held("image/png", data="aGk="),
+        ),
+        (
+            ImagePart(id="i", mime="image/*", source="https://x/y"),
+            Held("image/png", data="Y2FjaGVk"),
+        ),
         (ImagePart(id="i", source="https://x/z"), Held("image/png", url="https://x/z")),
         (FilePart(id="i", source="gs://b/c"), Held("application/pdf", url="gs://b/c")),
         (FilePart(id="i", source="data:text/csv;base64,AA"), Held("text/csv", data="AA")),
-        (FilePart(id="i", mime="text/csv", source="file-1"), Held("text/csv", file_id="file-1")),
+        (
+            FilePart(id="i", mime="text/csv", source="file-1"),
+            Held("text/csv", file_id="file-1"),
+        ),
         (FilePart(id="i", source="blake2b:gone"), None),
         (FilePart(id="i"), None),
     ],
 )
-def test_content_is_found_by_its_source(part: ImagePart | FilePart, held: Held | None) -> None:
+def test_content_is_found_by_its_source(
+    part: ImagePart | FilePart, held: Held | None
+) -> None:
     assert locate(SENDING, part) == held
 
 
@@ -168,7 +216,16 @@ def test_a_document_that_is_text_stands_under_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["kept:none", "file:///etc/passwd", "../../secret", "/etc/passwd", "a\nb", "x" * 300, ""]
+    "source",
+    [
+        "kept:none",
+        "file:///etc/passwd",
+        "../../secret",
+        "/etc/passwd",
+        "a\nb",
+        "x" * 300,
+        "",
+    ],
 )
 def test_what_names_no_file_of_a_provider_is_not_sent_as_one(source: str) -> None:
     assert locate(SENDING, ImagePart(id="i", mime="image/png", source=source)) is None

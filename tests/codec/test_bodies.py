@@ -42,26 +42,59 @@ def anthropic() -> Wire:
     body: Json = {
         "model": "claude-sonnet-4-5",
         "max_tokens": 100,
-        "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
-        "tools": [{"name": "mcp__files__read", "description": "Reads.", "input_schema": {"type": "object"}}],
+        "system": [
+            {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+        ],
+        "tools": [
+            {
+                "name": "mcp__files__read",
+                "description": "Reads.",
+                "input_schema": {"type": "object"},
+            }
+        ],
         "messages": [{"role": "user", "content": "What is in a.txt?"}],
     }
     content = [
         {"type": "thinking", "thinking": "I should look.", "signature": "c2ln"},
         {"type": "text", "text": "Looking.", "citations": None},
-        {"type": "tool_use", "id": "toolu_1", "name": "mcp__files__read", "input": {"path": "a.txt"}},
+        {
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": "mcp__files__read",
+            "input": {"path": "a.txt"},
+        },
     ]
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "hello"}]}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": [{"type": "text", "text": "hello"}],
+    }
     echo = copy.deepcopy(body)
-    echo["messages"] += [{"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
-    return Wire("messages", body, {"role": "assistant", "content": content, "usage": {}}, echo, "messages")
+    echo["messages"] += [
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": [result]},
+    ]
+    return Wire(
+        "messages",
+        body,
+        {"role": "assistant", "content": content, "usage": {}},
+        echo,
+        "messages",
+    )
 
 
 def chat() -> Wire:
-    function = {"name": "mcp__files__read", "description": "Reads.", "parameters": {"type": "object"}}
+    function = {
+        "name": "mcp__files__read",
+        "description": "Reads.",
+        "parameters": {"type": "object"},
+    }
     body: Json = {
         "model": "deepseek-reasoner",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is in a.txt?"}],
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "What is in a.txt?"},
+        ],
         "tools": [{"type": "function", "function": function}],
     }
     message = {
@@ -74,23 +107,45 @@ def chat() -> Wire:
             {
                 "id": "call_1",
                 "type": "function",
-                "function": {"name": "mcp__files__read", "arguments": '{"path": "a.txt"}'},
+                "function": {
+                    "name": "mcp__files__read",
+                    "arguments": '{"path": "a.txt"}',
+                },
             }
         ],
     }
     echo = copy.deepcopy(body)
     kept = {key: value for key, value in message.items() if value}
-    echo["messages"] += [kept, {"role": "tool", "tool_call_id": "call_1", "content": "hello"}]
-    return Wire("chat", body, {"id": "x", "choices": [{"index": 0, "message": message}]}, echo, "messages")
+    echo["messages"] += [
+        kept,
+        {"role": "tool", "tool_call_id": "call_1", "content": "hello"},
+    ]
+    return Wire(
+        "chat",
+        body,
+        {"id": "x", "choices": [{"index": 0, "message": message}]},
+        echo,
+        "messages",
+    )
 
 
 def responses() -> Wire:
     body: Json = {
         "model": "gpt-5",
         "instructions": "Be brief.",
-        "input": [{"role": "user", "content": [{"type": "input_text", "text": "What is in a.txt?"}]}],
+        "input": [
+            {
+                "role": "user",
+                "content": [{"type": "input_text", "text": "What is in a.txt?"}],
+            }
+        ],
         "tools": [
-            {"type": "function", "name": "mcp__files__read", "description": "Reads.", "parameters": {"type": "object"}}
+            {
+                "type": "function",
+                "name": "mcp__files__read",
+                "description": "Reads.",
+                "parameters": {"type": "object"},
+            }
         ],
     }
     output = [
@@ -102,12 +157,19 @@ def responses() -> Wire:
          "arguments": '{"path": "a.txt"}', "status": "completed"},
     ]  # fmt: skip
     echo = copy.deepcopy(body)
-    echo["input"] += [*output, {"type": "function_call_output", "call_id": "call_1", "output": "hello"}]
+    echo["input"] += [
+        *output,
+        {"type": "function_call_output", "call_id": "call_1", "output": "hello"},
+    ]
     return Wire("responses", body, {"id": "resp_1", "output": output}, echo, "input")
 
 
 def gemini() -> Wire:
-    declaration = {"name": "mcp__files__read", "description": "Reads.", "parameters": {"type": "object"}}
+    declaration = {
+        "name": "mcp__files__read",
+        "description": "Reads.",
+        "parameters": {"type": "object"},
+    }
     body: Json = {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [{"role": "user", "parts": [{"text": "What is in a.txt?"}]}],
@@ -116,12 +178,24 @@ def gemini() -> Wire:
     parts = [
         {"text": "I should look.", "thought": True},
         {"text": "Looking."},
-        {"functionCall": {"name": "mcp__files__read", "args": {"path": "a.txt"}}, "thoughtSignature": "c2ln"},
+        {
+            "functionCall": {"name": "mcp__files__read", "args": {"path": "a.txt"}},
+            "thoughtSignature": "c2ln",
+        },
     ]
-    response = {"functionResponse": {"name": "mcp__files__read", "response": {"result": "hello"}}}
+    response = {
+        "functionResponse": {"name": "mcp__files__read", "response": {"result": "hello"}}
+    }
     echo = copy.deepcopy(body)
-    echo["contents"] += [{"role": "model", "parts": parts}, {"role": "user", "parts": [response]}]
-    answer = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    echo["contents"] += [
+        {"role": "model", "parts": parts},
+        {"role": "user", "parts": [response]},
+    ]
+    answer = {
+        "candidates": [
+            {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+        ]
+    }
     return Wire("generateContent", body, answer, echo, "contents")
 
 
@@ -130,7 +204,11 @@ each_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
 
 def ids(request: Request) -> list[str]:
-    return [name for message in request.messages for name in (message.id, *(part.id for part in message.parts))]
+    return [
+        name
+        for message in request.messages
+        for name in (message.id, *(part.id for part in message.parts))
+    ]
 
 
 @each_wire
@@ -144,7 +222,11 @@ def test_a_body_becomes_system_tools_and_messages(wire: Wire) -> None:
     request = read_body(wire.echo)
     assert [block.text for block in request.system] == ["Be brief."]
     (tool,) = request.tools
-    assert (tool.name, tool.description, tool.server) == ("mcp__files__read", "Reads.", "files")
+    assert (tool.name, tool.description, tool.server) == (
+        "mcp__files__read",
+        "Reads.",
+        "files",
+    )
     assert msgspec.json.decode(tool.schema) == {"type": "object"}
     assert [message.role for message in request.messages] == ["user", "assistant", "tool"]
     thought, text, call = request.messages[1].parts
@@ -162,9 +244,13 @@ def test_a_body_becomes_system_tools_and_messages(wire: Wire) -> None:
 
 
 @each_wire
-def test_an_unchanged_prefix_keeps_its_ids_and_an_echoed_answer_is_recognised(wire: Wire) -> None:
+def test_an_unchanged_prefix_keeps_its_ids_and_an_echoed_answer_is_recognised(
+    wire: Wire,
+) -> None:
     before, after = read_body(wire.body), read_body(wire.echo)
-    answer = read_output(wire.name, wire.answer, provider=after.provider, model=after.model, after=before)
+    answer = read_output(
+        wire.name, wire.answer, provider=after.provider, model=after.model, after=before
+    )
     assert after.messages[: len(before.messages)] == before.messages
     echoed = after.messages[len(before.messages)]
     assert echoed.id == answer.id
@@ -174,16 +260,22 @@ def test_an_unchanged_prefix_keeps_its_ids_and_an_echoed_answer_is_recognised(wi
 
 @each_wire
 def test_an_edited_message_gets_another_id_and_the_others_keep_theirs(wire: Wire) -> None:
-    edited = msgspec.json.decode(msgspec.json.encode(wire.echo).replace(b"What is in a.txt?", b"What is in b.txt?"))
+    edited = msgspec.json.decode(
+        msgspec.json.encode(wire.echo).replace(b"What is in a.txt?", b"What is in b.txt?")
+    )
     before, after = read_body(wire.echo), read_body(edited)
     assert before.messages[0].id != after.messages[0].id
-    assert [message.id for message in before.messages[1:]] == [message.id for message in after.messages[1:]]
+    assert [message.id for message in before.messages[1:]] == [
+        message.id for message in after.messages[1:]
+    ]
 
 
 @each_wire
 def test_dropping_a_message_renames_none_that_stay(wire: Wire) -> None:
     shorter = copy.deepcopy(wire.echo)
-    shorter[wire.history] = [one for one in shorter[wire.history] if "What is in" not in str(one)]
+    shorter[wire.history] = [
+        one for one in shorter[wire.history] if "What is in" not in str(one)
+    ]
     assert set(ids(read_body(shorter))) < set(ids(read_body(wire.echo)))
 
 
@@ -204,7 +296,9 @@ def test_an_answer_sent_back_without_its_reasoning_keeps_its_name(wire: Wire) ->
     assert "I should look." in text
     stripped = _without_reasoning(wire)
     assert read_output(wire.name, stripped).id == answer.id
-    assert [part.id for part in read_output(wire.name, stripped).parts] == [part.id for part in bare.parts]
+    assert [part.id for part in read_output(wire.name, stripped).parts] == [
+        part.id for part in bare.parts
+    ]
 
 
 def _without_reasoning(wire: Wire) -> Any:
@@ -224,14 +318,28 @@ def _without_reasoning(wire: Wire) -> Any:
 @each_wire
 def test_opaque_data_is_kept_verbatim_and_its_size_known(wire: Wire) -> None:
     parts = read_output(wire.name, wire.answer, provider="p", model="m").parts
-    data = [part.provider for part in parts if not isinstance(part, UnknownPart) and part.provider is not None]
+    data = [
+        part.provider
+        for part in parts
+        if not isinstance(part, UnknownPart) and part.provider is not None
+    ]
     kept = b"".join(bytes(one.data) for one in data)
-    sized = sum(part.opaque_size for part in parts if isinstance(part, ReasoningPart | ToolCallPart))
-    expected = {"messages": (b"c2ln", 4), "chat": (b"I should look.", 0), "responses": (b"gAAAA", 5)}
+    sized = sum(
+        part.opaque_size
+        for part in parts
+        if isinstance(part, ReasoningPart | ToolCallPart)
+    )
+    expected = {
+        "messages": (b"c2ln", 4),
+        "chat": (b"I should look.", 0),
+        "responses": (b"gAAAA", 5),
+    }
     text, size = expected.get(wire.name, (b"c2ln", 4))
     assert text in kept
     assert sized == size
-    assert {(one.wire, one.provider, one.model) for one in data} == {(wire.name, "p", "m")}
+    assert {(one.wire, one.provider, one.model) for one in data} == {
+        (wire.name, "p", "m")
+    }
 
 
 @each_wire
@@ -243,10 +351,12 @@ def test_an_sdk_object_reads_like_its_json(wire: Wire) -> None:
         def model_dump(self) -> Any:
             return self.value
 
-    assert read_output(wire.name, Response(wire.answer)) == read_output(wire.name, wire.answer)
-    assert read_body({**wire.body, wire.history: [Response(one) for one in wire.body[wire.history]]}) == read_body(
-        wire.body
+    assert read_output(wire.name, Response(wire.answer)) == read_output(
+        wire.name, wire.answer
     )
+    assert read_body(
+        {**wire.body, wire.history: [Response(one) for one in wire.body[wire.history]]}
+    ) == read_body(wire.body)
 
 
 @each_wire
@@ -256,7 +366,11 @@ def test_surrogates_and_nul_are_made_harmless_and_the_bytes_kept(wire: Wire) -> 
             return value.replace("What is in a.txt?", "a\ud800b\0c")
         if isinstance(value, list):
             return [spoil(one) for one in value]
-        return {key: spoil(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return (
+            {key: spoil(one) for key, one in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
 
     (part,) = read_body(spoil(wire.body)).messages[0].parts
     assert isinstance(part, TextPart)
@@ -293,7 +407,12 @@ def test_other_parameters_stand_beside_the_request(wire: Wire) -> None:
 @each_wire
 def test_a_request_survives_json(wire: Wire) -> None:
     request = read_body(wire.echo)
-    assert msgspec.json.decode(msgspec.json.encode(request.messages), type=tuple[Message, ...]) == request.messages
+    assert (
+        msgspec.json.decode(
+            msgspec.json.encode(request.messages), type=tuple[Message, ...]
+        )
+        == request.messages
+    )
 
 
 @pytest.mark.parametrize("body", [{}, {"prompt": "hi"}, {"model": "gpt-5"}])
@@ -315,18 +434,53 @@ def test_an_unknown_wire_is_named() -> None:
     ("body", "wire"),
     [
         ({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}, "chat"),
-        ({"model": "claude-opus-4-5", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}, "messages"),
+        (
+            {
+                "model": "claude-opus-4-5",
+                "max_tokens": 5,
+                "messages": [{"role": "user", "content": "hi"}],
+            },
+            "messages",
+        ),
         ({"model": "anthropic/claude-opus-4.5", "max_tokens": 5, "messages": []}, "chat"),
-        ({"model": "claude-opus-4-5", "max_tokens": 5, "messages": [{"role": "system", "content": "x"}]}, "chat"),
         (
-            {"model": "glm-4.7", "thinking": {"type": "enabled"}, "messages": [{"role": "user", "content": "hi"}]},
+            {
+                "model": "claude-opus-4-5",
+                "max_tokens": 5,
+                "messages": [{"role": "system", "content": "x"}],
+            },
             "chat",
         ),
         (
-            {"messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": [{"type": "text"}]}]}]},
+            {
+                "model": "glm-4.7",
+                "thinking": {"type": "enabled"},
+                "messages": [{"role": "user", "content": "hi"}],
+            },
             "chat",
         ),
-        ({"messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}]}, "messages"),
+        (
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "thinking", "thinking": [{"type": "text"}]}],
+                    }
+                ]
+            },
+            "chat",
+        ),
+        (
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "thinking", "thinking": "x"}],
+                    }
+                ]
+            },
+            "messages",
+        ),
         ({"model": "gpt-5", "input": "hi"}, "responses"),
         ({"contents": "hi"}, "generateContent"),
     ],
@@ -357,7 +511,16 @@ junk = st.recursive(
             ),
             inner
             | st.sampled_from(
-                ["text", "image", "thinking", "tool_result", "function_call", "reasoning", "assistant", "tool"]
+                [
+                    "text",
+                    "image",
+                    "thinking",
+                    "tool_result",
+                    "function_call",
+                    "reasoning",
+                    "assistant",
+                    "tool",
+                ]
             ),
             max_size=4,
         )
@@ -367,7 +530,9 @@ junk = st.recursive(
 
 
 @given(st.sampled_from(["messages", "chat", "responses", "generateContent"]), junk, junk)
-def test_no_body_or_answer_raises_anything_but_our_own_error(wire: str, history: Any, answer: Any) -> None:
+def test_no_body_or_answer_raises_anything_but_our_own_error(
+    wire: str, history: Any, answer: Any
+) -> None:
     key = {"responses": "input", "generateContent": "contents"}.get(wire, "messages")
     request = read_body({key: history, "system": answer, "tools": answer}, wire=wire)
     names = ids(request)

@@ -40,13 +40,19 @@ def test_a_whole_stream_stores_exactly_what_it_showed(wire: str) -> None:
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_all_parts_of_a_whole_stream_are_reported_as_done(wire: str) -> None:
     played = play(wire, GOLDEN[wire])
-    assert sorted(part.id for part in played.done()) == sorted(part.id for part in played.parts)
-    assert {part.id: part for part in played.done()} == {part.id: part for part in played.parts}
+    assert sorted(part.id for part in played.done()) == sorted(
+        part.id for part in played.parts
+    )
+    assert {part.id: part for part in played.done()} == {
+        part.id: part for part in played.parts
+    }
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_a_stream_cut_at_any_byte_is_dropped_with_the_text_delivered(wire: str, data: st.DataObject) -> None:
+def test_a_stream_cut_at_any_byte_is_dropped_with_the_text_delivered(
+    wire: str, data: st.DataObject
+) -> None:
     whole = sse(GOLDEN[wire])
     at = data.draw(st.integers(0, len(whole) - 2))
     played = play(wire, split(whole[:at]), complete=False)
@@ -59,7 +65,9 @@ def test_a_stream_cut_at_any_byte_is_dropped_with_the_text_delivered(wire: str, 
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
-def test_a_stream_cut_after_each_event_is_a_longer_and_longer_piece_of_the_whole(wire: str) -> None:
+def test_a_stream_cut_after_each_event_is_a_longer_and_longer_piece_of_the_whole(
+    wire: str,
+) -> None:
     events = GOLDEN[wire]
     earlier: dict[str, str] = {}
     for at in range(len(events)):
@@ -70,12 +78,16 @@ def test_a_stream_cut_after_each_event_is_a_longer_and_longer_piece_of_the_whole
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_half_an_event_handed_on_all_the_same_ends_the_answer(wire: str, data: st.DataObject) -> None:
+def test_half_an_event_handed_on_all_the_same_ends_the_answer(
+    wire: str, data: st.DataObject
+) -> None:
     whole = sse(GOLDEN[wire])
     at = data.draw(st.integers(0, len(whole) - 2))
     head, _, torn = whole[:at].rpartition(b"\n\n")
     played = play(
-        wire, [*(event.data for event in split(head + b"\n\n")), torn.removeprefix(b"data: ")], complete=False
+        wire,
+        [*(event.data for event in split(head + b"\n\n")), torn.removeprefix(b"data: ")],
+        complete=False,
     )
     assert played.answer.outcome in ("dropped", "finished")
     assert played.answer.outcome == "dropped" or torn.endswith((b"}", b"]"))
@@ -83,14 +95,19 @@ def test_half_an_event_handed_on_all_the_same_ends_the_answer(wire: str, data: s
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_no_value_in_the_place_of_another_makes_it_raise(wire: str, data: st.DataObject) -> None:
+def test_no_value_in_the_place_of_another_makes_it_raise(
+    wire: str, data: st.DataObject
+) -> None:
     events = [event for event in GOLDEN[wire] if isinstance(event, str)]
     at = data.draw(st.integers(0, len(events) - 1))
     value = json.loads(events[at])

@@ -16,8 +16,16 @@ from ullage.messages import Message
 from ullage.wire.sse import EventReader
 
 BEGUN = {"type": "message_start", "message": {}}
-PART = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-ADDED = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}}
+PART = {
+    "type": "content_block_start",
+    "index": 0,
+    "content_block": {"type": "text", "text": ""},
+}
+ADDED = {
+    "type": "response.output_item.added",
+    "output_index": 0,
+    "item": {"type": "message"},
+}
 
 
 def deltas(wire: str, text: str) -> list[object]:
@@ -27,12 +35,21 @@ def deltas(wire: str, text: str) -> list[object]:
             return [
                 BEGUN,
                 PART,
-                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "text_delta", "text": text},
+                },
             ]
         case "responses":
             return [
                 ADDED,
-                {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": text},
+                {
+                    "type": "response.output_text.delta",
+                    "output_index": 0,
+                    "content_index": 0,
+                    "delta": text,
+                },
             ]
         case "chat":
             return [{"choices": [{"index": 0, "delta": {"content": text}}]}]
@@ -42,7 +59,10 @@ def deltas(wire: str, text: str) -> list[object]:
 
 def through_the_reader(wire: str, stream: bytes, *, complete: bool = True) -> Answer:
     """What transport and decoder make of these bytes together."""
-    reader, decoder = EventReader(), decoder_for(request(wire), message_id="m1", call="c1")
+    reader, decoder = (
+        EventReader(),
+        decoder_for(request(wire), message_id="m1", call="c1"),
+    )
     out: list[StreamEvent] = []
     for event in [*reader.feed(stream), *reader.close()]:
         out += decoder.feed(event)
@@ -69,44 +89,96 @@ BROKEN = [
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_broken_frame_in_the_middle_ends_the_answer_as_dropped(wire: str, broken: bytes) -> None:
+def test_a_broken_frame_in_the_middle_ends_the_answer_as_dropped(
+    wire: str, broken: bytes
+) -> None:
     golden = GOLDEN[wire]
     played = play(wire, [*golden[:4], broken, *golden[4:]])
-    assert (played.answer.outcome, type(played.answer.error)) == ("dropped", DamagedAnswer)
+    assert (played.answer.outcome, type(played.answer.error)) == (
+        "dropped",
+        DamagedAnswer,
+    )
     assert played.answer.stop == ""
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_text_before_the_damage_is_kept_and_text_behind_it_is_not(wire: str) -> None:
     played = play(wire, [*deltas(wire, "AAA"), b"{broken", *deltas(wire, "CCC")[-1:]])
-    assert [getattr(part, "text", "") for part in played.parts] == ["AAA"] or wire == "chat"
+    assert [getattr(part, "text", "") for part in played.parts] == [
+        "AAA"
+    ] or wire == "chat"
     assert played.answer.outcome == "dropped"
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
-    answer = read_answer(request(wire), b'{"content":[{"type":"text","text":"hal', message_id="m1")
+    answer = read_answer(
+        request(wire), b'{"content":[{"type":"text","text":"hal', message_id="m1"
+    )
     assert (answer.outcome, type(answer.error)) == ("dropped", DamagedAnswer)
 
 
 @pytest.mark.parametrize(
     ("wire", "event"),
     [
-        ("messages", {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}}),
-        ("messages", {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 5}}),
-        ("messages", {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "x"}}),
+        (
+            "messages",
+            {
+                "type": "content_block_delta",
+                "index": 7,
+                "delta": {"type": "text_delta", "text": "x"},
+            },
+        ),
+        (
+            "messages",
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "text_delta", "text": 5},
+            },
+        ),
+        (
+            "messages",
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "thinking_delta", "thinking": "x"},
+            },
+        ),
         ("messages", {"type": "content_block_delta", "index": 0, "delta": "x"}),
         ("messages", {"type": "content_block_stop", "index": 3}),
-        ("messages", {"type": "content_block_start", "index": 4, "content_block": {"type": "text", "text": ""}}),
+        (
+            "messages",
+            {
+                "type": "content_block_start",
+                "index": 4,
+                "content_block": {"type": "text", "text": ""},
+            },
+        ),
         ("messages", {"index": 0, "delta": {"type": "text_delta", "text": "x"}}),
         ("messages", {"type": "message_stop"}),
         ("chat", {"choices": {"delta": {"content": "x"}}}),
         ("chat", {"choices": [{"index": 0, "delta": "x"}]}),
         ("chat", {"choices": [{"index": 0, "delta": {"content": 5}}]}),
-        ("chat", {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 3, "function": {"arguments": "1}"}}]}}]}),
+        (
+            "chat",
+            {
+                "choices": [
+                    {
+                        "index": 0,
+                        "delta": {
+                            "tool_calls": [{"index": 3, "function": {"arguments": "1}"}}]
+                        },
+                    }
+                ]
+            },
+        ),
         ("chat", {"choices": [{"index": 0, "delta": {"tool_calls": "x"}}]}),
         ("responses", {"output_index": 0, "delta": "x"}),
-        ("responses", {"type": "response.output_text.delta", "output_index": 0, "delta": None}),
+        (
+            "responses",
+            {"type": "response.output_text.delta", "output_index": 0, "delta": None},
+        ),
         ("responses", {"type": "response.output_item.done", "output_index": 0}),
         ("responses", {"type": "response.completed"}),
         ("generateContent", {"candidates": "x"}),
@@ -114,14 +186,23 @@ def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
         ("generateContent", {"candidates": [{"content": {"parts": [{"text": 5}]}}]}),
     ],
 )
-def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage(wire: str, event: object) -> None:
+def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage(
+    wire: str, event: object
+) -> None:
     played = play(wire, [*deltas(wire, "a"), event])
-    assert (played.answer.outcome, type(played.answer.error)) == ("dropped", DamagedAnswer)
+    assert (played.answer.outcome, type(played.answer.error)) == (
+        "dropped",
+        DamagedAnswer,
+    )
 
 
-@pytest.mark.parametrize("message", [5, {"content": 5}, {"tool_calls": 5}, {"tool_calls": [5]}])
+@pytest.mark.parametrize(
+    "message", [5, {"content": 5}, {"tool_calls": 5}, {"tool_calls": [5]}]
+)
 def test_a_body_of_a_shape_that_the_wire_does_not_have_is_damage(message: object) -> None:
-    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+    body = json.dumps(
+        {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    ).encode()
     answer = read_answer(request("chat"), body, message_id="m1")
     assert (answer.outcome, type(answer.error)) == ("dropped", DamagedAnswer)
 
@@ -132,46 +213,87 @@ def test_a_body_of_a_shape_that_the_wire_does_not_have_is_damage(message: object
         ("messages", {"type": "content_block_stop", "index": 0}),
         (
             "responses",
-            {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": []}},
+            {
+                "type": "response.output_item.done",
+                "output_index": 0,
+                "item": {"type": "message", "content": []},
+            },
         ),
     ],
 )
 def test_text_for_a_part_that_has_ended_is_damage(wire: str, ended: object) -> None:
     played = play(wire, [*deltas(wire, "a"), ended, deltas(wire, "b")[-1]])
-    assert (played.answer.outcome, type(played.answer.error)) == ("dropped", DamagedAnswer)
+    assert (played.answer.outcome, type(played.answer.error)) == (
+        "dropped",
+        DamagedAnswer,
+    )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_events_that_this_version_does_not_know_change_nothing(wire: str) -> None:
     golden = GOLDEN[wire]
     unknown = [{"type": "something.new", "x": [1, {"y": None}]}, {"type": "ping"}]
-    assert play(wire, [*golden[:4], *unknown, *golden[4:]]).answer == play(wire, golden).answer
+    assert (
+        play(wire, [*golden[:4], *unknown, *golden[4:]]).answer
+        == play(wire, golden).answer
+    )
 
 
-def test_events_of_responses_that_come_in_another_order_are_made_up_for_by_the_items_or_damage() -> None:
+def test_events_of_responses_that_come_in_another_order_are_made_up_for_by_the_items_or_damage() -> (
+    None
+):
     golden = GOLDEN["responses"]
     for at in range(1, len(golden) - 1):
         swapped = [*golden[: at - 1], golden[at], golden[at - 1], *golden[at + 1 :]]
         answer = play("responses", swapped).answer
-        assert answer.outcome != "finished" or answer.message == play("responses", golden).answer.message
+        assert (
+            answer.outcome != "finished"
+            or answer.message == play("responses", golden).answer.message
+        )
 
 
 def test_a_lost_number_is_damage_where_the_end_says_nothing_again() -> None:
     events = [
         {**ADDED, "sequence_number": 0},
-        {"type": "response.output_text.delta", "sequence_number": 2, "output_index": 0, "delta": "b"},
-        {"type": "response.completed", "sequence_number": 3, "response": {"status": "completed", "output": []}},
+        {
+            "type": "response.output_text.delta",
+            "sequence_number": 2,
+            "output_index": 0,
+            "delta": "b",
+        },
+        {
+            "type": "response.completed",
+            "sequence_number": 3,
+            "response": {"status": "completed", "output": []},
+        },
     ]
     played = play("responses", events)
-    assert (played.answer.outcome, type(played.answer.error)) == ("dropped", DamagedAnswer)
+    assert (played.answer.outcome, type(played.answer.error)) == (
+        "dropped",
+        DamagedAnswer,
+    )
 
 
 def test_events_that_are_all_numbered_0_are_not_taken_for_repetitions() -> None:
     events = [
         {**ADDED, "sequence_number": 0},
-        {"type": "response.output_text.delta", "sequence_number": 0, "output_index": 0, "delta": "a"},
-        {"type": "response.output_text.delta", "sequence_number": 0, "output_index": 0, "delta": "b"},
-        {"type": "response.completed", "sequence_number": 0, "response": {"status": "completed", "output": []}},
+        {
+            "type": "response.output_text.delta",
+            "sequence_number": 0,
+            "output_index": 0,
+            "delta": "a",
+        },
+        {
+            "type": "response.output_text.delta",
+            "sequence_number": 0,
+            "output_index": 0,
+            "delta": "b",
+        },
+        {
+            "type": "response.completed",
+            "sequence_number": 0,
+            "response": {"status": "completed", "output": []},
+        },
     ]
     played = play("responses", events)
     assert played.answer.outcome == "finished"
@@ -184,7 +306,13 @@ def confirmed(wire: str, event: object) -> bool:
     Chat and generateContent number nothing, and Messages only its blocks: a piece of text that is lost whole, or comes
     twice, leaves a well-formed stream. docs/wire.md says so.
     """
-    text = event if isinstance(event, str) else json.dumps(event) if not isinstance(event, bytes) else event.decode()
+    text = (
+        event
+        if isinstance(event, str)
+        else json.dumps(event)
+        if not isinstance(event, bytes)
+        else event.decode()
+    )
     if wire == "messages":
         return "content_block_delta" not in text
     if wire == "chat":
@@ -198,11 +326,16 @@ def shape(played: Played) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_a_frame_that_is_lost_or_repeated_changes_nothing_or_is_noticed(wire: str, data: st.DataObject) -> None:
+def test_a_frame_that_is_lost_or_repeated_changes_nothing_or_is_noticed(
+    wire: str, data: st.DataObject
+) -> None:
     golden = GOLDEN[wire]
     at = data.draw(st.integers(0, len(golden) - 1))
     is_lost = data.draw(st.booleans())
-    played = play(wire, [*golden[:at], *([] if is_lost else [golden[at], golden[at]]), *golden[at + 1 :]])
+    played = play(
+        wire,
+        [*golden[:at], *([] if is_lost else [golden[at], golden[at]]), *golden[at + 1 :]],
+    )
     if confirmed(wire, golden[at]) and played.answer.outcome == "finished":
         assert shape(played) == shape(play(wire, golden))
 
@@ -215,34 +348,60 @@ def test_a_frame_that_is_cut_or_spoilt_is_noticed(wire: str, data: st.DataObject
     event = golden[at]
     whole = event if isinstance(event, bytes) else str(event).encode()
     cut = data.draw(st.integers(1, len(whole) - 1))
-    spoilt = whole[:cut] if data.draw(st.booleans()) else whole[:cut] + b"\xff" + whole[cut + 1 :]
-    assert play(wire, [*golden[:at], spoilt, *golden[at + 1 :]]).answer.outcome != "finished"
+    spoilt = (
+        whole[:cut]
+        if data.draw(st.booleans())
+        else whole[:cut] + b"\xff" + whole[cut + 1 :]
+    )
+    assert (
+        play(wire, [*golden[:at], spoilt, *golden[at + 1 :]]).answer.outcome != "finished"
+    )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_a_byte_that_is_no_text_changes_nothing_or_is_noticed(wire: str, data: st.DataObject) -> None:
+def test_a_byte_that_is_no_text_changes_nothing_or_is_noticed(
+    wire: str, data: st.DataObject
+) -> None:
     whole = b": comment\n\n" + sse(GOLDEN[wire])
     at = data.draw(st.integers(0, len(whole) - 1))
     answer = through_the_reader(wire, whole[:at] + b"\xff" + whole[at + 1 :])
-    assert answer.outcome != "finished" or same(answer.message, play(wire, GOLDEN[wire]).answer.message)
+    assert answer.outcome != "finished" or same(
+        answer.message, play(wire, GOLDEN[wire]).answer.message
+    )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 @given(st.data())
-def test_bytes_of_the_framing_that_are_lost_change_nothing_or_are_noticed(wire: str, data: st.DataObject) -> None:
+def test_bytes_of_the_framing_that_are_lost_change_nothing_or_are_noticed(
+    wire: str, data: st.DataObject
+) -> None:
     whole = sse(GOLDEN[wire])
-    places = [at for at in range(len(whole)) if whole[at : at + 1] == b"\n" or whole[at : at + 5] == b"data:"]
+    places = [
+        at
+        for at in range(len(whole))
+        if whole[at : at + 1] == b"\n" or whole[at : at + 5] == b"data:"
+    ]
     at = data.draw(st.sampled_from(places))
     answer = through_the_reader(wire, whole[:at] + whole[at + 1 :])
-    assert answer.outcome != "finished" or same(answer.message, play(wire, GOLDEN[wire]).answer.message)
+    assert answer.outcome != "finished" or same(
+        answer.message, play(wire, GOLDEN[wire]).answer.message
+    )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
-@pytest.mark.parametrize("inside", [b"[]," * 600_000 + b"[]", b"[" * 2_000 + b"]" * 2_000], ids=["many", "deep"])
-def test_a_frame_with_too_many_values_or_levels_is_not_parsed(wire: str, inside: bytes) -> None:
+@pytest.mark.parametrize(
+    "inside",
+    [b"[]," * 600_000 + b"[]", b"[" * 2_000 + b"]" * 2_000],
+    ids=["many", "deep"],
+)
+def test_a_frame_with_too_many_values_or_levels_is_not_parsed(
+    wire: str, inside: bytes
+) -> None:
     frame = b'{"type":"x","a":[' + inside + b"]}"
     decoder = decoder_for(request(wire), message_id="m1")
     assert decoder.feed(ServerEvent(frame)) == []
     assert isinstance(decoder.finish(True).error, LimitExceeded)
-    assert isinstance(read_answer(request(wire), frame, message_id="m1").error, LimitExceeded)
+    assert isinstance(
+        read_answer(request(wire), frame, message_id="m1").error, LimitExceeded
+    )

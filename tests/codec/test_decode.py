@@ -27,7 +27,9 @@ def test_a_wire_without_a_codec_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"null", b"<html>", b'{"error":{"message":"x"}}', b"\xff"])
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[]", b"null", b"<html>", b'{"error":{"message":"x"}}', b"\xff"]
+)
 def test_a_body_that_is_no_answer_is_dropped_or_failed(wire: str, body: bytes) -> None:
     answer = read_answer(request(wire), body, message_id="m")
     assert answer.outcome in ("dropped", "failed")
@@ -42,4 +44,6 @@ def test_an_error_in_an_answer_names_the_provider_and_the_model(wire: str) -> No
     decoder = decoder_for(asked, message_id="m")
     decoder.feed(ServerEvent(error, "error"))
     for problem in (in_body, decoder.finish(complete=True).error):
-        assert str(problem).startswith("azure (m-1) has no capacity now. It says: “busy, in its own words”.")
+        assert str(problem).startswith(
+            "azure (m-1) has no capacity now. It says: “busy, in its own words”."
+        )

@@ -45,5 +45,7 @@ def test_reasoning_that_has_no_field_is_inside_or_what_is_left_of_the_total() ->
         ("telepathy", "openai", "", "unknown"),
     ],
 )
-def test_the_dialect_follows_from_wire_and_provider(wire: str, provider: str, model: str, dialect: str) -> None:
+def test_the_dialect_follows_from_wire_and_provider(
+    wire: str, provider: str, model: str, dialect: str
+) -> None:
     assert dialect_for(wire, provider, model) == dialect

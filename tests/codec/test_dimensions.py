@@ -15,7 +15,13 @@ def png(width: int, height: int) -> bytes:
 
 def jpeg(width: int, height: int) -> bytes:
     app = b"\xff\xe0" + struct.pack(">H", 16) + b"J" * 14
-    return b"\xff\xd8" + app + b"\xff\xff\xc0\0\x11\x08" + struct.pack(">HH", height, width) + b"\0" * 9
+    return (
+        b"\xff\xd8"
+        + app
+        + b"\xff\xff\xc0\0\x11\x08"
+        + struct.pack(">HH", height, width)
+        + b"\0" * 9
+    )
 
 
 def webp(kind: bytes, body: bytes) -> bytes:
@@ -39,7 +45,14 @@ def test_the_same_pixels_have_the_same_size_in_every_format(data: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", png(0, 5), b"RIFF\0\0\0\0WEBPVP9 " + b"\0" * 20]
+    "data",
+    [
+        b"",
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff",
+        png(0, 5),
+        b"RIFF\0\0\0\0WEBPVP9 " + b"\0" * 20,
+    ],
 )
 def test_a_head_that_does_not_say_is_unknown(data: bytes) -> None:
     assert image_size(data) is None

@@ -32,7 +32,9 @@ def test_pieces_shown_are_the_whole_text_cleaned(pieces: list[str]) -> None:
 
 
 @given(st.lists(TEXT, max_size=6))
-def test_what_is_shown_before_the_end_is_valid_and_never_taken_back(pieces: list[str]) -> None:
+def test_what_is_shown_before_the_end_is_valid_and_never_taken_back(
+    pieces: list[str],
+) -> None:
     flow = Flow()
     shown = ""
     for piece in pieces:
@@ -49,12 +51,19 @@ def test_a_character_cut_in_two_deltas_comes_out_whole() -> None:
     played = play("chat", [*deltas, b"[DONE]"])
     (part,) = played.parts
     assert isinstance(part, TextPart)
-    assert (part.text, part.raw) == clean_text("a\ud83e\udd89b") == ("a🦉b", b"a\xed\xa0\xbe\xed\xb6\x89b")
+    assert (
+        (part.text, part.raw)
+        == clean_text("a\ud83e\udd89b")
+        == ("a🦉b", b"a\xed\xa0\xbe\xed\xb6\x89b")
+    )
     assert played.shown() == {"m1.1": "a🦉b"}
 
 
 def test_a_lone_half_is_replaced_and_the_original_kept() -> None:
-    (part,) = play("chat", ['{"choices":[{"index":0,"delta":{"content":"a\\ud83e!\\u0000"}}]}', b"[DONE]"]).parts
+    (part,) = play(
+        "chat",
+        ['{"choices":[{"index":0,"delta":{"content":"a\\ud83e!\\u0000"}}]}', b"[DONE]"],
+    ).parts
     assert isinstance(part, TextPart)
     assert part.text == "a\ufffd!\ufffd"
     assert part.raw == b"a\xed\xa0\xbe!\0"
@@ -68,11 +77,20 @@ def test_parts_are_named_after_the_message() -> None:
 def test_a_usage_object_that_says_all_of_the_one_before_replaces_it() -> None:
     draft = drafted("m", "openai")
     for count in range(1, 50):
-        draft.note_usage({"prompt_tokens": 5, "completion_tokens": count, "completion_tokens_details": {"x": count}})
+        draft.note_usage(
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": count,
+                "completion_tokens_details": {"x": count},
+            }
+        )
     assert len(draft.usages) == 1
     draft.note_usage({"prompt_tokens": 0, "completion_tokens": 60})
     assert len(draft.usages) == 2
-    assert (draft.usage(complete=True).input, draft.usage(complete=True).output) == (5, 60)
+    assert (draft.usage(complete=True).input, draft.usage(complete=True).output) == (
+        5,
+        60,
+    )
 
 
 def test_what_is_no_usage_object_is_not_noted() -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.codec.streams import CHAT, GEMINI, GOLDEN, MESSAGES, RESPONSES, play, request, user
+from tests.codec.streams import (
+    CHAT,
+    GEMINI,
+    GOLDEN,
+    MESSAGES,
+    RESPONSES,
+    play,
+    request,
+    user,
+)
 from ullage.codec.blocks import Encoded, Options
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
@@ -58,9 +67,13 @@ def replay(
     policy: ReasoningPolicy = ReasoningPolicy(),  # noqa: B008
 ) -> Encoded:
     """The next request after this answer, with results for its calls, repaired as every request is."""
-    answer = stored(play(wire, events, provider=from_provider, model=from_model).answer.message)
+    answer = stored(
+        play(wire, events, provider=from_provider, model=from_model).answer.message
+    )
     history = (user(), answer, *results(answer))
-    repaired = repair(request(to or wire, *history, provider=provider, model=model), policy=policy)
+    repaired = repair(
+        request(to or wire, *history, provider=provider, model=model), policy=policy
+    )
     return encode(repaired.request, options=PLAIN)
 
 
@@ -79,13 +92,20 @@ def ended(*delta: dict[str, object]) -> list[object]:
 # -- Anthropic --
 
 
-def test_anthropic_thinking_goes_back_with_its_signature_redacted_and_empty_ones_too() -> None:
+def test_anthropic_thinking_goes_back_with_its_signature_redacted_and_empty_ones_too() -> (
+    None
+):
     assert body(replay("messages", MESSAGES))["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "Let me look.", "signature": "EqQBCkYIBRgC+/=="},
         {"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3=="},
         {"type": "thinking", "thinking": "", "signature": "omitted+text=="},
         {"type": "text", "text": "Zürich, dann 🦉."},
-        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "ZRH", "n": 1.0}},
+        {
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": "weather",
+            "input": {"city": "ZRH", "n": 1.0},
+        },
     ]
 
 
@@ -95,11 +115,17 @@ def test_anthropic_arguments_go_back_as_they_were_written() -> None:
 
 def test_anthropic_thinking_goes_to_every_host_of_claude_and_to_nobody_else() -> None:
     assert b"EqQBCkYIBRgC" in replay("messages", MESSAGES, provider="bedrock").content
-    assert b"EqQBCkYIBRgC" not in replay("messages", MESSAGES, provider="moonshot", model="kimi-k2").content
+    assert (
+        b"EqQBCkYIBRgC"
+        not in replay("messages", MESSAGES, provider="moonshot", model="kimi-k2").content
+    )
 
 
 def test_a_half_thought_is_left_out() -> None:
-    behind = [str(event).replace('"index":3', '"index":1').replace('"index":4', '"index":2') for event in MESSAGES[12:]]
+    behind = [
+        str(event).replace('"index":3', '"index":1').replace('"index":4', '"index":2')
+        for event in MESSAGES[12:]
+    ]
     cut = [*MESSAGES[:5], *behind]
     sent = body(replay("messages", cut))["messages"][1]["content"]
     assert [block["type"] for block in sent] == ["text", "tool_use"]
@@ -107,9 +133,7 @@ def test_a_half_thought_is_left_out() -> None:
 
 
 def test_blocks_of_anthropics_own_tools_go_back_byte_for_byte() -> None:
-    result = (
-        '{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"encrypted_content":"E+/==", "n":1.50}]}'
-    )
+    result = '{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"encrypted_content":"E+/==", "n":1.50}]}'
     call = '{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{"query": "x"}}'
     events: list[object] = ['{"type":"message_start","message":{}}']
     for at, raw in enumerate((call, result)):
@@ -133,9 +157,17 @@ def test_blocks_of_anthropics_own_tools_go_back_byte_for_byte() -> None:
 
 def test_responses_items_go_back_with_id_encrypted_content_and_phase() -> None:
     sent = body(replay("responses", RESPONSES))["input"]
-    items = [json.loads(str(event))["item"] for event in RESPONSES if "output_item.done" in str(event)]
+    items = [
+        json.loads(str(event))["item"]
+        for event in RESPONSES
+        if "output_item.done" in str(event)
+    ]
     assert sent[1:4] == items
-    assert sent[4] == {"type": "function_call_output", "call_id": "call_1", "output": "12 °C"}
+    assert sent[4] == {
+        "type": "function_call_output",
+        "call_id": "call_1",
+        "output": "12 °C",
+    }
 
 
 def test_responses_asks_for_what_it_needs_to_send_it_back() -> None:
@@ -143,9 +175,16 @@ def test_responses_asks_for_what_it_needs_to_send_it_back() -> None:
     assert (sent["store"], sent["include"]) == (False, ["reasoning.encrypted_content"])
 
 
-def test_reasoning_goes_back_to_no_other_host_and_its_followers_go_without_their_names() -> None:
+def test_reasoning_goes_back_to_no_other_host_and_its_followers_go_without_their_names() -> (
+    None
+):
     sent = body(replay("responses", RESPONSES, provider="xai", model="grok-4"))["input"]
-    assert [item["type"] for item in sent] == ["message", "message", "function_call", "function_call_output"]
+    assert [item["type"] for item in sent] == [
+        "message",
+        "message",
+        "function_call",
+        "function_call_output",
+    ]
     assert all("id" not in item for item in sent)
 
 
@@ -154,15 +193,22 @@ def test_reasoning_kept_back_by_the_policy_takes_its_followers_names_with_it() -
     answer = stored(play("responses", closed).answer.message)
     asked = request("responses", user(), answer, user("more", "u2"))
     kept = body(encode(asked, options=PLAIN))["input"]
-    left_out = body(encode(repair(asked, policy=ReasoningPolicy(include_in_context=False)).request, options=PLAIN))[
-        "input"
-    ]
+    left_out = body(
+        encode(
+            repair(asked, policy=ReasoningPolicy(include_in_context=False)).request,
+            options=PLAIN,
+        )
+    )["input"]
     assert [item.get("id") for item in kept] == [None, "rs_1", "msg_1", None]
-    assert [(item["type"], item.get("id")) for item in left_out] == [("message", None)] * 3
+    assert [(item["type"], item.get("id")) for item in left_out] == [
+        ("message", None)
+    ] * 3
     assert left_out[1]["phase"] == "commentary"
 
 
-@pytest.mark.parametrize("kind", ["web_search_call", "mcp_list_tools", "compaction", "from_the_future"])
+@pytest.mark.parametrize(
+    "kind", ["web_search_call", "mcp_list_tools", "compaction", "from_the_future"]
+)
 def test_items_without_a_word_go_back_byte_for_byte(kind: str) -> None:
     raw = f'{{"type":"{kind}",  "id":"x_1","n":1.50,"deep":{{"a":[1, 2 ,null]}}}}'
     events: list[object] = [
@@ -173,7 +219,13 @@ def test_items_without_a_word_go_back_byte_for_byte(kind: str) -> None:
 
 
 def test_a_custom_tools_result_is_of_its_kind() -> None:
-    item = {"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "sh", "input": "ls  -l"}
+    item = {
+        "type": "custom_tool_call",
+        "id": "ct",
+        "call_id": "c",
+        "name": "sh",
+        "input": "ls  -l",
+    }
     events: list[object] = [
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"status": "completed"}},
@@ -184,9 +236,16 @@ def test_a_custom_tools_result_is_of_its_kind() -> None:
     ]
 
 
-@pytest.mark.parametrize(("wire", "host"), [("responses", "openai"), ("chat", "openai"), ("chat", "deepseek")])
-def test_arguments_that_are_text_go_back_as_they_were_written(wire: str, host: str) -> None:
-    assert b'{\\"city\\": \\"ZRH\\"}' in replay(wire, GOLDEN[wire], provider=host, from_provider=host).content
+@pytest.mark.parametrize(
+    ("wire", "host"), [("responses", "openai"), ("chat", "openai"), ("chat", "deepseek")]
+)
+def test_arguments_that_are_text_go_back_as_they_were_written(
+    wire: str, host: str
+) -> None:
+    assert (
+        b'{\\"city\\": \\"ZRH\\"}'
+        in replay(wire, GOLDEN[wire], provider=host, from_provider=host).content
+    )
 
 
 # -- Gemini --
@@ -210,7 +269,9 @@ def test_gemini_parts_go_back_one_by_one_with_their_signatures() -> None:
 
 
 def test_gemini_arguments_go_back_as_they_were_written() -> None:
-    assert b'"args":{"city": "ZRH", "n": 1.0}' in replay("generateContent", GEMINI).content
+    assert (
+        b'"args":{"city": "ZRH", "n": 1.0}' in replay("generateContent", GEMINI).content
+    )
 
 
 def test_ids_that_we_made_for_gemini_do_not_go_back() -> None:
@@ -218,7 +279,13 @@ def test_ids_that_we_made_for_gemini_do_not_go_back() -> None:
     assert b"~m1" not in content
     assert body(replay("generateContent", GEMINI))["contents"][2]["parts"] == [
         {"functionResponse": {"name": "weather", "response": {"output": "12 °C"}}},
-        {"functionResponse": {"name": "clock", "id": "fx-2", "response": {"output": "12 °C"}}},
+        {
+            "functionResponse": {
+                "name": "clock",
+                "id": "fx-2",
+                "response": {"output": "12 °C"},
+            }
+        },
     ]
 
 
@@ -268,37 +335,90 @@ def test_deepseeks_reasoning_content_goes_back() -> None:
         "content": "Zürich, dann 🦉.",
         "reasoning_content": "Let me look.",
         "tool_calls": [
-            {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "ZRH"}'}},
-            {"id": "call_2", "type": "function", "function": {"name": "clock", "arguments": "{}"}},
+            {
+                "id": "call_1",
+                "type": "function",
+                "function": {"name": "weather", "arguments": '{"city": "ZRH"}'},
+            },
+            {
+                "id": "call_2",
+                "type": "function",
+                "function": {"name": "clock", "arguments": "{}"},
+            },
         ],
     }
 
 
 def test_openrouters_details_go_back_as_they_came() -> None:
     details = [
-        {"type": "reasoning.text", "text": "Hm.", "signature": "Sig+/==", "format": "anthropic-claude-v1", "index": 0},
-        {"type": "reasoning.encrypted", "data": "E+/==", "id": "r1", "format": "openai-responses-v1", "index": 1},
+        {
+            "type": "reasoning.text",
+            "text": "Hm.",
+            "signature": "Sig+/==",
+            "format": "anthropic-claude-v1",
+            "index": 0,
+        },
+        {
+            "type": "reasoning.encrypted",
+            "data": "E+/==",
+            "id": "r1",
+            "format": "openai-responses-v1",
+            "index": 1,
+        },
     ]
     events = ended(
-        {"reasoning": "Hm.", "reasoning_details": details[:1]}, {"reasoning_details": details[1:]}, {"content": "So."}
+        {"reasoning": "Hm.", "reasoning_details": details[:1]},
+        {"reasoning_details": details[1:]},
+        {"content": "So."},
     )
     sent = body(
-        replay("chat", events, from_provider="openrouter", provider="openrouter", model="x/y", from_model="x/y")
+        replay(
+            "chat",
+            events,
+            from_provider="openrouter",
+            provider="openrouter",
+            model="x/y",
+            from_model="x/y",
+        )
     )
-    assert sent["messages"][1] == {"role": "assistant", "content": "So.", "reasoning_details": details}
+    assert sent["messages"][1] == {
+        "role": "assistant",
+        "content": "So.",
+        "reasoning_details": details,
+    }
 
 
 def test_reasoning_goes_back_under_the_name_it_came_under() -> None:
     events = ended({"reasoning": "Hm."}, {"content": "So."})
-    sent = body(replay("chat", events, from_provider="vllm", provider="vllm", model="q", from_model="q"))
-    assert sent["messages"][1] == {"role": "assistant", "content": "So.", "reasoning": "Hm."}
+    sent = body(
+        replay(
+            "chat",
+            events,
+            from_provider="vllm",
+            provider="vllm",
+            model="q",
+            from_model="q",
+        )
+    )
+    assert sent["messages"][1] == {
+        "role": "assistant",
+        "content": "So.",
+        "reasoning": "Hm.",
+    }
 
 
 def test_mistrals_thinking_goes_back_as_a_chunk_of_the_content() -> None:
     chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     events = ended({"content": [chunk]}, {"content": "So."})
     sent = body(
-        replay("chat", events, from_provider="mistral", provider="mistral", model="magistral", from_model="magistral")
+        replay(
+            "chat",
+            events,
+            from_provider="mistral",
+            provider="mistral",
+            model="magistral",
+            from_model="magistral",
+        )
     )
     assert sent["messages"][1]["content"] == [chunk, {"type": "text", "text": "So."}]
 
@@ -360,13 +480,20 @@ def test_what_went_to_another_wire_comes_back_whole(here: str, there: str) -> No
     encode(away.request, options=PLAIN)
     back = repair(request(here, *history))
     assert back.request.messages == history or not back.repairs
-    assert encode(back.request, options=PLAIN).content == replay(here, GOLDEN[here]).content
+    assert (
+        encode(back.request, options=PLAIN).content == replay(here, GOLDEN[here]).content
+    )
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_each_request_extends_the_one_before(wire: str) -> None:
     answer = stored(play(wire, GOLDEN[wire]).answer.message)
-    steps = [(user(),), (answer, *results(answer)), (user("more", "u2"),), (user("and more", "u3"),)]
+    steps = [
+        (user(),),
+        (answer, *results(answer)),
+        (user("more", "u2"),),
+        (user("and more", "u3"),),
+    ]
     history: tuple[Message, ...] = ()
     earlier = None
     for step in steps:
@@ -381,7 +508,9 @@ def test_each_request_extends_the_one_before(wire: str) -> None:
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_the_same_request_is_the_same_bytes(wire: str) -> None:
     answer = play(wire, GOLDEN[wire]).answer.message
-    one, other = (encode(request(wire, user(), message)) for message in (answer, stored(answer)))
+    one, other = (
+        encode(request(wire, user(), message)) for message in (answer, stored(answer))
+    )
     assert one.content == other.content
     assert one.blocks == other.blocks
 

@@ -58,12 +58,16 @@ assert (endpoint.wire, endpoint.base_url, model) == ("telegraph", "http://127.0.
 def test_a_fifth_wire_is_a_folder_and_its_lines_in_the_registry(tmp_path: Path) -> None:
     package = tmp_path / "ullage"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(FOLDER, package / "codec" / "wires" / "telegraph", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        FOLDER,
+        package / "codec" / "wires" / "telegraph",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     registry = package / "codec" / "wires" / "__init__.py"
     source = registry.read_text("utf-8")
-    changed = source.replace("import anthropic, ", "import telegraph, anthropic, ").replace(
-        "_LISTED: Final = (", "_LISTED: Final = (telegraph.WIRE, "
-    )
+    changed = source.replace(
+        "import anthropic, ", "import telegraph, anthropic, "
+    ).replace("_LISTED: Final = (", "_LISTED: Final = (telegraph.WIRE, ")
     assert changed.count("telegraph") == 2
     registry.write_text(changed, "utf-8")
     ran = subprocess.run(

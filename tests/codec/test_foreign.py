@@ -43,7 +43,11 @@ class Protobuf:
 
 def test_objects_of_any_library_become_plain() -> None:
     assert as_plain(Dumps()) == {"inner": {"shown": 1}, "list": [1, 2]}
-    assert as_plain([Protobuf(), {1: Attributes(2)}, b"text"]) == [{"a": 1}, {"1": {"shown": 2}}, "text"]
+    assert as_plain([Protobuf(), {1: Attributes(2)}, b"text"]) == [
+        {"a": 1},
+        {"1": {"shown": 2}},
+        "text",
+    ]
     assert as_plain(3 + 4j) == "(3+4j)"
 
 
@@ -59,10 +63,16 @@ def test_json_nested_too_deeply_is_a_value_error() -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=())),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(st.characters(exclude_categories=()), max_size=4), inner, max_size=3)
+        | st.dictionaries(
+            st.text(st.characters(exclude_categories=()), max_size=4), inner, max_size=3
+        )
     ),
     max_leaves=8,
 )
@@ -97,7 +107,9 @@ def test_what_json_can_hold_is_kept_as_it_is(value: object) -> None:
         (b"[" * 5_000, None),
     ],
 )
-def test_what_a_strict_reader_refuses_is_read_all_the_same(data: bytes, value: object) -> None:
+def test_what_a_strict_reader_refuses_is_read_all_the_same(
+    data: bytes, value: object
+) -> None:
     found = parse(data)
     if isinstance(found, dict) and "n" in found:
         assert str(found["n"]) == "nan"
@@ -115,8 +127,14 @@ def test_no_bytes_make_it_raise(data: bytes) -> None:
 
 def test_values_stay_the_bytes_they_came_in() -> None:
     fields = fields_of(b'{"a": {"x":  1.50}, "b": [1, 2 ]}')
-    assert {name: bytes(raw) for name, raw in fields.items()} == {"a": b'{"x":  1.50}', "b": b"[1, 2 ]"}
-    assert [bytes(raw) for raw in items_of(b'[{"x":  1.50}, null]')] == [b'{"x":  1.50}', b"null"]
+    assert {name: bytes(raw) for name, raw in fields.items()} == {
+        "a": b'{"x":  1.50}',
+        "b": b"[1, 2 ]",
+    }
+    assert [bytes(raw) for raw in items_of(b'[{"x":  1.50}, null]')] == [
+        b'{"x":  1.50}',
+        b"null",
+    ]
 
 
 def test_fields_of_what_only_a_careful_reader_takes_are_spelt() -> None:
@@ -126,7 +144,13 @@ def test_fields_of_what_only_a_careful_reader_takes_are_spelt() -> None:
 
 
 def test_what_is_missing_or_of_another_kind_is_empty() -> None:
-    assert (fields_of(None), items_of(None), fields_of(b"[]"), items_of(b"{}"), parse_object(b"1")) == (
+    assert (
+        fields_of(None),
+        items_of(None),
+        fields_of(b"[]"),
+        items_of(b"{}"),
+        parse_object(b"1"),
+    ) == (
         {},
         [],
         {},
@@ -136,14 +160,24 @@ def test_what_is_missing_or_of_another_kind_is_empty() -> None:
     assert text_of({"a": msgspec.Raw(b"1")}, "a") == text_of({}, "a") == ""
     assert text_of({"a": msgspec.Raw(b'"x"')}, "a") == "x"
     held = {"a": 1, "t": "x", "o": {"y": 1}, "l": [1]}
-    assert (get_text(held, "a"), get_text(held, "t"), get_text(held, "z")) == ("", "x", "")
+    assert (get_text(held, "a"), get_text(held, "t"), get_text(held, "z")) == (
+        "",
+        "x",
+        "",
+    )
     assert (get_object(held, "a"), get_object(held, "o")) == ({}, {"y": 1})
     assert (get_list(held, "a"), get_list(held, "l")) == ([], [1])
 
 
 def test_raw_values_inside_a_value_are_written_as_they_are() -> None:
-    assert bytes(written({"a": msgspec.Raw(b'{"x":  1.50}'), "b": None})) == b'{"a":{"x":  1.50},"b":null}'
+    assert (
+        bytes(written({"a": msgspec.Raw(b'{"x":  1.50}'), "b": None}))
+        == b'{"a":{"x":  1.50},"b":null}'
+    )
 
 
 def test_what_json_can_not_hold_is_spelt() -> None:
-    assert json.loads(bytes(written({"a": "\ud83d", "b": float("nan")}))) == {"a": "\\ud83d", "b": "nan"}
+    assert json.loads(bytes(written({"a": "\ud83d", "b": float("nan")}))) == {
+        "a": "\\ud83d",
+        "b": "nan",
+    }

@@ -17,10 +17,16 @@ from ullage.codec.repair import repair
 
 
 def made(history: History, asked: Asked) -> dict[str, Any]:
-    counted = encode_count(repair(asked.request, policy=asked.policy).request, options=asked.options)
-    repaired, encoded, content = history.prepare(asked.request, policy=asked.policy, options=asked.options)
+    counted = encode_count(
+        repair(asked.request, policy=asked.policy).request, options=asked.options
+    )
+    repaired, encoded, content = history.prepare(
+        asked.request, policy=asked.policy, options=asked.options
+    )
     assert encoded.content == content
-    result: dict[str, Any] = golden.made_of(content, encoded, repaired.repairs, repaired.names, counted)
+    result: dict[str, Any] = golden.made_of(
+        content, encoded, repaired.repairs, repaired.names, counted
+    )
     return result
 
 
@@ -28,7 +34,9 @@ def differences(sessions: Iterator[golden.Golden], *, at_once: bool) -> list[str
     found: list[str] = []
     for session in each_tenth(sessions):
         history = History()
-        for number, (asked, recorded) in enumerate(zip(session.asked, session.made, strict=True)):
+        for number, (asked, recorded) in enumerate(
+            zip(session.asked, session.made, strict=True)
+        ):
             now = made(History() if at_once else history, asked)
             expected = {name: value for name, value in recorded.items() if name != "read"}
             if expected not in (now, golden.shortened(now)):
@@ -45,10 +53,18 @@ def test_every_recorded_body_is_read_as_it_was_at_once_and_in_turn() -> None:
     found: list[str] = []
     for session in each_tenth(golden.recorded()):
         reader = BodyReader()
-        for number, (asked, recorded) in enumerate(zip(session.asked, session.made, strict=True)):
-            made = History().prepare(asked.request, policy=asked.policy, options=asked.options)
+        for number, (asked, recorded) in enumerate(
+            zip(session.asked, session.made, strict=True)
+        ):
+            made = History().prepare(
+                asked.request, policy=asked.policy, options=asked.options
+            )
             body, request = json.loads(made.content), asked.request
-            given: dict[str, Any] = {"wire": request.wire, "provider": request.provider, "model": request.model}
+            given: dict[str, Any] = {
+                "wire": request.wire,
+                "provider": request.provider,
+                "model": request.model,
+            }
             alone = read_body(body, **given)
             if reader.read(body, **given) != alone:
                 found.append(f"{session.name}, request {number}, in turn")
@@ -59,9 +75,16 @@ def test_every_recorded_body_is_read_as_it_was_at_once_and_in_turn() -> None:
 
 
 def test_the_fixture_holds_all_wires_and_all_repairs() -> None:
-    wires = {asked.request.wire for session in golden.recorded() for asked in session.asked}
+    wires = {
+        asked.request.wire for session in golden.recorded() for asked in session.asked
+    }
     assert wires == {"messages", "responses", "chat", "generateContent"}
-    whole = [made for session in golden.recorded() for made in session.made if isinstance(made["repairs"], list)]
+    whole = [
+        made
+        for session in golden.recorded()
+        for made in session.made
+        if isinstance(made["repairs"], list)
+    ]
     bodies = [json.loads(one["body"]) for one in whole if one["body"].startswith("{")]
     assert len(bodies) > 50
     kinds = {kind for one in whole for kind, *_ in one["repairs"]}

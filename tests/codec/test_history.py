@@ -37,7 +37,10 @@ def assert_same(made: Made, whole: Made, where: str) -> None:
 
 def kept(made: Made, before: Made) -> int:
     """How many blocks of the request before were not made again."""
-    return sum(one is other for one, other in zip(made.encoded.blocks, before.encoded.blocks, strict=False))
+    return sum(
+        one is other
+        for one, other in zip(made.encoded.blocks, before.encoded.blocks, strict=False)
+    )
 
 
 @pytest.mark.slow
@@ -53,7 +56,9 @@ def test_every_prefix_of_a_broken_history_grows_to_what_is_made_in_one_piece() -
             asked = Asked(replace(whole, messages=whole.messages[:at]), policy, options)
             made = grown(history, asked)
             assert_same(made, in_one_piece(asked), f"seed {seed}, {at} messages")
-            extended += before is not None and kept(made, before) > len(made.repaired.request.system)
+            extended += before is not None and kept(made, before) > len(
+                made.repaired.request.system
+            )
             before = made
     assert extended > CASES // 10
 
@@ -67,7 +72,11 @@ def test_every_request_of_a_session_is_what_is_made_in_one_piece(oddness: float)
         session = Session(seed, oddness=oddness)
         for number, asked in enumerate(session.requests(12)):
             made = grown(history, asked)
-            assert_same(made, in_one_piece(asked), f"seed {seed}, oddness {oddness}, request {number}")
+            assert_same(
+                made,
+                in_one_piece(asked),
+                f"seed {seed}, oddness {oddness}, request {number}",
+            )
             kinds.update(one.kind for one in made.repaired.repairs)
     assert len(kinds) >= (12 if oddness > 0.05 else 3), kinds
 
@@ -78,8 +87,12 @@ def user(name: str, text: str = "hello") -> Message:
 
 def step(at: int) -> tuple[Message, Message]:
     call = ToolCallPart(id=f"c{at}", call_id=f"call_{at}", name="read", arguments="{}")
-    result = ToolResultPart(id=f"r{at}", call_id=f"call_{at}", content=(TextPart(id=f"r{at}.t", text="done"),))
-    return Message(id=f"a{at}", role="assistant", parts=(call,)), Message(id=f"t{at}", role="tool", parts=(result,))
+    result = ToolResultPart(
+        id=f"r{at}", call_id=f"call_{at}", content=(TextPart(id=f"r{at}.t", text="done"),)
+    )
+    return Message(id=f"a{at}", role="assistant", parts=(call,)), Message(
+        id=f"t{at}", role="tool", parts=(result,)
+    )
 
 
 def asked(target: tuple[str, str, str], *messages: Message) -> Request:
@@ -88,11 +101,15 @@ def asked(target: tuple[str, str, str], *messages: Message) -> Request:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_no_step_of_a_loop_is_made_twice(target: tuple[str, str, str], policy: ReasoningPolicy) -> None:
+def test_no_step_of_a_loop_is_made_twice(
+    target: tuple[str, str, str], policy: ReasoningPolicy
+) -> None:
     history = History()
     before: Made | None = None
     for at in range(20):
-        request = replace(asked(target), messages=history.extended(step(at) if at else [user("u")]))
+        request = replace(
+            asked(target), messages=history.extended(step(at) if at else [user("u")])
+        )
         made = history.prepare(request, policy=policy)
         if before is not None:
             assert kept(made, before) == len(before.encoded.blocks)
@@ -109,7 +126,9 @@ def test_the_same_messages_read_again_are_known() -> None:
 def test_a_request_in_order_comes_back_itself() -> None:
     history = History()
     for count in range(1, 4):
-        request = asked(TARGETS[0], user("u"), *(one for at in range(count) for one in step(at)))
+        request = asked(
+            TARGETS[0], user("u"), *(one for at in range(count) for one in step(at))
+        )
         assert history.prepare(request).repaired.request is request
 
 
@@ -119,7 +138,9 @@ def test_a_late_result_is_put_behind_its_call_though_another_was_sent() -> None:
     said = (user("u"), answer, user("v"))
     for messages in (said, (*said, result), (*said, result, *step(2))):
         every = Asked(asked(TARGETS[0], *messages), EVERYTHING, Options())
-        assert_same(grown(history, every), in_one_piece(every), f"{len(messages)} messages")
+        assert_same(
+            grown(history, every), in_one_piece(every), f"{len(messages)} messages"
+        )
 
 
 def test_what_was_handed_out_before_another_request_is_compared() -> None:
@@ -147,21 +168,31 @@ def test_a_request_that_fails_leaves_nothing_behind() -> None:
         history.prepare(replace(good, wire="converse"))
     with pytest.raises(TypeError):
         history.prepare(replace(good, params={"n": object()}))
-    every = Asked(replace(good, messages=(*good.messages, *step(2))), EVERYTHING, Options())
+    every = Asked(
+        replace(good, messages=(*good.messages, *step(2))), EVERYTHING, Options()
+    )
     assert_same(grown(history, every), in_one_piece(every), "afterwards")
 
 
 def test_numbers_that_are_equal_are_written_as_they_are_given() -> None:
     history = History()
     for number in (1, 1.0, True):
-        every = Asked(replace(asked(TARGETS[2], user("u")), params={"n": number}), EVERYTHING, Options())
+        every = Asked(
+            replace(asked(TARGETS[2], user("u")), params={"n": number}),
+            EVERYTHING,
+            Options(),
+        )
         assert_same(grown(history, every), in_one_piece(every), repr(number))
 
 
 def test_an_earlier_request_stays_as_it_was_when_the_next_one_is_made() -> None:
     history = History()
     first = history.prepare(asked(TARGETS[0], user("u"), *step(1)))
-    content, blocks, messages = bytes(first.content), list(first.encoded.blocks), first.repaired.request.messages
+    content, blocks, messages = (
+        bytes(first.content),
+        list(first.encoded.blocks),
+        first.repaired.request.messages,
+    )
     history.prepare(asked(TARGETS[0], user("u"), *step(1), *step(2)))
     assert first.content == first.encoded.content == content
     assert list(first.encoded.blocks) == blocks

@@ -43,7 +43,11 @@ def test_a_lookalike_is_not_an_overflow(name: str) -> None:
 
 
 def test_too_many_bytes_are_told_from_too_many_tokens() -> None:
-    assert {name for name, real in OVERFLOWS.items() if isinstance(problem(real), BodyTooLarge)} == {
+    assert {
+        name
+        for name, real in OVERFLOWS.items()
+        if isinstance(problem(real), BodyTooLarge)
+    } == {
         "anthropic 413 by bytes",
         "nginx",
         "gemini bytes",
@@ -61,7 +65,9 @@ def test_too_many_bytes_are_told_from_too_many_tokens() -> None:
         ("copilot images", 10),
     ],
 )
-def test_too_many_images_are_told_from_too_many_tokens_with_how_many_are_taken(name: str, most: int) -> None:
+def test_too_many_images_are_told_from_too_many_tokens_with_how_many_are_taken(
+    name: str, most: int
+) -> None:
     found = problem(OVERFLOWS[name])
     assert isinstance(found, TooManyImages)
     assert found.most == most
@@ -102,14 +108,21 @@ def test_every_row_and_every_denial_names_its_source() -> None:
 
 def test_each_wording_is_tried_by_a_real_body() -> None:
     heard = (
-        (real.status, "\n".join(_strings(parse_object(real.body.encode()))) or real.body) for real in OVERFLOWS.values()
+        (real.status, "\n".join(_strings(parse_object(real.body.encode()))) or real.body)
+        for real in OVERFLOWS.values()
     )
-    reached = {verdict.wording.pattern for status, text in heard if (verdict := recognise(status, text)) is not None}
+    reached = {
+        verdict.wording.pattern
+        for status, text in heard
+        if (verdict := recognise(status, text)) is not None
+    }
     untried = {row.pattern for row in WORDINGS if row.provider} - reached
     assert untried <= UNQUOTED
 
 
-UNQUOTED = {row.pattern for row in WORDINGS if row.provider in ("ai21", "gpt4all", "xai-grpc")} | {
+UNQUOTED = {
+    row.pattern for row in WORDINGS if row.provider in ("ai21", "gpt4all", "xai-grpc")
+} | {
     "model_max_prompt_tokens_exceeded",  # stands beside the sentence that is tried
     r"request \({count} tokens\) exceeds the available context size \({limit} tokens\)",
     "input length exceeds the context length",
@@ -119,7 +132,9 @@ UNQUOTED = {row.pattern for row in WORDINGS if row.provider in ("ai21", "gpt4all
 
 def _strings(value: object) -> list[str]:
     if isinstance(value, dict):
-        numbers = [f"{key}: {item}" for key, item in value.items() if isinstance(item, int)]
+        numbers = [
+            f"{key}: {item}" for key, item in value.items() if isinstance(item, int)
+        ]
         return numbers + [text for item in value.values() for text in _strings(item)]
     if isinstance(value, list):
         return [text for item in value for text in _strings(item)]
@@ -132,17 +147,27 @@ def answer(stop: str, usage: Usage, *texts: str, outcome: str = "finished") -> A
 
 
 def test_length_without_any_output_is_an_overflow() -> None:
-    assert overflowed(answer("length", Usage(input=8_000, output=0)), 8_000) == Measures(8_000, 8_000, None)
-    assert overflowed(answer("context_full", Usage(input=8_000))) == Measures(None, 8_000, None)
+    assert overflowed(answer("length", Usage(input=8_000, output=0)), 8_000) == Measures(
+        8_000, 8_000, None
+    )
+    assert overflowed(answer("context_full", Usage(input=8_000))) == Measures(
+        None, 8_000, None
+    )
 
 
 def test_length_after_output_is_none() -> None:
-    assert overflowed(answer("length", Usage(input=10, output=4_096), "text"), 8_000) is None
-    assert overflowed(answer("length", Usage(input=10, output=64)), 8_000) is None  # it reasoned, out of sight
+    assert (
+        overflowed(answer("length", Usage(input=10, output=4_096), "text"), 8_000) is None
+    )
+    assert (
+        overflowed(answer("length", Usage(input=10, output=64)), 8_000) is None
+    )  # it reasoned, out of sight
 
 
 def test_an_input_larger_than_the_window_was_cut_by_the_server() -> None:
-    assert overflowed(answer("stop", Usage(input=9_000, output=5), "text"), 8_000) == Measures(8_000, 9_000, None)
+    assert overflowed(
+        answer("stop", Usage(input=9_000, output=5), "text"), 8_000
+    ) == Measures(8_000, 9_000, None)
     assert overflowed(answer("stop", Usage(input=9_000, output=5), "text")) is None
 
 
@@ -151,7 +176,17 @@ def test_a_dropped_answer_is_no_overflow() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["gemini", "vertex", "xai", "copilot", "qwen", "cohere", "poolside", "sglang, by memory"]
+    "name",
+    [
+        "gemini",
+        "vertex",
+        "xai",
+        "copilot",
+        "qwen",
+        "cohere",
+        "poolside",
+        "sglang, by memory",
+    ],
 )
 def test_a_limit_of_the_input_alone_is_told_from_the_window(name: str) -> None:
     found = problem(OVERFLOWS[name])
@@ -159,7 +194,9 @@ def test_a_limit_of_the_input_alone_is_told_from_the_window(name: str) -> None:
     assert found.input_alone
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai chat", "moonshot", "vllm", "llama.cpp", "openrouter"])
+@pytest.mark.parametrize(
+    "name", ["anthropic", "openai chat", "moonshot", "vllm", "llama.cpp", "openrouter"]
+)
 def test_a_limit_of_the_window_is_the_window(name: str) -> None:
     found = problem(OVERFLOWS[name])
     assert isinstance(found, Overflow)

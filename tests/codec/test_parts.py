@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.codec.parts import Namer, PartMaker, data_url, decode_base64, mime_of, opaque_size, readable, tool
+from ullage.codec.parts import (
+    Namer,
+    PartMaker,
+    data_url,
+    decode_base64,
+    mime_of,
+    opaque_size,
+    readable,
+    tool,
+)
 from ullage.messages import FilePart, ImagePart, ReasoningPart, Request, TextPart
 
 
@@ -13,7 +22,10 @@ def maker() -> PartMaker:
 
 
 def test_the_same_image_has_the_same_id_and_another_detail_another() -> None:
-    one, same = maker().media("image/png", data="AAAA"), maker().media("image/png", data="AAAA")
+    one, same = (
+        maker().media("image/png", data="AAAA"),
+        maker().media("image/png", data="AAAA"),
+    )
     assert one.id == same.id
     assert maker().media("image/png", data="AAAA", detail="low").id != one.id
 
@@ -33,7 +45,9 @@ def test_broken_base64_has_no_size_but_is_still_media() -> None:
     assert decode_base64("a") is None
 
 
-@pytest.mark.parametrize("url", ["https://example.org", "data:text/plain,hello", "data:image/png;base64", ""])
+@pytest.mark.parametrize(
+    "url", ["https://example.org", "data:text/plain,hello", "data:image/png;base64", ""]
+)
 def test_only_base64_data_urls_hold_data(url: str) -> None:
     assert data_url(url) == ("", "")
 
@@ -43,12 +57,20 @@ def test_a_data_url_is_its_type_and_its_data() -> None:
 
 
 def test_opaque_text_is_measured_wherever_it_lies() -> None:
-    assert opaque_size({"signature": "abc", "text": "not me", "deep": [{"data": ["de", "f"]}]}) == 6
+    assert (
+        opaque_size(
+            {"signature": "abc", "text": "not me", "deep": [{"data": ["de", "f"]}]}
+        )
+        == 6
+    )
     assert opaque_size("plain") == 0
 
 
 def test_readable_text_leaves_opaque_text_out() -> None:
-    value = {"content": [{"title": "t", "encrypted_content": "xxx", "url": "u"}], "id": "no"}
+    value = {
+        "content": [{"title": "t", "encrypted_content": "xxx", "url": "u"}],
+        "id": "no",
+    }
     assert readable(value) == ["t", "u"]
 
 
@@ -84,12 +106,19 @@ def test_an_answer_goes_on_counting_after_its_request() -> None:
     known = Namer()
     known.note(request.messages)
     for _ in range(2):
-        assert Namer(known).name("text", "ok") == f"{part.id}~2", "what is read later changes nothing for others"
+        assert Namer(known).name("text", "ok") == f"{part.id}~2", (
+            "what is read later changes nothing for others"
+        )
     assert Namer().name("text", "ok") == part.id
 
 
 def test_a_message_of_reasoning_alone_is_named_by_it() -> None:
     thought = ReasoningPart(id="r-1", text="hm")
     said = TextPart(id="t-1", text="so")
-    assert Namer().message("assistant", (thought, said)).id == Namer().message("assistant", (said,)).id
-    assert Namer().message("assistant", (thought,)).id != Namer().message("assistant", ()).id
+    assert (
+        Namer().message("assistant", (thought, said)).id
+        == Namer().message("assistant", (said,)).id
+    )
+    assert (
+        Namer().message("assistant", (thought,)).id != Namer().message("assistant", ()).id
+    )

@@ -27,31 +27,81 @@ from ullage.errors import (
 )
 
 
-def read(status: int, body: object = "", headers: dict[str, str] | None = None, **more: str) -> ProviderError:
+def read(
+    status: int, body: object = "", headers: dict[str, str] | None = None, **more: str
+) -> ProviderError:
     data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     return read_problem("chat", status, headers or {}, data, **more)
 
 
 def anthropic(kind: str, message: str = "it says") -> dict[str, object]:
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+    return {
+        "type": "error",
+        "error": {"type": kind, "message": message},
+        "request_id": "req_1",
+    }
 
 
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
         (401, anthropic("authentication_error"), BadKey),
-        (401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}, BadKey),
-        (400, {"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}, BadKey),
+        (
+            401,
+            {
+                "error": {
+                    "message": "Incorrect API key provided",
+                    "code": "invalid_api_key",
+                }
+            },
+            BadKey,
+        ),
+        (
+            400,
+            {
+                "error": {
+                    "code": 400,
+                    "message": "API key not valid.",
+                    "status": "INVALID_ARGUMENT",
+                }
+            },
+            BadKey,
+        ),
         (403, anthropic("permission_error"), PermissionDenied),
-        (403, {"error": {"code": 403, "message": "denied", "status": "PERMISSION_DENIED"}}, PermissionDenied),
+        (
+            403,
+            {"error": {"code": 403, "message": "denied", "status": "PERMISSION_DENIED"}},
+            PermissionDenied,
+        ),
         (404, anthropic("not_found_error"), NotFound),
-        (400, {"error": {"message": "The model `gone` does not exist", "code": "model_not_found"}}, NotFound),
+        (
+            400,
+            {
+                "error": {
+                    "message": "The model `gone` does not exist",
+                    "code": "model_not_found",
+                }
+            },
+            NotFound,
+        ),
         (429, anthropic("rate_limit_error"), RateLimited),
-        (429, {"error": {"message": "quota", "type": "insufficient_quota"}}, QuotaExhausted),
+        (
+            429,
+            {"error": {"message": "quota", "type": "insufficient_quota"}},
+            QuotaExhausted,
+        ),
         (402, {"error": {"message": "Insufficient Balance"}}, QuotaExhausted),
-        (400, anthropic("invalid_request_error", "Your credit balance is too low"), QuotaExhausted),
+        (
+            400,
+            anthropic("invalid_request_error", "Your credit balance is too low"),
+            QuotaExhausted,
+        ),
         (529, anthropic("overloaded_error", "Overloaded"), Overloaded),
-        (503, {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}, Overloaded),
+        (
+            503,
+            {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
+            Overloaded,
+        ),
         (500, anthropic("api_error", "Internal server error"), ServerError),
         (502, "<html>Bad gateway</html>", ServerError),
         (400, anthropic("invalid_request_error", "messages.0: bad"), RequestRejected),
@@ -61,7 +111,9 @@ def anthropic(kind: str, message: str = "it says") -> dict[str, object]:
         (408, "", ServerError),
     ],
 )
-def test_an_error_has_its_type(status: int, body: object, kind: type[ProviderError]) -> None:
+def test_an_error_has_its_type(
+    status: int, body: object, kind: type[ProviderError]
+) -> None:
     assert type(read(status, body)) is kind
 
 
@@ -82,24 +134,41 @@ def test_an_error_has_its_type(status: int, body: object, kind: type[ProviderErr
         ("openai too many tools", RequestRejected),
     ],
 )
-def test_what_is_said_counts_more_than_the_status(name: str, kind: type[ProviderError]) -> None:
+def test_what_is_said_counts_more_than_the_status(
+    name: str, kind: type[ProviderError]
+) -> None:
     real = LOOKALIKES[name]
     assert real.status is not None
     assert type(read(real.status, real.body)) is kind
 
 
-GEMINI_KEY = {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}
+GEMINI_KEY = {
+    "code": 400,
+    "status": "INVALID_ARGUMENT",
+    "details": [{"reason": "API_KEY_INVALID"}],
+}
 
 
 @pytest.mark.parametrize(
     ("body", "source"),
     [
         (
-            {"error": {**GEMINI_KEY, "message": "API Key not found. Please pass a valid API key."}},
+            {
+                "error": {
+                    **GEMINI_KEY,
+                    "message": "API Key not found. Please pass a valid API key.",
+                }
+            },
             "https://github.com/google-gemini/gemini-cli/issues/25198",
         ),
         (
-            {"error": {"code": 400, "status": "Bad Request", "message": '{"error":{"message":"API key not valid."}}'}},
+            {
+                "error": {
+                    "code": 400,
+                    "status": "Bad Request",
+                    "message": '{"error":{"message":"API key not valid."}}',
+                }
+            },
             "https://github.com/continuedev/continue/issues/10290",
         ),
         (
@@ -107,11 +176,22 @@ GEMINI_KEY = {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": 
             "https://github.com/openai/codex/issues/1352",
         ),
         (
-            {"error": {"message": "Authentication Error, Invalid proxy server token passed.", "code": "400"}},
+            {
+                "error": {
+                    "message": "Authentication Error, Invalid proxy server token passed.",
+                    "code": "400",
+                }
+            },
             "https://github.com/BerriAI/litellm/pull/39787",
         ),
         (
-            {"error": {"message": "Unable to find token in cache", "type": "token_not_found_in_db", "param": "key"}},
+            {
+                "error": {
+                    "message": "Unable to find token in cache",
+                    "type": "token_not_found_in_db",
+                    "param": "key",
+                }
+            },
             "https://github.com/BerriAI/litellm/issues/24680",
         ),
         (
@@ -119,16 +199,30 @@ GEMINI_KEY = {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": 
             "https://github.com/dinoanderson/qwen_cli_coder/issues/1",
         ),
         (
-            {"type": "error", "error": {"type": "invalid_request_error", "message": "invalid x-api-key"}},
+            {
+                "type": "error",
+                "error": {
+                    "type": "invalid_request_error",
+                    "message": "invalid x-api-key",
+                },
+            },
             "https://platform.claude.com/docs/en/api/errors",
         ),
         (
-            {"error": {"message": "API key required", "type": "authentication_error", "code": "api_key_required"}},
+            {
+                "error": {
+                    "message": "API key required",
+                    "type": "authentication_error",
+                    "code": "api_key_required",
+                }
+            },
             "https://github.com/Gitlawb/openclaude/issues/1809",
         ),
     ],
 )
-def test_a_wrong_key_behind_a_gateway_that_answers_400_is_recognised(body: object, source: str) -> None:
+def test_a_wrong_key_behind_a_gateway_that_answers_400_is_recognised(
+    body: object, source: str
+) -> None:
     assert source.startswith("https://")
     assert type(read(400, body)) is BadKey
 
@@ -143,15 +237,33 @@ def test_a_wrong_key_behind_a_gateway_that_answers_400_is_recognised(body: objec
     ],
 )
 def test_a_bad_request_that_speaks_of_keys_is_no_wrong_key(said: str) -> None:
-    assert type(read(400, {"error": {"message": said, "type": "invalid_request_error"}})) is RequestRejected
+    assert (
+        type(read(400, {"error": {"message": said, "type": "invalid_request_error"}}))
+        is RequestRejected
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "body"),
     [
         # https://github.com/mostlygeek/llama-swap/issues/146
-        (503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
-        (503, {"error": "Model openai/whisper is currently loading", "estimated_time": 20.0}),
+        (
+            503,
+            {
+                "error": {
+                    "code": 503,
+                    "message": "Loading model",
+                    "type": "unavailable_error",
+                }
+            },
+        ),
+        (
+            503,
+            {
+                "error": "Model openai/whisper is currently loading",
+                "estimated_time": 20.0,
+            },
+        ),
     ],
 )
 def test_a_server_that_loads_its_model_says_so(status: int, body: object) -> None:
@@ -161,7 +273,10 @@ def test_a_server_that_loads_its_model_says_so(status: int, body: object) -> Non
 
 
 def test_what_a_provider_says_steers_no_terminal() -> None:
-    problem = read(400, {"error": {"message": "\x1b]0;owned\x07\x1b[2Jno\u202eon", "code": "\x1b[31mx"}})
+    problem = read(
+        400,
+        {"error": {"message": "\x1b]0;owned\x07\x1b[2Jno\u202eon", "code": "\x1b[31mx"}},
+    )
     assert problem.said == "]0;owned[2Jnoon"
     assert problem.code == "[31mx"
     assert "\x1b" not in str(problem)
@@ -172,7 +287,9 @@ def test_a_page_is_quoted_by_its_words() -> None:
     assert "“502 Bad gateway”" in str(read(502, page))
 
 
-@pytest.mark.parametrize("fill", ["<", "{", '{"a":', "model ", "a" * 50 + " ", "\\", "[", "<script"])
+@pytest.mark.parametrize(
+    "fill", ["<", "{", '{"a":', "model ", "a" * 50 + " ", "\\", "[", "<script"]
+)
 def test_a_hostile_body_is_read_up_to_its_limit(fill: str) -> None:
     body = fill * (200_000 // len(fill))
     assert len(str(read(500, body))) < 3_000
@@ -182,7 +299,13 @@ def test_a_hostile_body_is_read_up_to_its_limit(fill: str) -> None:
 def test_only_what_can_pass_may_be_tried_again() -> None:
     retried = {kind for kind in _all(ProviderError) if kind.may_retry}
     assert retried >= {RateLimited, Overloaded, ServerError}
-    assert not retried & {BadKey, PermissionDenied, NotFound, QuotaExhausted, *_all(RequestRejected)}
+    assert not retried & {
+        BadKey,
+        PermissionDenied,
+        NotFound,
+        QuotaExhausted,
+        *_all(RequestRejected),
+    }
 
 
 def _all(kind: type[ProviderError]) -> list[type[ProviderError]]:
@@ -194,7 +317,11 @@ def _all(kind: type[ProviderError]) -> list[type[ProviderError]]:
     [
         ({"Retry-After": "30"}, "", 30.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, "", 1.5),
-        ({}, {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "59.5s"}]}}, 59.5),
+        (
+            {},
+            {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "59.5s"}]}},
+            59.5,
+        ),
         ({}, {"error": {"message": "Please try again in 9.816s."}}, 9.816),
         ({}, {"error": {"message": "Please try again in 20ms."}}, 0.02),
         ({}, {"error": {"message": "Please retry after 86400 seconds."}}, 86400.0),
@@ -211,13 +338,22 @@ def test_how_long_to_wait_is_read_from_where_it_is_said(
 
 def test_an_error_says_who_what_and_what_to_do() -> None:
     found = read(
-        404, anthropic("not_found_error", "model: gone"), {"request-id": "req_9"}, provider="anthropic", model="gone"
+        404,
+        anthropic("not_found_error", "model: gone"),
+        {"request-id": "req_9"},
+        provider="anthropic",
+        model="gone",
     )
     assert str(found) == (
         "anthropic (gone) has no such model or endpoint [404]. It says: “model: gone”. "
         "Check the model's name and the address."
     )
-    assert (found.status, found.code, found.said, found.request_id) == (404, "not_found_error", "model: gone", "req_9")
+    assert (found.status, found.code, found.said, found.request_id) == (
+        404,
+        "not_found_error",
+        "model: gone",
+        "req_9",
+    )
 
 
 KEYS = [
@@ -234,7 +370,12 @@ KEYS = [
 
 @pytest.mark.parametrize("key", KEYS)
 def test_no_error_holds_a_key(key: str) -> None:
-    body = {"error": {"message": f"Incorrect API key provided: {key}. You can find it.", "code": key}}
+    body = {
+        "error": {
+            "message": f"Incorrect API key provided: {key}. You can find it.",
+            "code": key,
+        }
+    }
     found = read(401, body)
     secret = key.removeprefix("Bearer ")
     assert secret not in str(found) + found.said + found.code + repr(found.args)
@@ -246,39 +387,69 @@ def test_a_long_body_is_cut() -> None:
     assert len(found.said) == LONGEST
 
 
-def test_a_413_without_a_body_is_an_overflow_and_a_400_only_where_that_is_the_habit() -> None:
+def test_a_413_without_a_body_is_an_overflow_and_a_400_only_where_that_is_the_habit() -> (
+    None
+):
     assert isinstance(read(413), Overflow)
     assert isinstance(read(400, provider="cerebras"), Overflow)
     assert type(read(400, provider="openai")) is RequestRejected
 
 
 def test_what_the_body_repeats_of_the_request_is_not_heard() -> None:
-    echoed = {"detail": [{"msg": "bad", "input": "rate limit; prompt is too long: 9 tokens > 8 maximum"}]}
+    echoed = {
+        "detail": [
+            {
+                "msg": "bad",
+                "input": "rate limit; prompt is too long: 9 tokens > 8 maximum",
+            }
+        ]
+    }
     assert type(read(422, echoed)) is RequestRejected
 
 
 @pytest.mark.parametrize(
     ("event", "kind"),
     [
-        ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, Overloaded),
+        (
+            {
+                "type": "error",
+                "error": {"type": "overloaded_error", "message": "Overloaded"},
+            },
+            Overloaded,
+        ),
         ({"error": {"code": 502, "message": "upstream failed"}}, ServerError),
         ({"error": {"code": 429, "message": "slow down"}}, RateLimited),
-        ({"type": "error", "code": "rate_limit_exceeded", "message": "slow"}, RateLimited),
+        (
+            {"type": "error", "code": "rate_limit_exceeded", "message": "slow"},
+            RateLimited,
+        ),
         (
             {
                 "type": "response.failed",
-                "response": {"status": "failed", "error": {"code": "server_error", "message": "x"}},
+                "response": {
+                    "status": "failed",
+                    "error": {"code": "server_error", "message": "x"},
+                },
             },
             ServerError,
         ),
         (
-            {"response": {"error": {"code": "context_length_exceeded", "message": "exceeds the context window"}}},
+            {
+                "response": {
+                    "error": {
+                        "code": "context_length_exceeded",
+                        "message": "exceeds the context window",
+                    }
+                }
+            },
             Overflow,
         ),
         ({"object": "error", "message": "boom", "code": 500}, ServerError),
     ],
 )
-def test_an_error_inside_a_stream_has_its_type(event: dict[str, object], kind: type[ProviderError]) -> None:
+def test_an_error_inside_a_stream_has_its_type(
+    event: dict[str, object], kind: type[ProviderError]
+) -> None:
     assert type(problem_in_stream("chat", event)) is kind
 
 
@@ -293,13 +464,17 @@ def test_no_body_makes_it_raise(status: int, body: bytes) -> None:
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["error", "message", "code", "type", "detail", "status"]), inner, max_size=4
+                st.sampled_from(["error", "message", "code", "type", "detail", "status"]),
+                inner,
+                max_size=4,
             )
         ),
         max_leaves=20,
     )
 )
 def test_no_json_makes_it_raise(value: object) -> None:
-    assert isinstance(read_problem("chat", 400, {}, json.dumps(value).encode()), ProviderError)
+    assert isinstance(
+        read_problem("chat", 400, {}, json.dumps(value).encode()), ProviderError
+    )
     fields = value if isinstance(value, dict) else {"error": value}
     assert isinstance(problem_in_stream("chat", fields), ProviderError)

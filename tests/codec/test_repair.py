@@ -38,7 +38,12 @@ def call(name: str, call_id: str, arguments: str = "{}") -> ToolCallPart:
 
 
 def result(name: str, call_id: str, text: str = "done") -> ToolResultPart:
-    return ToolResultPart(id=name, call_id=call_id, name="read", content=(TextPart(id=f"{name}.t", text=text),))
+    return ToolResultPart(
+        id=name,
+        call_id=call_id,
+        name="read",
+        content=(TextPart(id=f"{name}.t", text=text),),
+    )
 
 
 def request(*messages: Message, target: tuple[str, str, str] = CLAUDE) -> Request:
@@ -51,15 +56,28 @@ def loop(steps: int) -> list[Message]:
     for step in range(steps):
         first, second = f"c{step}a", f"c{step}b"
         messages.append(
-            Message(id=f"a{step}", role="assistant", parts=(call(f"p{first}", first), call(second, second)))
+            Message(
+                id=f"a{step}",
+                role="assistant",
+                parts=(call(f"p{first}", first), call(second, second)),
+            )
         )
-        messages.append(Message(id=f"t{step}a", role="tool", parts=(result(f"r{first}", first),)))
-        messages.append(Message(id=f"t{step}b", role="tool", parts=(result(f"r{second}", second),)))
+        messages.append(
+            Message(id=f"t{step}a", role="tool", parts=(result(f"r{first}", first),))
+        )
+        messages.append(
+            Message(id=f"t{step}b", role="tool", parts=(result(f"r{second}", second),))
+        )
     return messages
 
 
 @pytest.mark.parametrize(
-    "target", [target for target in TARGETS if target[1] not in ("mistral", "deepseek", "moonshot")]
+    "target",
+    [
+        target
+        for target in TARGETS
+        if target[1] not in ("mistral", "deepseek", "moonshot")
+    ],
 )
 def test_a_request_in_good_order_comes_back_itself(target: tuple[str, str, str]) -> None:
     given_ = request(user("u0"), target=target)
@@ -121,8 +139,16 @@ def is_closed(messages: tuple[Message, ...], at: int) -> bool:
     Ids that are used twice are no way to tell which result is whose, so such histories are not looked at.
     """
     ids = [part.call_id for message in messages for part in message.of_type(ToolCallPart)]
-    before = {part.call_id for message in messages[:at] for part in message.of_type(ToolCallPart)}
-    after = {part.call_id for message in messages[at:] for part in message.of_type(ToolResultPart)}
+    before = {
+        part.call_id
+        for message in messages[:at]
+        for part in message.of_type(ToolCallPart)
+    }
+    after = {
+        part.call_id
+        for message in messages[at:]
+        for part in message.of_type(ToolResultPart)
+    }
     unique = len(ids) == len(set(ids)) and "" not in ids
     return unique and not before & after and at > 0 and messages[at - 1].role == "user"
 
@@ -148,7 +174,9 @@ texts = st.text(st.characters(codec=None), max_size=20)
 
 
 @given(st.binary(max_size=200), st.sampled_from(TARGETS))
-def test_any_bytes_as_text_arguments_and_result_are_accepted(raw: bytes, target: tuple[str, str, str]) -> None:
+def test_any_bytes_as_text_arguments_and_result_are_accepted(
+    raw: bytes, target: tuple[str, str, str]
+) -> None:
     text = raw.decode("utf-8", "surrogateescape")
     history = (
         user("u", text),
@@ -157,18 +185,34 @@ def test_any_bytes_as_text_arguments_and_result_are_accepted(raw: bytes, target:
     )
     repaired = repair(request(*history, target=target)).request
     assert objections(repaired) == []
-    assert [message.role for message in repaired.messages if message.origin == "said"][-2:] == ["assistant", "tool"]
+    assert [message.role for message in repaired.messages if message.origin == "said"][
+        -2:
+    ] == ["assistant", "tool"]
 
 
 @given(st.lists(texts, min_size=2, max_size=6, unique=True), st.sampled_from(TARGETS))
-def test_different_ids_stay_different(ids: list[str], target: tuple[str, str, str]) -> None:
+def test_different_ids_stay_different(
+    ids: list[str], target: tuple[str, str, str]
+) -> None:
     calls = tuple(call(f"c{at}", one) for at, one in enumerate(ids))
     results = tuple(result(f"r{at}", one) for at, one in enumerate(ids))
-    history = (user("u"), Message(id="a", role="assistant", parts=calls), Message(id="t", role="tool", parts=results))
+    history = (
+        user("u"),
+        Message(id="a", role="assistant", parts=calls),
+        Message(id="t", role="tool", parts=results),
+    )
     repaired = repair(request(*history, target=target)).request
-    sent = [part.call_id for message in repaired.messages for part in message.of_type(ToolCallPart)]
+    sent = [
+        part.call_id
+        for message in repaired.messages
+        for part in message.of_type(ToolCallPart)
+    ]
     assert len(set(sent)) == len(ids)
-    assert [part.call_id for message in repaired.messages for part in message.of_type(ToolResultPart)] == sent
+    assert [
+        part.call_id
+        for message in repaired.messages
+        for part in message.of_type(ToolResultPart)
+    ] == sent
 
 
 def test_system_text_tools_and_parameters_are_made_legal_too() -> None:
@@ -191,15 +235,21 @@ def test_system_text_tools_and_parameters_are_made_legal_too() -> None:
 
 
 def test_signed_thinking_is_sent_byte_for_byte_next_to_what_is_repaired() -> None:
-    thinking = ReasoningPart(id="th", text="hm", provider=data({"signature": "c2ln"}, CLAUDE))
-    broken = Message(id="a", role="assistant", parts=(thinking, call("c", "id with spaces", "{broken")))
+    thinking = ReasoningPart(
+        id="th", text="hm", provider=data({"signature": "c2ln"}, CLAUDE)
+    )
+    broken = Message(
+        id="a", role="assistant", parts=(thinking, call("c", "id with spaces", "{broken"))
+    )
     sent = repair(request(user("u"), broken)).request.messages[1]
     assert sent.parts[0] is thinking
 
 
 def test_plain_messages_need_no_repair() -> None:
     plain = 0
-    assert all(is_plain(message, target_of(request(target=CLAUDE))) for message in loop(5))
+    assert all(
+        is_plain(message, target_of(request(target=CLAUDE))) for message in loop(5)
+    )
     for seed in range(3_000):
         broken = broken_request(seed)
         target = target_of(broken)
@@ -216,7 +266,9 @@ def test_plain_messages_need_no_repair() -> None:
 def in_pieces() -> list[Message]:
     return [
         user("u", "nul \0"),
-        Message(id="a", role="assistant", parts=(call("c", "a b", "{broken"), call("d", "y"))),
+        Message(
+            id="a", role="assistant", parts=(call("c", "a b", "{broken"), call("d", "y"))
+        ),
         Message(id="t", role="tool", parts=(result("r", "nobody"), result("s", "y"))),
         user("v"),
         Message(id="b", role="assistant", parts=(call("e", "a b"),)),
@@ -242,7 +294,12 @@ def test_a_history_in_order_is_the_request_given() -> None:
 
 def test_a_result_that_comes_later_is_refused() -> None:
     growing = Repairing(target_of(request()))
-    assert growing.add([user("u"), Message(id="a", role="assistant", parts=(call("c", "x"),))]) is not None
+    assert (
+        growing.add(
+            [user("u"), Message(id="a", role="assistant", parts=(call("c", "x"),))]
+        )
+        is not None
+    )
     assert growing.add([Message(id="t", role="tool", parts=(result("r", "x"),))]) is None
 
 
@@ -254,9 +311,13 @@ def test_a_result_that_comes_later_is_refused() -> None:
         ("claude-sonnet-4-5", "so ", True),
     ],
 )
-def test_an_end_that_is_altered_as_only_an_end_is_says_so(model: str, text: str, is_closed: bool) -> None:
+def test_an_end_that_is_altered_as_only_an_end_is_says_so(
+    model: str, text: str, is_closed: bool
+) -> None:
     growing = Repairing(target_of(request(target=("messages", "anthropic", model))))
     growing.add([user("u")])
     assert not growing.is_closed
-    growing.add([Message(id="a", role="assistant", parts=(TextPart(id="a.t", text=text),))])
+    growing.add(
+        [Message(id="a", role="assistant", parts=(TextPart(id="a.t", text=text),))]
+    )
     assert growing.is_closed is is_closed

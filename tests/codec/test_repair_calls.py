@@ -32,7 +32,11 @@ def answer(name: str, *ids: str, interrupted: str | None = None) -> Message:
 
 
 def tool(name: str, *ids: str) -> Message:
-    return Message(id=name, role="tool", parts=tuple(result(f"{name}.{one}", one, one) for one in ids))
+    return Message(
+        id=name,
+        role="tool",
+        parts=tuple(result(f"{name}.{one}", one, one) for one in ids),
+    )
 
 
 def paired(messages: Sequence[Message], notes: Notes) -> list[Message]:
@@ -40,7 +44,10 @@ def paired(messages: Sequence[Message], notes: Notes) -> list[Message]:
 
 
 def shape(messages: list[Message]) -> list[tuple[str, list[str]]]:
-    return [(one.role, [part.text for part in one.of_type(ToolResultPart)]) for one in messages]
+    return [
+        (one.role, [part.text for part in one.of_type(ToolResultPart)])
+        for one in messages
+    ]
 
 
 def test_messages_in_order_are_the_same_objects() -> None:
@@ -63,9 +70,16 @@ def test_an_interrupted_answer_says_so_in_the_result() -> None:
 
 def test_results_in_the_wrong_order_or_place_are_moved_before_any_text() -> None:
     notes = Notes()
-    late = Message(id="u2", role="user", parts=(TextPart(id="w", text="wait"), result("r", "x", "x")))
+    late = Message(
+        id="u2", role="user", parts=(TextPart(id="w", text="wait"), result("r", "x", "x"))
+    )
     made = paired([answer("a", "x", "y"), tool("t", "y"), late, user("u3")], notes)
-    assert shape(made) == [("assistant", []), ("tool", ["x", "y"]), ("user", []), ("user", [])]
+    assert shape(made) == [
+        ("assistant", []),
+        ("tool", ["x", "y"]),
+        ("user", []),
+        ("user", []),
+    ]
     assert [one.kind for one in notes.repairs] == ["moved_result"]
 
 
@@ -83,11 +97,22 @@ def test_the_first_of_two_results_counts() -> None:
 
 
 def test_a_result_whose_call_is_gone_is_left_out() -> None:
-    assert shape(paired([user("u"), tool("t", "gone"), user("v")], Notes())) == [("user", []), ("user", [])]
+    assert shape(paired([user("u"), tool("t", "gone"), user("v")], Notes())) == [
+        ("user", []),
+        ("user", []),
+    ]
 
 
 def test_an_id_used_in_every_turn_finds_the_newest_call() -> None:
-    made = paired([answer("a", "call_0"), tool("t", "call_0"), answer("b", "call_0"), tool("s", "call_0")], Notes())
+    made = paired(
+        [
+            answer("a", "call_0"),
+            tool("t", "call_0"),
+            answer("b", "call_0"),
+            tool("s", "call_0"),
+        ],
+        Notes(),
+    )
     assert [message.id for message in made] == ["a", "t", "b", "s"]
 
 
@@ -97,9 +122,15 @@ def test_calls_without_ids_are_paired_by_name_and_order() -> None:
 
 
 def test_what_else_a_tool_message_holds_follows_as_the_users() -> None:
-    mixed = Message(id="t", role="tool", parts=(TextPart(id="n", text="note"), result("r", "x", "x")))
+    mixed = Message(
+        id="t", role="tool", parts=(TextPart(id="n", text="note"), result("r", "x", "x"))
+    )
     made = paired([answer("a", "x"), mixed], Notes())
-    assert [(one.role, len(one.parts)) for one in made] == [("assistant", 1), ("tool", 1), ("user", 1)]
+    assert [(one.role, len(one.parts)) for one in made] == [
+        ("assistant", 1),
+        ("tool", 1),
+        ("user", 1),
+    ]
 
 
 def test_the_request_of_a_repaired_loop_names_what_was_done() -> None:
@@ -110,10 +141,18 @@ def test_the_request_of_a_repaired_loop_names_what_was_done() -> None:
 
 
 def test_a_history_in_pieces_is_paired_as_in_one_with_the_same_notes() -> None:
-    first = [user("u"), tool("s", "early"), answer("a", "x", "y"), tool("t", "y", "nobody", "x"), user("v")]
+    first = [
+        user("u"),
+        tool("s", "early"),
+        answer("a", "x", "y"),
+        tool("t", "y", "nobody", "x"),
+        user("v"),
+    ]
     second = [tool("w", "x"), answer("b", "x"), tool("z", "x")]
     pairing, extra, moved, whole = Pairing(), Notes(), Notes(), Notes()
-    made = [one for piece in (first, second) for one in pairing.add(piece, extra, moved) or []]
+    made = [
+        one for piece in (first, second) for one in pairing.add(piece, extra, moved) or []
+    ]
     assert made == paired([*first, *second], whole)
     assert [*extra.repairs, *moved.repairs] == whole.repairs
 
@@ -138,7 +177,10 @@ def test_a_legal_id_stays_and_an_illegal_one_always_becomes_the_same() -> None:
 
 
 def test_an_id_used_again_gets_another_one() -> None:
-    assert legal_id("call_0", 2, RESPONSES_IDS) not in ("call_0", legal_id("call_0", 3, RESPONSES_IDS))
+    assert legal_id("call_0", 2, RESPONSES_IDS) not in (
+        "call_0",
+        legal_id("call_0", 3, RESPONSES_IDS),
+    )
 
 
 def test_mistral_gets_nine_letters_and_digits() -> None:
@@ -150,7 +192,9 @@ def test_kimis_ids_go_back_to_kimi_as_they_came() -> None:
     assert legal_id("functions.read:0", 1, LENIENT_IDS) == "functions.read:0"
 
 
-@pytest.mark.parametrize("name", ["my.tool", "n" * 80, "7up/now", "", "\ud800", "naïve name", "-dash"])
+@pytest.mark.parametrize(
+    "name", ["my.tool", "n" * 80, "7up/now", "", "\ud800", "naïve name", "-dash"]
+)
 def test_names_are_made_legal_and_stay_readable(name: str) -> None:
     for legal in (OPENAI_NAMES, GEMINI_NAMES):
         made = legal_name(name, legal)
@@ -165,7 +209,9 @@ def test_a_readable_name_keeps_its_words() -> None:
 def test_names_of_an_answer_lead_back_to_our_own() -> None:
     sent = legal_name("my.tool", OPENAI_NAMES)
     _, names = legal_tools(
-        (Tool(name="my.tool"), Tool(name="read")), target_of(Request(wire="messages", model="claude")), Notes()
+        (Tool(name="my.tool"), Tool(name="read")),
+        target_of(Request(wire="messages", model="claude")),
+        Notes(),
     )
     assert names == {sent: "my.tool"}
 
@@ -181,11 +227,21 @@ def test_calls_without_ids_get_some_where_the_wire_wants_them() -> None:
         Message(id="t", role="tool", parts=(result("r1", "read"), result("r2", "read"))),
     )
     claude = repair(request(*messages)).request
-    ids = [part.call_id for message in claude.messages for part in message.of_type(ToolCallPart)]
+    ids = [
+        part.call_id
+        for message in claude.messages
+        for part in message.of_type(ToolCallPart)
+    ]
     assert len(set(ids)) == 2
     assert "" not in ids
-    gemini = repair(request(*messages, target=("generateContent", "google", "gemini-2.5-pro"))).request
-    assert [part.call_id for message in gemini.messages for part in message.of_type(ToolCallPart)] == ["", ""]
+    gemini = repair(
+        request(*messages, target=("generateContent", "google", "gemini-2.5-pro"))
+    ).request
+    assert [
+        part.call_id
+        for message in gemini.messages
+        for part in message.of_type(ToolCallPart)
+    ] == ["", ""]
 
 
 def test_a_history_in_pieces_gets_the_ids_of_the_whole() -> None:

@@ -6,7 +6,13 @@ import pytest
 
 from tests.codec.histories import data
 from ullage.codec.blocks import UNREADABLE_ARGUMENTS
-from ullage.codec.repair_parts import Notes, Repair, fields_of, sound_arguments, sound_part
+from ullage.codec.repair_parts import (
+    Notes,
+    Repair,
+    fields_of,
+    sound_arguments,
+    sound_part,
+)
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import (
@@ -32,7 +38,9 @@ def sound(part: Part, to: tuple[str, str, str] = CLAUDE) -> Part | None:
     return sound_part(part, "m", target(to), Notes())
 
 
-@pytest.mark.parametrize("written", ['{"a": 1}', '{ "a":\n1 }', "{}", '{"a": "\\ud83d\\ude00"}'])
+@pytest.mark.parametrize(
+    "written", ['{"a": 1}', '{ "a":\n1 }', "{}", '{"a": "\\ud83d\\ude00"}']
+)
 def test_arguments_that_are_an_object_stay_as_written(written: str) -> None:
     assert sound_arguments(written) == written
 
@@ -46,7 +54,9 @@ def test_no_arguments_are_an_empty_object() -> None:
     assert sound_arguments("") == sound_arguments(" \n") == "{}"
 
 
-@pytest.mark.parametrize("written", ['{"a": "\\ud800"}', '{"a": "\\u0000"}', '{"\ud800": ["\\udfff"]}'])
+@pytest.mark.parametrize(
+    "written", ['{"a": "\\ud800"}', '{"a": "\\u0000"}', '{"\ud800": ["\\udfff"]}']
+)
 def test_half_characters_in_arguments_are_replaced_where_they_stand(written: str) -> None:
     made = json.loads(sound_arguments(written))
     assert "\ufffd" in json.dumps(made, ensure_ascii=False)
@@ -55,7 +65,11 @@ def test_half_characters_in_arguments_are_replaced_where_they_stand(written: str
 
 def test_a_custom_tools_input_is_plain_text() -> None:
     free = ToolCallPart(
-        id="c", call_id="c", name="patch", arguments="*** Begin", provider=data({"type": "custom_tool_call"}, GPT)
+        id="c",
+        call_id="c",
+        name="patch",
+        arguments="*** Begin",
+        provider=data({"type": "custom_tool_call"}, GPT),
     )
     assert sound(free, GPT) == free
     foreign = sound(free, CLAUDE)
@@ -63,17 +77,25 @@ def test_a_custom_tools_input_is_plain_text() -> None:
     assert json.loads(foreign.arguments) == {UNREADABLE_ARGUMENTS: "*** Begin"}
 
 
-def test_anthropic_gets_no_blank_text_and_gemini_keeps_an_empty_one_that_is_signed() -> None:
+def test_anthropic_gets_no_blank_text_and_gemini_keeps_an_empty_one_that_is_signed() -> (
+    None
+):
     assert sound(TextPart(id="t", text=" \n")) is None
     assert sound(TextPart(id="t", text=" "), GPT) is not None
-    signed = TextPart(id="t", text="", provider=data({"thoughtSignature": "c2ln"}, GEMINI))
+    signed = TextPart(
+        id="t", text="", provider=data({"thoughtSignature": "c2ln"}, GEMINI)
+    )
     assert sound(signed, GEMINI) is signed
     assert sound(signed, CLAUDE) is None
 
 
 def test_another_providers_data_stays_behind() -> None:
     signed = ToolCallPart(
-        id="c", call_id="c", name="f", arguments="{}", provider=data({"thoughtSignature": "x"}, GEMINI)
+        id="c",
+        call_id="c",
+        name="f",
+        arguments="{}",
+        provider=data({"thoughtSignature": "x"}, GEMINI),
     )
     made = sound(signed, CLAUDE)
     assert isinstance(made, ToolCallPart)
@@ -82,7 +104,9 @@ def test_another_providers_data_stays_behind() -> None:
 
 def test_another_model_of_the_same_wire_gets_what_is_not_bound() -> None:
     text = TextPart(
-        id="t", text="hi", provider=data({"phase": "final", "id": "msg_1"}, ("responses", "azure", "gpt-5"))
+        id="t",
+        text="hi",
+        provider=data({"phase": "final", "id": "msg_1"}, ("responses", "azure", "gpt-5")),
     )
     made = sound(text, GPT)
     assert isinstance(made, TextPart)
@@ -91,7 +115,9 @@ def test_another_model_of_the_same_wire_gets_what_is_not_bound() -> None:
 
 
 def test_another_providers_item_in_a_result_is_sent_as_its_text() -> None:
-    item = ProviderItem(id="i", kind="search", text="found it", provider=data({"type": "search"}, GPT))
+    item = ProviderItem(
+        id="i", kind="search", text="found it", provider=data({"type": "search"}, GPT)
+    )
     made = sound(ToolResultPart(id="r", call_id="c", content=(item,)))
     assert isinstance(made, ToolResultPart)
     assert made.text == "found it"
@@ -113,4 +139,7 @@ def test_notes_keep_the_order_they_were_made_in() -> None:
     notes = Notes()
     notes.add("text", "m", "p", "made valid")
     notes.add("empty", "m", "", "left out")
-    assert notes.repairs == [Repair("text", "m", "p", "made valid"), Repair("empty", "m", "", "left out")]
+    assert notes.repairs == [
+        Repair("text", "m", "p", "made valid"),
+        Repair("empty", "m", "", "left out"),
+    ]

@@ -9,7 +9,14 @@ from tests.codec.histories import data
 from tests.codec.test_repair import call, request, user
 from ullage.codec.repair import repair
 from ullage.codec.repair_parts import NO_REASONING, NO_SIGNATURE
-from ullage.messages import Message, Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+)
 from ullage.reasoning import ReasoningPolicy
 
 Target = tuple[str, str, str]
@@ -21,7 +28,9 @@ RS = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary":
 SAID = TextPart(id="said", text="so")
 
 
-def answer(parts: tuple[Part, ...], to: Target, interrupted: str | None = None) -> tuple[Part, ...]:
+def answer(
+    parts: tuple[Part, ...], to: Target, interrupted: str | None = None
+) -> tuple[Part, ...]:
     message = Message(id="a", role="assistant", parts=parts, interrupted=interrupted)
     repaired = repair(request(user("u"), message, user("v"), target=to)).request
     return next((one.parts for one in repaired.messages if one.id == "a"), ())
@@ -33,7 +42,12 @@ def thought(fields: object, of: Target) -> ReasoningPart:
 
 @pytest.mark.parametrize(
     ("fields", "wire"),
-    [({"signature": "c2ln"}, CLAUDE), ({"data": "c2ln"}, CLAUDE), (RS, GPT), ({"reasoning_content": None}, DEEPSEEK)],
+    [
+        ({"signature": "c2ln"}, CLAUDE),
+        ({"data": "c2ln"}, CLAUDE),
+        (RS, GPT),
+        ({"reasoning_content": None}, DEEPSEEK),
+    ],
 )
 def test_its_own_wire_gets_it_unchanged(fields: object, wire: Target) -> None:
     part = thought(fields, wire)
@@ -66,7 +80,9 @@ def test_who_can_read_whose_reasoning(of: Target, to: Target, kept: bool) -> Non
 
 
 def test_unfinished_thinking_is_left_out() -> None:
-    assert answer((ReasoningPart(id="th", text="I was ab"), SAID), CLAUDE, "cancelled") == (SAID,)
+    assert answer(
+        (ReasoningPart(id="th", text="I was ab"), SAID), CLAUDE, "cancelled"
+    ) == (SAID,)
     assert answer((thought({"id": "rs_1", "summary": []}, GPT), SAID), GPT) == (SAID,)
 
 
@@ -76,7 +92,13 @@ def test_reasoning_with_nothing_after_it_is_left_out() -> None:
 
 
 def test_an_item_whose_reasoning_is_gone_loses_its_own_id() -> None:
-    named = ToolCallPart(id="c", call_id="c", name="f", arguments="{}", provider=data({"id": "fc_1", "n": 1}, GPT))
+    named = ToolCallPart(
+        id="c",
+        call_id="c",
+        name="f",
+        arguments="{}",
+        provider=data({"id": "fc_1", "n": 1}, GPT),
+    )
     kept = answer((thought(RS, ("responses", "azure", "gpt-5.2")), named), GPT)
     (part,) = kept
     assert isinstance(part, ToolCallPart)
@@ -85,7 +107,9 @@ def test_an_item_whose_reasoning_is_gone_loses_its_own_id() -> None:
 
 
 def test_a_stored_response_may_name_its_reasoning() -> None:
-    message = Message(id="a", role="assistant", parts=(thought({"id": "rs_1"}, GPT), SAID))
+    message = Message(
+        id="a", role="assistant", parts=(thought({"id": "rs_1"}, GPT), SAID)
+    )
     asked = request(user("u"), message, user("v"), target=GPT)
     assert message in repair(replace(asked, chained="resp_1")).request.messages
     asked.params["store"] = True  # which the encoder does not send
@@ -98,12 +122,18 @@ def test_gemini_3_gets_the_documented_stand_in_on_the_first_call_of_a_step() -> 
     assert first.provider is not None
     assert json.loads(bytes(first.provider.data)) == {"thoughtSignature": NO_SIGNATURE}
     assert second == call("c2", "2")
-    assert answer((call("c1", "1"),), ("generateContent", "google", "gemini-2.5-pro")) == (call("c1", "1"),)
+    assert answer(
+        (call("c1", "1"),), ("generateContent", "google", "gemini-2.5-pro")
+    ) == (call("c1", "1"),)
 
 
 def test_gemini_3_keeps_the_signature_it_gave() -> None:
     signed = ToolCallPart(
-        id="c", call_id="c", name="f", arguments="{}", provider=data({"thoughtSignature": "s"}, GEMINI)
+        id="c",
+        call_id="c",
+        name="f",
+        arguments="{}",
+        provider=data({"thoughtSignature": "s"}, GEMINI),
     )
     assert answer((signed,), GEMINI) == (signed,)
 
@@ -117,13 +147,23 @@ def test_deepseek_gets_a_blank_for_reasoning_it_never_gave() -> None:
 
 
 def test_a_server_tools_call_that_was_cut_is_left_out() -> None:
-    item = ProviderItem(id="i", kind="server_tool_use", provider=data({"type": "server_tool_use", "id": "s1"}, CLAUDE))
+    item = ProviderItem(
+        id="i",
+        kind="server_tool_use",
+        provider=data({"type": "server_tool_use", "id": "s1"}, CLAUDE),
+    )
     assert answer((SAID, item), CLAUDE, "cancelled") == (SAID,)
     assert answer((SAID, item), CLAUDE) == (SAID, item)
 
 
-def test_what_the_application_holds_back_is_no_repair_and_leaves_a_valid_request() -> None:
-    message = Message(id="a", role="assistant", parts=(thought({"reasoning_content": None}, DEEPSEEK), SAID))
+def test_what_the_application_holds_back_is_no_repair_and_leaves_a_valid_request() -> (
+    None
+):
+    message = Message(
+        id="a",
+        role="assistant",
+        parts=(thought({"reasoning_content": None}, DEEPSEEK), SAID),
+    )
     asked = request(user("u"), message, user("v"), target=DEEPSEEK)
     bare = repair(asked, policy=ReasoningPolicy(strip="all"))
     blank, said = bare.request.messages[1].parts
@@ -133,7 +173,10 @@ def test_what_the_application_holds_back_is_no_repair_and_leaves_a_valid_request
     named = TextPart(id="t", text="so", provider=data({"id": "msg_1"}, GPT))
     message = Message(id="a", role="assistant", parts=(thought(RS, GPT), named))
     (part,) = (
-        repair(request(user("u"), message, user("v"), target=GPT), policy=ReasoningPolicy(strip="all"))
+        repair(
+            request(user("u"), message, user("v"), target=GPT),
+            policy=ReasoningPolicy(strip="all"),
+        )
         .request.messages[1]
         .parts
     )

@@ -44,15 +44,31 @@ def refusal_of(request: Request, simulator: str) -> str:
     path, _, query = encoded.path.partition("?")
     asked = dict(one.split("=") for one in query.split("&") if one)
     version = "/v1beta" if request.wire == "generateContent" else "/v1"
-    found = ((wire, wire.route("POST", version + path, asked)) for wire in SIMULATORS[simulator])
-    wire, endpoint = next((wire, endpoint) for wire, endpoint in found if endpoint is not None)
+    found = (
+        (wire, wire.route("POST", version + path, asked))
+        for wire in SIMULATORS[simulator]
+    )
+    wire, endpoint = next(
+        (wire, endpoint) for wire, endpoint in found if endpoint is not None
+    )
     scenario = Scenario()
     memory = Memory(scenario, 0)
     try:
         body = wire.read(encoded.content)
         model = scenario.model(wire.named_model(body, endpoint), wire.family)
         assert model is not None, request.model
-        wire.check(CallInProgress(memory, endpoint, encoded.headers, body, model, memory.numbers(model), False, 1))
+        wire.check(
+            CallInProgress(
+                memory,
+                endpoint,
+                encoded.headers,
+                body,
+                model,
+                memory.numbers(model),
+                False,
+                1,
+            )
+        )
     except CallRefused as refusal:
         return f"{refusal.refused.name}: {refusal.refused.text}"
     return ""
@@ -60,7 +76,9 @@ def refusal_of(request: Request, simulator: str) -> str:
 
 def case(seed: int) -> tuple[Request, str]:
     wire, provider, model, simulator = TARGETS[seed % len(TARGETS)]
-    request = replace(broken_request(seed), wire=wire, provider=provider, model=model, params={})
+    request = replace(
+        broken_request(seed), wire=wire, provider=provider, model=model, params={}
+    )
     return unforged(request), simulator
 
 
@@ -68,7 +86,9 @@ def case(seed: int) -> tuple[Request, str]:
 def test_no_double_refuses_a_repaired_history() -> None:
     for seed in range(CASES):
         request, simulator = case(seed)
-        assert refusal_of(repair(request).request, simulator) == "", f"seed {seed}, {simulator}"
+        assert refusal_of(repair(request).request, simulator) == "", (
+            f"seed {seed}, {simulator}"
+        )
 
 
 def test_the_doubles_refuse_most_of_them_unrepaired() -> None:

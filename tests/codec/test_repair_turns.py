@@ -14,7 +14,9 @@ GPT = ("chat", "openai", "gpt-4.1")
 
 
 def said(name: str) -> Message:
-    return Message(id=name, role="assistant", parts=(TextPart(id=f"{name}.t", text="yes"),))
+    return Message(
+        id=name, role="assistant", parts=(TextPart(id=f"{name}.t", text="yes"),)
+    )
 
 
 def roles(*messages: Message, target: tuple[str, str, str]) -> str:
@@ -36,10 +38,14 @@ def test_an_answer_last_gets_a_user_after_it_where_none_may_be_continued() -> No
 
 
 def test_two_answers_in_a_row_are_kept_apart_by_the_same_stand_in() -> None:
-    assert roles(user("u"), said("a"), said("b"), user("v"), target=GEMINI) == "u a u* a u"
+    assert (
+        roles(user("u"), said("a"), said("b"), user("v"), target=GEMINI) == "u a u* a u"
+    )
     assert roles(user("u"), said("a"), said("b"), user("v"), target=GPT) == "u a a u"
     short = repair(request(user("u"), said("a"), target=GEMINI)).request.messages
-    whole = repair(request(user("u"), said("a"), said("b"), target=GEMINI)).request.messages
+    whole = repair(
+        request(user("u"), said("a"), said("b"), target=GEMINI)
+    ).request.messages
     assert whole[: len(short)] == short
 
 
@@ -53,7 +59,9 @@ def test_mistral_gets_an_answer_between_a_result_and_a_user() -> None:
 
 
 def test_a_paused_answer_goes_back_as_it_is() -> None:
-    paused = Message(id="p", role="assistant", parts=(ProviderItem(id="i", kind="server_tool_use"),))
+    paused = Message(
+        id="p", role="assistant", parts=(ProviderItem(id="i", kind="server_tool_use"),)
+    )
     assert is_paused(paused)
     assert not is_paused(said("a"))
 
@@ -63,7 +71,9 @@ def test_a_request_without_messages_gets_one() -> None:
 
 
 def test_an_answer_to_be_continued_does_not_end_with_white_space() -> None:
-    prefill = Message(id="a", role="assistant", parts=(TextPart(id="t", text="The answer is: "),))
+    prefill = Message(
+        id="a", role="assistant", parts=(TextPart(id="t", text="The answer is: "),)
+    )
     last = repair(request(user("u"), prefill, target=OLD)).request.messages[-1]
     assert last.parts == (TextPart(id="t", text="The answer is:"),)
     assert repair(request(user("u"), prefill, target=GPT)).request.messages[-1] is prefill
@@ -75,6 +85,8 @@ def test_stand_ins_between_pieces_are_those_of_the_whole() -> None:
         history = [said("a"), said("b"), user("u"), said("c"), said("d"), user("v")]
         notes, made = Notes(), list[Message]()
         for message in history:
-            made += continued(made[-1] if made else None, [message], rules, notes, chained=False)
+            made += continued(
+                made[-1] if made else None, [message], rules, notes, chained=False
+            )
         assert made == continued(None, history, rules, whole, chained=False)
         assert notes.repairs == whole.repairs

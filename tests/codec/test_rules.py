@@ -18,5 +18,9 @@ def test_ids_follow_the_model_behind_a_host() -> None:
 def test_thinking_forbids_going_on_with_an_answer() -> None:
     plain = Request(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
     assert not target_of(plain).user_last
-    thinking = Request(wire="messages", model="claude-sonnet-4-5", params={"thinking": {"type": "enabled"}})
+    thinking = Request(
+        wire="messages",
+        model="claude-sonnet-4-5",
+        params={"thinking": {"type": "enabled"}},
+    )
     assert target_of(thinking).user_last

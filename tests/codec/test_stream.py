@@ -29,6 +29,8 @@ def test_every_decoder_keeps_the_contract(wire: str) -> None:
 def test_finishing_twice_gives_the_same_answer(wire: str) -> None:
     decoder = decoder_for(request(wire), message_id="m")
     for event in GOLDEN[wire]:
-        decoder.feed(ServerEvent(event if isinstance(event, bytes) else str(event).encode()))
+        decoder.feed(
+            ServerEvent(event if isinstance(event, bytes) else str(event).encode())
+        )
     assert decoder.is_done
     assert decoder.finish(complete=True) == decoder.finish(complete=True)

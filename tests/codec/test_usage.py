@@ -33,7 +33,9 @@ class Golden(NamedTuple):
     context: int | None = None
 
 
-def chat(prompt: int, completion: int, total: int, cached: int = 0, reasoning: int = 0) -> Json:
+def chat(
+    prompt: int, completion: int, total: int, cached: int = 0, reasoning: int = 0
+) -> Json:
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -61,8 +63,18 @@ ITERATIONS = {
     "iterations": [
         {"type": "compaction", "input_tokens": 90_000, "output_tokens": 1_200},
         {"type": "message", "input_tokens": 1_000, "output_tokens": 80},
-        {"type": "advisor_message", "model": "claude-adviser", "input_tokens": 2_400, "output_tokens": 33},
-        {"type": "message", "input_tokens": 1_150, "output_tokens": 15, "cache_read_input_tokens": 0},
+        {
+            "type": "advisor_message",
+            "model": "claude-adviser",
+            "input_tokens": 2_400,
+            "output_tokens": 33,
+        },
+        {
+            "type": "message",
+            "input_tokens": 1_150,
+            "output_tokens": 15,
+            "cache_read_input_tokens": 0,
+        },
     ],
 }
 
@@ -204,7 +216,14 @@ GOLDEN = [
 
 
 def meaning(usage: Usage) -> tuple[int | None, ...]:
-    return usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning, usage.context
+    return (
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write,
+        usage.reasoning,
+        usage.context,
+    )
 
 
 def wanted(golden: Golden) -> tuple[int | None, ...]:
@@ -234,9 +253,18 @@ def mutants(dialect: Dialect) -> list[tuple[str, Dialect]]:
     """The dialect with one convention turned around."""
     turned: list[tuple[str, Dialect]] = []
     if dialect.cache_read:
-        turned.append(("cache", replace(dialect, cache="inside" if dialect.cache == "outside" else "outside")))
+        turned.append(
+            (
+                "cache",
+                replace(
+                    dialect, cache="inside" if dialect.cache == "outside" else "outside"
+                ),
+            )
+        )
     if dialect.reasoning:
-        other: ReasoningIs = "outside" if dialect.thinking in ("inside", "detect") else "inside"
+        other: ReasoningIs = (
+            "outside" if dialect.thinking in ("inside", "detect") else "inside"
+        )
         turned.append(("thinking", replace(dialect, thinking=other)))
     elif dialect.thinking == "remainder":
         turned.append(("thinking", replace(dialect, thinking="inside")))
@@ -249,18 +277,28 @@ def mutants(dialect: Dialect) -> list[tuple[str, Dialect]]:
 
 @pytest.mark.parametrize(
     ("name", "mutant"),
-    [(name, mutant) for dialect in DIALECTS.values() for name, mutant in mutants(dialect)],
+    [
+        (name, mutant)
+        for dialect in DIALECTS.values()
+        for name, mutant in mutants(dialect)
+    ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_turning_a_convention_around_breaks_a_golden_payload(name: str, mutant: Dialect) -> None:
+def test_turning_a_convention_around_breaks_a_golden_payload(
+    name: str, mutant: Dialect
+) -> None:
     own = [golden for golden in GOLDEN if golden.dialect == mutant.name]
-    assert any(meaning(read_usage(mutant, golden.payload)) != wanted(golden) for golden in own)
+    assert any(
+        meaning(read_usage(mutant, golden.payload)) != wanted(golden) for golden in own
+    )
 
 
 def test_what_the_provider_did_not_say_is_unknown_and_never_zero() -> None:
     usage = normalise("openai-chat", {"prompt_tokens": 5, "completion_tokens": None})
     assert usage.input == 5
-    assert usage.output is usage.cache_read is usage.cache_write is usage.reasoning is None
+    assert (
+        usage.output is usage.cache_read is usage.cache_write is usage.reasoning is None
+    )
     assert not usage.flags
 
 
@@ -304,7 +342,9 @@ def test_an_object_of_another_dialect_is_unverified() -> None:
         (0, "input:zero"),
     ],
 )
-def test_a_value_that_cannot_be_true_is_missing_and_flagged_and_kept(value: object, flag: str) -> None:
+def test_a_value_that_cannot_be_true_is_missing_and_flagged_and_kept(
+    value: object, flag: str
+) -> None:
     usage = normalise("openai-chat", {"prompt_tokens": value, "completion_tokens": 7})
     assert usage.input is None
     assert usage.output == 7
@@ -320,7 +360,10 @@ def test_an_all_zero_object_was_never_counted() -> None:
 
 
 def test_zero_fresh_input_beside_a_cache_is_a_real_count() -> None:
-    usage = normalise("anthropic", {"input_tokens": 0, "cache_read_input_tokens": 900, "output_tokens": 3})
+    usage = normalise(
+        "anthropic",
+        {"input_tokens": 0, "cache_read_input_tokens": 900, "output_tokens": 3},
+    )
     assert usage.input == 900
     assert not usage.flags
 
@@ -340,7 +383,12 @@ def test_more_cached_tokens_than_input_voids_the_cache_count_only() -> None:
 
 def test_more_reasoning_than_output_voids_the_reasoning_where_it_must_be_inside() -> None:
     usage = normalise(
-        "anthropic", {"input_tokens": 5, "output_tokens": 9, "output_tokens_details": {"thinking_tokens": 10}}
+        "anthropic",
+        {
+            "input_tokens": 5,
+            "output_tokens": 9,
+            "output_tokens_details": {"thinking_tokens": 10},
+        },
     )
     assert (usage.output, usage.reasoning) == (9, None)
     assert usage.flags == ("reasoning:exceeds_output",)
@@ -358,7 +406,9 @@ def test_bytes_are_kept_byte_for_byte() -> None:
     assert bytes(usage.raw) == data
 
 
-@pytest.mark.parametrize("data", [b"", b"not json", b"[1]", b'"text"', b"\xff\xfe", b"[" * 5_000])
+@pytest.mark.parametrize(
+    "data", [b"", b"not json", b"[1]", b'"text"', b"\xff\xfe", b"[" * 5_000]
+)
 def test_bytes_that_are_no_object_are_kept_and_flagged(data: bytes) -> None:
     usage = normalise("anthropic", data)
     assert not usage.verified
@@ -377,7 +427,11 @@ def test_json_with_nan_is_read_and_kept_as_json_any_reader_takes() -> None:
 def test_an_sdk_object_is_read_through_its_own_dump() -> None:
     class Dumped:
         def model_dump(self) -> Json:
-            return {"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": None}
+            return {
+                "input_tokens": 5,
+                "output_tokens": 6,
+                "cache_read_input_tokens": None,
+            }
 
     @dataclass
     class Plain:
@@ -397,14 +451,24 @@ def test_a_cut_stream_is_not_final_and_a_placeholder_is_no_count() -> None:
 
 
 def test_a_delta_that_leaves_input_out_or_zero_does_not_overwrite_it() -> None:
-    start = {"input_tokens": 400, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 30, "output_tokens": 1}
+    start = {
+        "input_tokens": 400,
+        "cache_read_input_tokens": 100,
+        "cache_creation_input_tokens": 30,
+        "output_tokens": 1,
+    }
     for delta in (
         {"output_tokens": 250},
         {"input_tokens": None, "output_tokens": 250},
         {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 250},
     ):
         usage = stream_usage(ANTHROPIC, [start, delta], complete=True)
-        assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (530, 250, 100, 30)
+        assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (
+            530,
+            250,
+            100,
+            30,
+        )
         assert usage.final
         assert not usage.placeholder
 
@@ -412,7 +476,10 @@ def test_a_delta_that_leaves_input_out_or_zero_does_not_overwrite_it() -> None:
 def test_a_delta_that_corrects_the_input_wins() -> None:
     usage = stream_usage(
         ANTHROPIC,
-        [{"input_tokens": 400, "output_tokens": 1}, {"input_tokens": 9_000, "output_tokens": 20}],
+        [
+            {"input_tokens": 400, "output_tokens": 1},
+            {"input_tokens": 9_000, "output_tokens": 20},
+        ],
         complete=True,
     )
     assert usage.input == 9_000
@@ -420,7 +487,12 @@ def test_a_delta_that_corrects_the_input_wins() -> None:
 
 def test_passes_inside_a_call_are_told_apart() -> None:
     passes = sampling_passes(ANTHROPIC, ITERATIONS)
-    assert [one.kind for one in passes] == ["compaction", "message", "advisor_message", "message"]
+    assert [one.kind for one in passes] == [
+        "compaction",
+        "message",
+        "advisor_message",
+        "message",
+    ]
     assert passes[0].usage.input == 90_000
     assert passes[2].model == "claude-adviser"
     assert sum(one.usage.input or 0 for one in passes if one.kind == "message") == 2_150
@@ -429,15 +501,27 @@ def test_passes_inside_a_call_are_told_apart() -> None:
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
-KEYS = {path for row in DIALECTS.values() for path in (*row.input, *row.output, *row.total, *row.cache_read)}
-field_names = st.sampled_from(sorted({"iterations", "cache_creation", *(path.partition(".")[0] for path in KEYS)}))
+KEYS = {
+    path
+    for row in DIALECTS.values()
+    for path in (*row.input, *row.output, *row.total, *row.cache_read)
+}
+field_names = st.sampled_from(
+    sorted({"iterations", "cache_creation", *(path.partition(".")[0] for path in KEYS)})
+)
 objects = st.dictionaries(
-    field_names, scalars | st.dictionaries(st.text(max_size=5), scalars) | st.lists(scalars, max_size=3), max_size=8
+    field_names,
+    scalars
+    | st.dictionaries(st.text(max_size=5), scalars)
+    | st.lists(scalars, max_size=3),
+    max_size=8,
 )
 
 
 @given(dialect=st.sampled_from(sorted(DIALECTS)), raw=objects)
-def test_no_object_raises_and_no_count_is_ever_impossible(dialect: str, raw: Json) -> None:
+def test_no_object_raises_and_no_count_is_ever_impossible(
+    dialect: str, raw: Json
+) -> None:
     usage = normalise(dialect, raw)
     for count in meaning(usage):
         assert count is None or count >= 0

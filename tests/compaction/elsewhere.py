@@ -25,7 +25,9 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
     async def here(self) -> int:
         """Do it with an agent that is new to the session; gives up to which event it was opened from a checkpoint."""
-        agent = Agent(store=Path(self.file), environment=KEYS, config=False, **self.settings)
+        agent = Agent(
+            store=Path(self.file), environment=KEYS, config=False, **self.settings
+        )
         async with agent.session(SESSION) as session:
             opened = (await session._look()).checkpointed
             for does, name in self.steps:
@@ -41,7 +43,12 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
         """The same in a process of its own."""
         said = msgspec.json.encode(self).decode()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __name__, said, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+            sys.executable,
+            "-m",
+            __name__,
+            said,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
         out, problem = await process.communicate()
         assert process.returncode == 0, problem.decode()

@@ -64,7 +64,9 @@ class FakeHoldingStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def append(self, lease: Lease, events: Sequence[Event], **more: Any) -> Sequence[Event]:
+    async def append(
+        self, lease: Lease, events: Sequence[Event], **more: Any
+    ) -> Sequence[Event]:
         kinds = " ".join(type(event).__name__ for event in events)
         await self._moments.reach(f"before the write of {kinds}")
         stored = await self._store.append(lease, events, **more)

@@ -63,10 +63,19 @@ class Dialect(NamedTuple):
     wire: str = ""
 
     def model(self, window: int, max_output: int, name: str = "small") -> dict[str, Any]:
-        return {"name": name, "like": self.like, "window": window, "max_output": max_output}
+        return {
+            "name": name,
+            "like": self.like,
+            "window": window,
+            "max_output": max_output,
+        }
 
     def settings(self, server: Server, name: str = "small") -> dict[str, Any]:
-        return {"model": f"{self.provider}:{name}", "base_url": server.url(self.serves), "wire": self.wire}
+        return {
+            "model": f"{self.provider}:{name}",
+            "base_url": server.url(self.serves),
+            "wire": self.wire,
+        }
 
 
 ANTHROPIC = Dialect("anthropic", "anthropic", "claude-opus-4-6", "anthropic")
@@ -77,7 +86,9 @@ GEMINI = Dialect("gemini", "google", "gemini-2.5-flash", "gemini")
 DEEPSEEK = Dialect("deepseek", "deepseek", "deepseek-reasoner", "deepseek")
 XAI = Dialect("xai", "xai", "grok-3-mini", "xai")
 MISTRAL = Dialect("mistral", "mistral", "mistral-medium-latest", "mistral")
-OPENROUTER = Dialect("openrouter", "openrouter", "anthropic/claude-sonnet-4.5", "openrouter")
+OPENROUTER = Dialect(
+    "openrouter", "openrouter", "anthropic/claude-sonnet-4.5", "openrouter"
+)
 VLLM = Dialect("vllm", "vllm", "glm-4.7", "vllm")
 LLAMACPP = Dialect("llamacpp", "llama.cpp", "qwen3", "llamacpp")
 FIVE = (ANTHROPIC, RESPONSES, CHAT, GEMINI, DEEPSEEK)
@@ -93,9 +104,16 @@ def script(
     **more: Any,
 ) -> Scenario:
     """A scenario of these answers behind that of a summary, on a model called ``small``."""
-    first = {"when": {"contains": ASKS}, **({"text": SUMMARY} if summary is None else summary)}
+    first = {
+        "when": {"contains": ASKS},
+        **({"text": SUMMARY} if summary is None else summary),
+    }
     models = [dialect.model(window, max_output), *more.pop("models", [])]
-    said = [first, *(dict(answer) for answer in answers), {"text": "It is as it should be."}]
+    said = [
+        first,
+        *(dict(answer) for answer in answers),
+        {"text": "It is as it should be."},
+    ]
     return read({"models": models, "answers": said, **more})
 
 
@@ -105,7 +123,13 @@ def agent_on(server: Server, store: Path, dialect: Dialect, **more: Any) -> Agen
     What it learns lies beside the store: another simulator has other numbers for the same model.
     """
     environment = {**KEYS, "ULLAGE_DATA": str(store.with_suffix(".data"))}
-    settings = {"system": SYSTEM, "max_steps": 10_000, "max_repeats": 1_000_000, **dialect.settings(server), **more}
+    settings = {
+        "system": SYSTEM,
+        "max_steps": 10_000,
+        "max_repeats": 1_000_000,
+        **dialect.settings(server),
+        **more,
+    }
     model = settings.pop("model")
     return Agent(model, store=store, environment=environment, config=False, **settings)
 
@@ -118,25 +142,37 @@ def said(name: str, text: str) -> Message:
 
 
 def answered(name: str, text: str) -> Message:
-    return Message(id=name, role="assistant", parts=(TextPart(id=f"{name}.text", text=text),))
+    return Message(
+        id=name, role="assistant", parts=(TextPart(id=f"{name}.text", text=text),)
+    )
 
 
 def called(name: str, count: int = 1) -> Message:
     """An answer that calls a tool."""
     calls = (
         ToolCallPart(
-            id=f"{name}.{at}", call_id=f"{name}-{at}", name="look", arguments=json.dumps({"at": f"{name} {at}"})
+            id=f"{name}.{at}",
+            call_id=f"{name}-{at}",
+            name="look",
+            arguments=json.dumps({"at": f"{name} {at}"}),
         )
         for at in range(count)
     )
-    return Message(id=name, role="assistant", parts=(TextPart(id=f"{name}.text", text="I look."), *calls))
+    return Message(
+        id=name,
+        role="assistant",
+        parts=(TextPart(id=f"{name}.text", text="I look."), *calls),
+    )
 
 
 def gave(name: str, call: str, *texts: str) -> Message:
     """Results of the calls of an answer."""
     results = (
         ToolResultPart(
-            id=f"{name}.{at}", call_id=f"{call}-{at}", name="look", content=(TextPart(id=f"{name}.{at}.t", text=text),)
+            id=f"{name}.{at}",
+            call_id=f"{call}-{at}",
+            name="look",
+            content=(TextPart(id=f"{name}.{at}.t", text=text),),
         )
         for at, text in enumerate(texts)
     )
@@ -156,10 +192,14 @@ def turns(count: int, *, size: int = 200, start: int = 0) -> list[Message]:
     return made
 
 
-async def imported(store: Path, messages: Iterable[Message], *, pins: Sequence[str] = ()) -> None:
+async def imported(
+    store: Path, messages: Iterable[Message], *, pins: Sequence[str] = ()
+) -> None:
     """A session that was had elsewhere, as an import leaves it in the store."""
     database = SqliteStore(store)
-    events: list[Event] = [SessionStarted(model="elsewhere", wire="messages", provider="anthropic")]
+    events: list[Event] = [
+        SessionStarted(model="elsewhere", wire="messages", provider="anthropic")
+    ]
     events += [MessageAdded(message=message) for message in messages]
     if pins:
         events.append(Pinned(messages=tuple(pins)))
@@ -178,7 +218,10 @@ async def conversing(agent: Agent) -> AsyncIterator[Session]:
 
 async def exported(session: Session) -> list[Message]:
     """The conversation as the session's file has it, compactions or not."""
-    head, *lines = [line async for line in export_lines((await session._look()).shared.store, session.id)]
+    head, *lines = [
+        line
+        async for line in export_lines((await session._look()).shared.store, session.id)
+    ]
     events = map(decode_event, lines[: json.loads(head)["events"]])
     return [event.message for event in events if isinstance(event, MessageAdded)]
 

@@ -57,7 +57,9 @@ class Provider(NamedTuple):
         )
         encoded = encode(repair(request).request, options=Options(max_output=1))
         body = json.loads(encoded.content)
-        return count(pieces(body, MODEL), MODEL, draw(self.seed, MODEL, {}), stream=False).input
+        return count(
+            pieces(body, MODEL), MODEL, draw(self.seed, MODEL, {}), stream=False
+        ).input
 
 
 class Ending(NamedTuple):
@@ -77,9 +79,14 @@ def case(seed: int) -> Ending:
     assert window is not None
     provider = Provider(window, seed)
     calls = attempts = 0
-    situation = dataclasses.replace(first.situation, trigger="limit", bytes_limit=None, image_limit=None)
+    situation = dataclasses.replace(
+        first.situation, trigger="limit", bytes_limit=None, image_limit=None
+    )
     for attempt in range(3):
-        limit, point = fold.limits.denominators.input_limit, fold.limits.denominators.compaction_point
+        limit, point = (
+            fold.limits.denominators.input_limit,
+            fold.limits.denominators.compaction_point,
+        )
         assert limit is not None and point is not None
         if fold.forecast().high >= point or attempt:
             situation = dataclasses.replace(situation, compaction=f"c{attempt}")
@@ -97,9 +104,15 @@ def case(seed: int) -> Ending:
         if counted <= window:
             return Ending("accepted", calls, attempts)
         used = fold.forecast().tokens
-        refusal = Overflow("too long", count=counted, limit=window) if random.random() < 0.5 else Overflow("too long")
+        refusal = (
+            Overflow("too long", count=counted, limit=window)
+            if random.random() < 0.5
+            else Overflow("too long")
+        )
         correction = correction_of(refusal, used, window)
-        situation = dataclasses.replace(situation, trigger="overflow", correction=correction)
+        situation = dataclasses.replace(
+            situation, trigger="overflow", correction=correction
+        )
     return Ending(f"refused three times: {counted} of {window}", calls, attempts)
 
 
@@ -113,19 +126,31 @@ def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:
     if end.error is None:
         return
     request = before.request
-    others = [name for name in must_stay(before) if request is None or name != request.id or name in before.pins]
-    needed = before.sizes.fixed + before.sizes.of(others) + (CUT if request is not None else 0.0)
+    others = [
+        name
+        for name in must_stay(before)
+        if request is None or name != request.id or name in before.pins
+    ]
+    needed = (
+        before.sizes.fixed
+        + before.sizes.of(others)
+        + (CUT if request is not None else 0.0)
+    )
     # The reading's upper end has to fit, so that what is needed may be less by the interval's share.
     doubt = before.sizes.used / before.sizes.high
     assert needed > MARGIN * doubt * aim.limit - CUT, (end.error, needed, aim.limit)
 
 
 @pytest.mark.parametrize("seed", [574, 1265, 1865, 3125, 3163, 3399, 3699])
-def test_a_request_of_many_images_behind_a_doubtful_reading_is_cut_until_it_fits(seed: int) -> None:
+def test_a_request_of_many_images_behind_a_doubtful_reading_is_cut_until_it_fits(
+    seed: int,
+) -> None:
     assert case(seed).how == "accepted"
 
 
-def test_from_any_history_the_next_request_is_accepted_or_what_must_stay_does_not_fit() -> None:
+def test_from_any_history_the_next_request_is_accepted_or_what_must_stay_does_not_fit() -> (
+    None
+):
     endings = Counter[str]()
     problems: list[str] = []
     most = 0
@@ -147,7 +172,9 @@ def test_from_any_history_the_next_request_is_accepted_or_what_must_stay_does_no
 
 def test_the_model_of_these_histories_does_everything_wrong_that_a_model_can() -> None:
     """A FaultyModel checks of each call that input and answer together fit into the window."""
-    assert {kind for seed in range(60) for kind in FaultyModel(Random(seed), 8_000).kinds} >= {
+    assert {
+        kind for seed in range(60) for kind in FaultyModel(Random(seed), 8_000).kinds
+    } >= {
         "good",
         "failed",
         "empty",

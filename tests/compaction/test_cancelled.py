@@ -131,7 +131,10 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
     async with asyncio.timeout(60), stage.session(name, moments) as session:
         moments.is_armed = True
         await stage.compact(session)
-        held, rests = asyncio.ensure_future(moments.held.wait()), asyncio.ensure_future(session.wait(check=False))
+        held, rests = (
+            asyncio.ensure_future(moments.held.wait()),
+            asyncio.ensure_future(session.wait(check=False)),
+        )
         await asyncio.wait([held, rests], return_when=asyncio.FIRST_COMPLETED)
         moments.is_armed = False
         answer = None
@@ -148,7 +151,13 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
         await session.wait(check=False)
         await goes_on(session, "next")
         view, events = await session.messages(), await session.history()
-        return Outcome(events, answer, view, await exported(session), sent(generated(stage.server)[-1]))
+        return Outcome(
+            events,
+            answer,
+            view,
+            await exported(session),
+            sent(generated(stage.server)[-1]),
+        )
 
 
 async def rehearsed(stage: Stage) -> list[str]:
@@ -161,7 +170,9 @@ async def rehearsed(stage: Stage) -> list[str]:
         names = list(moments.reached)
         (committed,) = of_kind(await session.history(), CompactionCommitted)
     assert committed
-    return names[names.index("before the hooks, 1") : names.index("behind the hooks, 1") + 2]
+    return names[
+        names.index("before the hooks, 1") : names.index("behind the hooks, 1") + 2
+    ]
 
 
 def chosen(moments: Sequence[str], others: int) -> list[str]:
@@ -170,7 +181,11 @@ def chosen(moments: Sequence[str], others: int) -> list[str]:
     rest = [moment for moment in moments if not moment.startswith(PIECE)]
     kept = {pieces[at - 1] for at in spread(len(pieces), PIECES, place=0.5)}
     kept |= {rest[at - 1] for at in spread(len(rest), others, place=0.5)}
-    kept |= {moment for moment in rest if "CompactionCommitted" in moment or "the hooks" in moment}
+    kept |= {
+        moment
+        for moment in rest
+        if "CompactionCommitted" in moment or "the hooks" in moment
+    }
     return [moment for moment in moments if moment in kept]
 
 
@@ -180,17 +195,26 @@ def assert_whole(outcome: Outcome, before: Sequence[Message]) -> str:
     All that began has ended.
     """
     events = outcome.events
-    begun, committed = of_kind(events, CompactionStarted), of_kind(events, CompactionCommitted)
+    begun, committed = (
+        of_kind(events, CompactionStarted),
+        of_kind(events, CompactionCommitted),
+    )
     rolled = [each for each in of_kind(events, CompactionRolledBack) if not each.rung]
-    end = next((event.seq for event in events if isinstance(event, Cancelled)), events[-1].seq)
+    end = next(
+        (event.seq for event in events if isinstance(event, Cancelled)), events[-1].seq
+    )
     first = [event for event in committed if event.seq < end]
     if first:
         assert not [each for each in rolled if each.compaction == first[0].compaction]
     else:
         mine = [each for each in begun if each.seq < end]
-        assert [each.reason for each in rolled if each.seq < end] == ["cancelled" for _ in mine]
+        assert [each.reason for each in rolled if each.seq < end] == [
+            "cancelled" for _ in mine
+        ]
     assert len(begun) == len(committed) + len(rolled)
-    assert {each.call for each in of_kind(events, CallStarted)} == {each.call for each in of_kind(events, CallEnded)}
+    assert {each.call for each in of_kind(events, CallStarted)} == {
+        each.call for each in of_kind(events, CallEnded)
+    }
     added = [event.message for event in of_kind(events, MessageAdded)]
     assert added[: len(before)] == list(before)
     assert outcome.exported == added
@@ -226,11 +250,17 @@ def derived(events: Sequence[Event]) -> list[Message]:
             for name in (*event.summarised, *(each.id for each in event.dropped)):
                 del view[name]
             view |= {message.id: message for message in event.replaced}
-            view = view if event.summary is None else {event.summary.id: event.summary, **view}
+            view = (
+                view
+                if event.summary is None
+                else {event.summary.id: event.summary, **view}
+            )
     return list(view.values())
 
 
-@pytest.mark.parametrize("dialect", FIVE if IS_THOROUGH else (ANTHROPIC,), ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    "dialect", FIVE if IS_THOROUGH else (ANTHROPIC,), ids=lambda dialect: dialect.name
+)
 async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_moments(
     dialect: Dialect, tmp_path: Path
 ) -> None:
@@ -250,12 +280,18 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
         assert expected["old"] != expected["new"]
         seen = Counter[str]()
         moments = await rehearsed(stage)
-        async for moment, outcome, answer, how in swept(stage, before, chosen(moments, len(moments)), seen):
+        async for moment, outcome, answer, how in swept(
+            stage, before, chosen(moments, len(moments)), seen
+        ):
             assert_in_time(moments, moment, how)
             began = bool(of_kind(outcome.events, CompactionStarted))
-            assert answer == CancelAnswer(True, "compaction_rolled_back" if began and how == "old" else None)
+            assert answer == CancelAnswer(
+                True, "compaction_rolled_back" if began and how == "old" else None
+            )
             assert outcome.last == expected[how], moment
-            left = [(each.message_id, each.how) for each in of_kind(outcome.events, QueueLeft)]
+            left = [
+                (each.message_id, each.how) for each in of_kind(outcome.events, QueueLeft)
+            ]
             assert left == [("queued", "delivered"), ("next", "delivered")]
         assert not refused(server)
     assert seen["old"] > seen["new"] > 0, seen
@@ -263,7 +299,9 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
 
 def commit_in(moments: Sequence[str]) -> int:
     """Where the commit is written."""
-    return next(at for at, moment in enumerate(moments) if "CompactionCommitted" in moment)
+    return next(
+        at for at, moment in enumerate(moments) if "CompactionCommitted" in moment
+    )
 
 
 def assert_in_time(moments: Sequence[str], moment: str, how: str) -> None:
@@ -277,7 +315,9 @@ def assert_in_time(moments: Sequence[str], moment: str, how: str) -> None:
         assert how == "old", moment
 
 
-@pytest.mark.parametrize("dialect", FIVE if IS_THOROUGH else (ANTHROPIC,), ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    "dialect", FIVE if IS_THOROUGH else (ANTHROPIC,), ids=lambda dialect: dialect.name
+)
 async def test_a_compaction_in_pieces_in_a_turn_is_cancelled_at_each_of_its_moments(
     dialect: Dialect, tmp_path: Path
 ) -> None:
@@ -288,14 +328,26 @@ async def test_a_compaction_in_pieces_in_a_turn_is_cancelled_at_each_of_its_mome
         stage = Stage(server, dialect, tmp_path / "had.db", asks=False, queue="return")
         seen = Counter[str]()
         moments = await rehearsed(stage)
-        assert sum(moment.startswith("a request is ready") for moment in moments) >= 3, "that is not in pieces"
-        async for moment, outcome, answer, how in swept(stage, before, chosen(moments, 24), seen):
+        assert sum(moment.startswith("a request is ready") for moment in moments) >= 3, (
+            "that is not in pieces"
+        )
+        async for moment, outcome, answer, how in swept(
+            stage, before, chosen(moments, 24), seen
+        ):
             assert_in_time(moments, moment, how)
-            ends = {each.message_id: each.how for each in of_kind(outcome.events, QueueLeft)}
-            assert ends == {"newest": "delivered", "queued": "returned", "next": "delivered"}, moment
+            ends = {
+                each.message_id: each.how for each in of_kind(outcome.events, QueueLeft)
+            }
+            assert ends == {
+                "newest": "delivered",
+                "queued": "returned",
+                "next": "delivered",
+            }, moment
             assert len(of_kind(outcome.events, QueueLeft)) == 3
             assert [message.id for message in answer.returned] == ["queued"]
-            delivered = {event.message.id for event in of_kind(outcome.events, MessageAdded)}
+            delivered = {
+                event.message.id for event in of_kind(outcome.events, MessageAdded)
+            }
             assert {name for name in ends if name in delivered} == {"newest", "next"}
             assert "Said later: next." in outcome.last
         assert not refused(server)
@@ -303,7 +355,9 @@ async def test_a_compaction_in_pieces_in_a_turn_is_cancelled_at_each_of_its_mome
     assert seen["old"] > seen["new"] > 0, seen
 
 
-async def test_a_cancel_before_a_model_is_asked_for_its_limits_ends_the_turn(tmp_path: Path) -> None:
+async def test_a_cancel_before_a_model_is_asked_for_its_limits_ends_the_turn(
+    tmp_path: Path,
+) -> None:
     """Another process cancels while the turn begins; nobody knows yet how much the model gives."""
     await imported(tmp_path / "had.db", turns(2))
     with running(script(ANTHROPIC, window=WINDOW)) as server:
@@ -330,7 +384,9 @@ async def test_a_compaction_asked_for_before_anything_is_said_asks_for_no_more_t
     """Its simulator is all that knows how much that is, and refuses a request for more."""
     await imported(tmp_path / "had.db", turns(12))
     with running(script(ANTHROPIC, window=WINDOW)) as server:
-        async with agent_on(server, tmp_path / "had.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:
+        async with agent_on(
+            server, tmp_path / "had.db", ANTHROPIC, window=WINDOW
+        ).session(SESSION) as session:
             await session.compact()
             await session.wait(check=False)
             (committed,) = of_kind(await session.history(), CompactionCommitted)

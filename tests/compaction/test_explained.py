@@ -87,9 +87,17 @@ def lines(count: int) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for n in reversed(range(count)):
         calls = [{"name": "look", "arguments": {"at": f"call-{n:03}"}}]
-        made.append({"when": {"contains": f"ask-{n:03}", "after": "user"}, "reasoning": "I look.", "calls": calls})
+        made.append(
+            {
+                "when": {"contains": f"ask-{n:03}", "after": "user"},
+                "reasoning": "I look.",
+                "calls": calls,
+            }
+        )
         text = f"answer-{n:03} {words(10, 500 + n)}"
-        made.append({"when": {"contains": f"result-{n:03}", "after": "tool"}, "text": text})
+        made.append(
+            {"when": {"contains": f"result-{n:03}", "after": "tool"}, "text": text}
+        )
     return made
 
 
@@ -97,7 +105,12 @@ def had(count: int, size: int = 200) -> list[Message]:
     """So many such turns that were had elsewhere."""
     made: list[Message] = []
     for n in range(count):
-        call = ToolCallPart(id=f"c{n}.0", call_id=f"c{n}-0", name="look", arguments=f'{{"at": "call-{n:03}"}}')
+        call = ToolCallPart(
+            id=f"c{n}.0",
+            call_id=f"c{n}-0",
+            name="look",
+            arguments=f'{{"at": "call-{n:03}"}}',
+        )
         made += [
             said(f"u{n}", f"ask-{n:03} {words(40, n)}"),
             Message(id=f"c{n}", role="assistant", parts=(call,)),
@@ -122,7 +135,11 @@ def statuses(*given: MessageStatus) -> frozenset[MessageStatus]:
     return frozenset(given)
 
 
-HUGE = (said("u0", "ask-000 Look."), called("c0"), gave("r0", "c0", f"result-000 {words(60_000, 9)}"))
+HUGE = (
+    said("u0", "ask-000 Look."),
+    called("c0"),
+    gave("r0", "c0", f"result-000 {words(60_000, 9)}"),
+)
 LIVES: Mapping[str, Life] = {
     "clear and summary": Life(statuses("in view", "cleared", "summarised"), frozenset({"summary"})),
     "pieces": Life(statuses("in view", "summarised"), frozenset({"pieces"}), before=had(150), turns=4),
@@ -183,13 +200,25 @@ def requests_for(events: Sequence[Event], asked: Sequence[str]) -> dict[str, lis
 class Told:
     """What was told of all messages at one moment, held against the next request and those for summaries before it."""
 
-    def __init__(self, events: Sequence[Event], told: Mapping[str, Whereabouts], server: Server, place: int) -> None:
+    def __init__(
+        self,
+        events: Sequence[Event],
+        told: Mapping[str, Whereabouts],
+        server: Server,
+        place: int,
+    ) -> None:
         self.messages = every_message(events)
         self.told = told
         arrived = generated(server)
-        self.body = next(heard(one) for one in arrived[place:] if not is_summary_call(one))
-        self.asked = requests_for(events, [heard(one) for one in arrived[:place] if is_summary_call(one)])
-        self.commits = {event.compaction: event for event in of_kind(events, CompactionCommitted)}
+        self.body = next(
+            heard(one) for one in arrived[place:] if not is_summary_call(one)
+        )
+        self.asked = requests_for(
+            events, [heard(one) for one in arrived[:place] if is_summary_call(one)]
+        )
+        self.commits = {
+            event.compaction: event for event in of_kind(events, CompactionCommitted)
+        }
 
     def assert_true(self) -> Counter[MessageStatus]:
         """Gives how many messages are in which state."""
@@ -200,7 +229,9 @@ class Told:
             for passage in where.passages:
                 self._assert_happened(where, passage.compaction)
         notices = sum(where.status == "cleared" for where in self.told.values())
-        assert self.body.count(NOTICE) == notices, "each notice stands for a message that is told to be cleared"
+        assert self.body.count(NOTICE) == notices, (
+            "each notice stands for a message that is told to be cleared"
+        )
         return Counter(where.status for where in self.told.values())
 
     def _assert_there(self, where: Whereabouts) -> None:
@@ -214,7 +245,9 @@ class Told:
                 self._assert_cleared(where)
             case "shortened":
                 assert where.holder == message.id
-                assert not all(is_in(text, self.body) for text in texts_of(message)), where
+                assert not all(is_in(text, self.body) for text in texts_of(message)), (
+                    where
+                )
                 assert all(mark in self.body for mark in marks_of(message)), where
             case "summarised":
                 assert self.told[where.holder].status == "in view", where
@@ -229,7 +262,10 @@ class Told:
         """The notice stands between the call and the answer that followed."""
         (mark,) = marks_of(self.messages[where.message])
         number = mark.removeprefix("result-")
-        begin, end = self.body.index(f"call-{number}"), self.body.index(f"answer-{number}")
+        begin, end = (
+            self.body.index(f"call-{number}"),
+            self.body.index(f"answer-{number}"),
+        )
         assert NOTICE in self.body[begin:end], where
         assert mark not in self.body[begin:end], where
 
@@ -238,7 +274,9 @@ class Told:
         rest = self.body
         for text in texts_of(self.messages[where.holder]) if where.holder else ():
             rest = rest.replace(json.dumps(text, ensure_ascii=False)[1:-1], "")
-        assert not any(mark in rest for mark in marks_of(self.messages[where.message])), where
+        assert not any(mark in rest for mark in marks_of(self.messages[where.message])), (
+            where
+        )
 
     def _assert_happened(self, where: Whereabouts, compaction: str) -> None:
         """Who was summarised was shown to who wrote the summary, and who was dropped is listed with the reason told."""
@@ -249,15 +287,22 @@ class Told:
         passage = where.passages[at]
         if passage.status == "dropped":
             assert passage.why
-            assert passage.why in [each.reason for each in event.dropped if each.id == self._held(where, at)], where
+            assert passage.why in [
+                each.reason for each in event.dropped if each.id == self._held(where, at)
+            ], where
         if passage.status == "summarised":
             assert passage.into == (event.summary.id if event.summary is not None else "")
             assert event.rung == passage.why
-            assert self._was_shown(where, at, event), f"{where.message} was shown to nobody"
+            assert self._was_shown(where, at, event), (
+                f"{where.message} was shown to nobody"
+            )
 
     def _held(self, where: Whereabouts, at: int) -> str:
         """What stood for the message before that passage."""
-        return next((each.into for each in reversed(where.passages[:at]) if each.into), where.message)
+        return next(
+            (each.into for each in reversed(where.passages[:at]) if each.into),
+            where.message,
+        )
 
     def _was_shown(self, where: Whereabouts, at: int, event: CompactionCommitted) -> bool:
         held = self.messages[self._held(where, at)]
@@ -270,7 +315,10 @@ class Told:
             assert event.summary is not None
             shown = "\n".join(texts_of(event.summary))
             return all(word in shown for word in words_)
-        return any(all(is_in(word, request) for word in words_) for request in self.asked[event.compaction])
+        return any(
+            all(is_in(word, request) for word in words_)
+            for request in self.asked[event.compaction]
+        )
 
 
 async def all_told(session: Session, events: Sequence[Event]) -> dict[str, Whereabouts]:
@@ -286,14 +334,21 @@ def pairs() -> list[Any]:
     made = []
     for place, name in enumerate(LIVES):
         chosen = dialects if IS_THOROUGH else [dialects[place % len(dialects)]]
-        made += [pytest.param(name, dialect, id=f"{name}, {dialect.name}") for dialect in chosen]
+        made += [
+            pytest.param(name, dialect, id=f"{name}, {dialect.name}")
+            for dialect in chosen
+        ]
     return made
 
 
 def is_as_it_was(events: Sequence[Event]) -> bool:
     """Whether the first call after these events began was made on the view of before."""
     first = next(event.seq for event in of_kind(events, CallStarted))
-    return not any(event.seq < first for event in events if isinstance(event, CompactionCommitted | Pruned))
+    return not any(
+        event.seq < first
+        for event in events
+        if isinstance(event, CompactionCommitted | Pruned)
+    )
 
 
 @pytest.mark.parametrize(("name", "dialect"), pairs())
@@ -304,15 +359,24 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
     life = LIVES[name]
     begun = sum(message.role == "user" for message in life.before)
     seen = Counter[MessageStatus]()
-    with running(script(dialect, *lines(begun + life.turns), window=WINDOW, summary=life.summary)) as server:
+    with running(
+        script(dialect, *lines(begun + life.turns), window=WINDOW, summary=life.summary)
+    ) as server:
         await imported(tmp_path / "s.db", life.before)
-        settings = {"window": WINDOW, "protect_tokens": 1_500, "tools": [look], "strategies": life.strategies}
+        settings = {
+            "window": WINDOW,
+            "protect_tokens": 1_500,
+            "tools": [look],
+            "strategies": life.strategies,
+        }
         agent = agent_on(server, tmp_path / "s.db", dialect, **settings)
         async with agent.session(SESSION) as session:
             changes = 0
             for number in range(begun, begun + life.turns):
                 events, place = await session.history(), len(generated(server))
-                now = len(of_kind(events, CompactionCommitted)) + len(of_kind(events, Pruned))
+                now = len(of_kind(events, CompactionCommitted)) + len(
+                    of_kind(events, Pruned)
+                )
                 is_due, changes = now > changes or number == begun + life.turns - 1, now
                 told = await all_told(session, events) if is_due else {}
                 await session.send(f"ask-{number:03} {words(10, number)}")
@@ -331,9 +395,17 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
 def test_whoever_is_told_to_be_in_view_is_and_nobody_else(events: list[Event]) -> None:
     """Whatever happened, in whatever order: edits, rewinds, prunes, compactions, and those undone."""
     events = [
-        replace(each, prune=f"p{each.seq}") if isinstance(each, Pruned) and each.seq % 2 else each for each in events
+        replace(each, prune=f"p{each.seq}")
+        if isinstance(each, Pruned) and each.seq % 2
+        else each
+        for each in events
     ]
-    fold = Fold(limits=Limits(), calibration=Calibration(), estimator="pretoken", policy=ReasoningPolicy())
+    fold = Fold(
+        limits=Limits(),
+        calibration=Calibration(),
+        estimator="pretoken",
+        policy=ReasoningPolicy(),
+    )
     for event in events:
         fold.apply(event)
     view = {entry.message.id for entry in fold.view}
@@ -345,30 +417,56 @@ def test_whoever_is_told_to_be_in_view_is_and_nobody_else(events: list[Event]) -
 
 
 ADDED: tuple[Event, ...] = tuple(MessageAdded(message=message) for message in had(3))
-SUMMED_UP = CompactionCommitted(compaction="c", summary=said("c.summary", "one"), summarised=("u0", "c0", "r0"))
+SUMMED_UP = CompactionCommitted(
+    compaction="c", summary=said("c.summary", "one"), summarised=("u0", "c0", "r0")
+)
 
 
-def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_is_undone() -> None:
+def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_is_undone() -> (
+    None
+):
     events = [*ADDED, SUMMED_UP]
-    assert (explain("c.summary", events).status, explain("c.summary", events).holder) == ("in view", "c.summary")
+    assert (explain("c.summary", events).status, explain("c.summary", events).holder) == (
+        "in view",
+        "c.summary",
+    )
     undone = explain("c.summary", [*events, Uncompacted(compaction="c")])
     assert (undone.status, undone.holder) == ("rewound", "")
 
 
-def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_is_undone() -> None:
+def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_is_undone() -> (
+    None
+):
     rewound = [*ADDED, SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c")]
-    assert (explain("r1", rewound).status, explain("r1", rewound).holder) == ("rewound", "")
-    assert (explain("r0", rewound).status, explain("r0", rewound).holder) == ("in view", "r0")
-    pruned = [*ADDED, Pruned(parts=("r1.0",), prune="p"), Rewound(to="u1"), Uncompacted(compaction="p")]
+    assert (explain("r1", rewound).status, explain("r1", rewound).holder) == (
+        "rewound",
+        "",
+    )
+    assert (explain("r0", rewound).status, explain("r0", rewound).holder) == (
+        "in view",
+        "r0",
+    )
+    pruned = [
+        *ADDED,
+        Pruned(parts=("r1.0",), prune="p"),
+        Rewound(to="u1"),
+        Uncompacted(compaction="p"),
+    ]
     assert (explain("r1", pruned).status, explain("r1", pruned).holder) == ("rewound", "")
 
 
 def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
-    again = explain("u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))])
+    again = explain(
+        "u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))]
+    )
     assert (again.status, again.holder) == ("in view", "u0")
 
 
 def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -> None:
-    system = MessageAdded(message=Message(id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)))
+    system = MessageAdded(
+        message=Message(
+            id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)
+        )
+    )
     where = explain("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
     assert (where.status, where.holder) == ("rewound", "")

@@ -47,7 +47,9 @@ LINES: tuple[dict[str, Any], ...] = (
             "when": {"contains": f"No. {number:03}:", "after": "user"},
             "reasoning": f"Cask {number} it is.",
             "text": "I look.",
-            "calls": [{"name": "read_label", "arguments": {"at": each}} for each in range(CASKS)],
+            "calls": [
+                {"name": "read_label", "arguments": {"at": each}} for each in range(CASKS)
+            ],
         }
         for number in reversed(range(TURNS))
     ),
@@ -64,9 +66,13 @@ class Lived(NamedTuple):
 async def lived(path: Path, dialect: Dialect, window: int) -> Lived:
     """A session of so many turns in a window of that size."""
     with running(script(dialect, *LINES, window=window), seed=1) as server:
-        async with agent_on(server, path, dialect, window=window, tools=[read_label]).session(SESSION) as session:
+        async with agent_on(
+            server, path, dialect, window=window, tools=[read_label]
+        ).session(SESSION) as session:
             for number in range(TURNS):
-                await session.send(f"No. {number:03}: {words(20, number)}", id=f"m{number}")
+                await session.send(
+                    f"No. {number:03}: {words(20, number)}", id=f"m{number}"
+                )
                 result = await session.wait()
                 assert result.reason == "finished", result.note
             events, messages = await session.history(), await exported(session)
@@ -90,14 +96,22 @@ def told(message: Message) -> list[object]:
     return shown
 
 
-@pytest.mark.parametrize("dialect", FIVE if IS_THOROUGH else (ANTHROPIC, CHAT), ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    "dialect",
+    FIVE if IS_THOROUGH else (ANTHROPIC, CHAT),
+    ids=lambda dialect: dialect.name,
+)
 async def test_a_session_that_was_cleared_and_summarised_is_exported_as_in_a_window_without_end(
     dialect: Dialect, tmp_path: Path
 ) -> None:
     small = await lived(tmp_path / "small.db", dialect, SMALL)
     big = await lived(tmp_path / "big.db", dialect, BIG)
-    assert {CompactionCommitted, Pruned} <= {type(event) for event in small.events}, "it was not made smaller"
+    assert {CompactionCommitted, Pruned} <= {type(event) for event in small.events}, (
+        "it was not made smaller"
+    )
     assert not {CompactionCommitted, Pruned} & {type(event) for event in big.events}
     assert small.calls > big.calls
-    assert [told(message) for message in small.exported] == [told(message) for message in big.exported]
+    assert [told(message) for message in small.exported] == [
+        told(message) for message in big.exported
+    ]
     assert len(small.exported) == (3 + CASKS) * TURNS

@@ -69,7 +69,10 @@ class Extreme(NamedTuple):
 def endless() -> list[Message]:
     """One turn of 400 steps that is not over."""
     steps = [(called(f"a{n}"), gave(f"r{n}", f"a{n}", words(100, n))) for n in range(400)]
-    return [said("u", "Look at all casks, one after the other."), *(message for step in steps for message in step)]
+    return [
+        said("u", "Look at all casks, one after the other."),
+        *(message for step in steps for message in step),
+    ]
 
 
 EXTREMES: Mapping[str, Extreme] = {
@@ -78,14 +81,24 @@ EXTREMES: Mapping[str, Extreme] = {
     "5M characters in an older request": Extreme(
         lambda: [said("u", LEAKS * 135_136), answered("b", "I see."), *turns(2)]
     ),
-    "5M characters in an answer": Extreme(lambda: [said("u", "Go on."), answered("b", LEAKS * 135_136), *turns(2)]),
-    "5M characters without a space": Extreme(lambda: [said("u", "x" * 5_000_000), answered("b", "I see."), *turns(2)]),
-    "3M characters in a result": Extreme(lambda: [said("u", "Look."), called("a"), gave("r", "a", LEAKS * 81_082)]),
+    "5M characters in an answer": Extreme(
+        lambda: [said("u", "Go on."), answered("b", LEAKS * 135_136), *turns(2)]
+    ),
+    "5M characters without a space": Extreme(
+        lambda: [said("u", "x" * 5_000_000), answered("b", "I see."), *turns(2)]
+    ),
+    "3M characters in a result": Extreme(
+        lambda: [said("u", "Look."), called("a"), gave("r", "a", LEAKS * 81_082)]
+    ),
     "200 pinned messages": Extreme(
-        lambda: turns(600), pins=tuple(f"{kind}{n}" for n in range(0, 200, 2) for kind in "ub"), window=32_000
+        lambda: turns(600),
+        pins=tuple(f"{kind}{n}" for n in range(0, 200, 2) for kind in "ub"),
+        window=32_000,
     ),
     "an endless turn": Extreme(endless),
-    "a notice of the program alone": Extreme(lambda: [answered(f"b{n}", words(200, n)) for n in range(200)]),
+    "a notice of the program alone": Extreme(
+        lambda: [answered(f"b{n}", words(200, n)) for n in range(200)]
+    ),
 }
 
 SUMMARIES: Mapping[str, dict[str, Any]] = {
@@ -105,7 +118,10 @@ def rotated(names: Mapping[str, Any], dialects: tuple[Dialect, ...]) -> list[Any
     pairs = []
     for place, name in enumerate(names):
         chosen = dialects if IS_THOROUGH else [dialects[place % len(dialects)]]
-        pairs += [pytest.param(name, dialect, id=f"{name}, {dialect.name}") for dialect in chosen]
+        pairs += [
+            pytest.param(name, dialect, id=f"{name}, {dialect.name}")
+            for dialect in chosen
+        ]
     return pairs
 
 
@@ -114,7 +130,9 @@ def some(dialects: tuple[Dialect, ...], count: int) -> tuple[Dialect, ...]:
     return dialects if IS_THOROUGH else dialects[:count]
 
 
-async def after(path: Path, server: Server, dialect: Dialect, extreme: Extreme, **settings: Any) -> Result:
+async def after(
+    path: Path, server: Server, dialect: Dialect, extreme: Extreme, **settings: Any
+) -> Result:
     """Import the history, say the request, and wait for the end of the turn."""
     store = path / "sessions.db"
     await imported(store, extreme.messages(), pins=extreme.pins)
@@ -124,12 +142,16 @@ async def after(path: Path, server: Server, dialect: Dialect, extreme: Extreme, 
         return await session.wait(check=False)
 
 
-def assert_usable(server: Server, result: Result, extreme: Extreme, *, calls: int, refusals: int = 0) -> None:
+def assert_usable(
+    server: Server, result: Result, extreme: Extreme, *, calls: int, refusals: int = 0
+) -> None:
     """The next request was accepted and answered, and no more than so many calls were made before it."""
     arrived = generated(server)
     assert result.reason == "finished", (result, refused(server))
     assert is_accepted(arrived[-1]) and not is_summary_call(arrived[-1])
-    assert extreme.ask[:30] in heard(arrived[-1]), "the newest request is not in the next call"
+    assert extreme.ask[:30] in heard(arrived[-1]), (
+        "the newest request is not in the next call"
+    )
     assert len(refused(server)) <= refusals, refused(server)
     assert len(arrived) <= 1 + calls, f"{len(arrived)} calls"
 
@@ -156,19 +178,29 @@ async def test_summaries_that_are_none_end_below_in_a_way_without_a_model(
 
 
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
-async def test_summary_calls_that_fail_end_below_in_a_way_without_a_model(dialect: Dialect, tmp_path: Path) -> None:
+async def test_summary_calls_that_fail_end_below_in_a_way_without_a_model(
+    dialect: Dialect, tmp_path: Path
+) -> None:
     """The first requests that come are those of the summary: each is refused as an overloaded server does."""
     extreme = Extreme(lambda: turns(150))
-    faults = [{"kind": "status", "status": 500, "request": number + 1} for number in range(SUMMARY_TRIES)]
+    faults = [
+        {"kind": "status", "status": 500, "request": number + 1}
+        for number in range(SUMMARY_TRIES)
+    ]
     with running(script(dialect, faults=faults)) as server:
         result = await after(tmp_path, server, dialect, extreme)
         assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
 
 
 @pytest.mark.parametrize("kind", ["cut", "malformed-json", "content-type"])
-async def test_summary_calls_that_break_off_end_below_in_a_way_without_a_model(kind: str, tmp_path: Path) -> None:
+async def test_summary_calls_that_break_off_end_below_in_a_way_without_a_model(
+    kind: str, tmp_path: Path
+) -> None:
     extreme = Extreme(lambda: turns(150))
-    faults = [{"kind": kind, "request": number + 1, "at": 100} for number in range(SUMMARY_TRIES)]
+    faults = [
+        {"kind": kind, "request": number + 1, "at": 100}
+        for number in range(SUMMARY_TRIES)
+    ]
     with running(script(RESPONSES, faults=faults)) as server:
         result = await after(tmp_path, server, RESPONSES, extreme)
         assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
@@ -176,12 +208,16 @@ async def test_summary_calls_that_break_off_end_below_in_a_way_without_a_model(k
 
 @pytest.mark.parametrize("kind", ["no-usage", "zero-usage"])
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
-async def test_without_usage_twenty_turns_stay_inside(kind: str, dialect: Dialect, tmp_path: Path) -> None:
+async def test_without_usage_twenty_turns_stay_inside(
+    kind: str, dialect: Dialect, tmp_path: Path
+) -> None:
     """Nothing is ever reported, so that all is estimated: a request may be refused once, and is cured then."""
     with running(script(dialect, faults=[{"kind": kind}])) as server:
         store = tmp_path / "sessions.db"
         await imported(store, turns(60))
-        async with agent_on(server, store, dialect, window=WINDOW, tries=1).session(SESSION) as session:
+        async with agent_on(server, store, dialect, window=WINDOW, tries=1).session(
+            SESSION
+        ) as session:
             for number in range(20):
                 await session.send(f"Cask {number}? {words(300, number)}")
                 result = await session.wait(check=False)
@@ -192,7 +228,10 @@ async def test_without_usage_twenty_turns_stay_inside(kind: str, dialect: Dialec
 async def pictured(store: Path, messages: int, each: int, size: int) -> None:
     """A session with so many messages of so many images of ``size`` pixels a side."""
     database = SqliteStore(store)
-    await database.create(SESSION, [SessionStarted(model="elsewhere", wire="messages", provider="anthropic")])
+    await database.create(
+        SESSION,
+        [SessionStarted(model="elsewhere", wire="messages", provider="anthropic")],
+    )
     data = png(size)
     source = f"kept:{await database.keep(SESSION, data)}"
     events: list[Message] = []
@@ -208,9 +247,14 @@ async def pictured(store: Path, messages: int, each: int, size: int) -> None:
             )
             for at in range(each)
         )
-        events += [Message(id=f"i{number}", role="user", parts=pictures), answered(f"b{number}", f"Picture {number}.")]
+        events += [
+            Message(id=f"i{number}", role="user", parts=pictures),
+            answered(f"b{number}", f"Picture {number}."),
+        ]
     lease = await database.acquire(SESSION, "importer", ttl_s=10)
-    await database.append(lease, [MessageAdded(message=message) for message in events], after=1)
+    await database.append(
+        lease, [MessageAdded(message=message) for message in events], after=1
+    )
     await database.release(lease)
     await database.close()
 
@@ -234,7 +278,11 @@ async def test_500_images_are_brought_down_to_what_the_provider_takes(
     store = tmp_path / "sessions.db"
     await pictured(store, 500 // each, each, 200)
     with running(
-        script(dialect, window=1_000_000 if dialect is GEMINI else 200_000, server={"max_images": most})
+        script(
+            dialect,
+            window=1_000_000 if dialect is GEMINI else 200_000,
+            server={"max_images": most},
+        )
     ) as server:
         agent = agent_on(server, store, dialect, window=200_000, tries=1)
         async with agent.session(SESSION) as session:
@@ -243,9 +291,13 @@ async def test_500_images_are_brought_down_to_what_the_provider_takes(
         assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
 
 
-async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(tmp_path: Path) -> None:
+async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(
+    tmp_path: Path,
+) -> None:
     with running(script(ANTHROPIC, window=200_000)) as server:
-        agent = agent_on(server, tmp_path / "sessions.db", ANTHROPIC, window=200_000, tries=1)
+        agent = agent_on(
+            server, tmp_path / "sessions.db", ANTHROPIC, window=200_000, tries=1
+        )
         async with agent.session(SESSION) as session:
             await session.send(ASK, *[png(200)] * 500)
             result = await session.wait(check=False)
@@ -254,13 +306,21 @@ async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(tmp_
 
 
 @pytest.mark.parametrize(("side", "most"), [(200, 100), (2_001, 20)])
-async def test_what_is_documented_of_a_model_needs_no_refusal(side: int, most: int, tmp_path: Path) -> None:
+async def test_what_is_documented_of_a_model_needs_no_refusal(
+    side: int, most: int, tmp_path: Path
+) -> None:
     """100 images for a Claude model of 200,000 tokens, 20 once one of them is large."""
     known = ANTHROPIC.model(200_000, 64_000, "claude-haiku-4-5")
     store = tmp_path / "sessions.db"
     await pictured(store, 150, 1, 200)
     with running(script(ANTHROPIC, models=[known])) as server:
-        agent = agent_on(server, store, ANTHROPIC, tries=1, **ANTHROPIC.settings(server, "claude-haiku-4-5"))
+        agent = agent_on(
+            server,
+            store,
+            ANTHROPIC,
+            tries=1,
+            **ANTHROPIC.settings(server, "claude-haiku-4-5"),
+        )
         async with agent.session(SESSION) as session:
             await session.send(ASK, png(side))
             result = await session.wait(check=False)
@@ -268,11 +328,15 @@ async def test_what_is_documented_of_a_model_needs_no_refusal(side: int, most: i
         assert 1 <= heard(generated(server)[-1]).count('"type": "image"') <= most
 
 
-async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_the_model(tmp_path: Path) -> None:
+async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_the_model(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "sessions.db"
     await pictured(store, 30, 1, 200)
     with running(script(ANTHROPIC, window=200_000)) as server:
-        async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(SESSION) as session:
+        async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(
+            SESSION
+        ) as session:
             await session.send(ASK, png(2_001))
             result = await session.wait(check=False)
         assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
@@ -282,7 +346,10 @@ async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_
 
 @pytest.mark.parametrize(
     ("other", "variable", "image"),
-    [(GEMINI, "GOOGLE_GEMINI_BASE_URL", '"inlineData"'), (OPENROUTER, "OPENROUTER_BASE_URL", '"image_url": {')],
+    [
+        (GEMINI, "GOOGLE_GEMINI_BASE_URL", '"inlineData"'),
+        (OPENROUTER, "OPENROUTER_BASE_URL", '"image_url": {'),
+    ],
     ids=["another wire", "the same wire"],
 )
 async def test_what_was_met_of_one_model_is_not_held_against_another(
@@ -291,11 +358,19 @@ async def test_what_was_met_of_one_model_is_not_held_against_another(
     """Four images are taken at first, any number afterwards; the one that takes four is not asked for more again."""
     few = script(VLLM, window=200_000, server={"max_images": 4})
     with running(few) as first, running(script(other, window=200_000)) as second:
-        addresses = {"VLLM_BASE_URL": first.url(VLLM.serves), variable: second.url(other.serves)}
+        addresses = {
+            "VLLM_BASE_URL": first.url(VLLM.serves),
+            variable: second.url(other.serves),
+        }
         environment = {**KEYS, **addresses, "ULLAGE_DATA": str(tmp_path / "data")}
         models = [f"{dialect.provider}:small" for dialect in (VLLM, other)]
         agent = Agent(
-            models[0], window=200_000, tries=1, store=tmp_path / "s.db", environment=environment, config=False
+            models[0],
+            window=200_000,
+            tries=1,
+            store=tmp_path / "s.db",
+            environment=environment,
+            config=False,
         )
         async with agent.session(SESSION) as session:
             await session.ask(ASK, *[png(100)] * 8)
@@ -310,20 +385,38 @@ async def test_what_was_met_of_one_model_is_not_held_against_another(
 
 
 @pytest.mark.parametrize("limit", [300_000, 60_000])
-@pytest.mark.parametrize("dialect", some((*FIVE, OPENROUTER), 3), ids=lambda dialect: dialect.name)
-async def test_a_body_over_the_byte_limit_gets_below_it(dialect: Dialect, limit: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "dialect", some((*FIVE, OPENROUTER), 3), ids=lambda dialect: dialect.name
+)
+async def test_a_body_over_the_byte_limit_gets_below_it(
+    dialect: Dialect, limit: int, tmp_path: Path
+) -> None:
     """Text that the window has room for. Each refusal halves what is sent, unless it says more."""
     extreme = Extreme(lambda: turns(250), window=1_000_000)
-    with running(script(dialect, window=1_000_000, server={"max_body_bytes": limit})) as server:
+    with running(
+        script(dialect, window=1_000_000, server={"max_body_bytes": limit})
+    ) as server:
         result = await after(tmp_path, server, dialect, extreme)
-        assert_usable(server, result, extreme, calls=MOST_RECOVERIES * (1 + MOST_CALLS), refusals=2 * MOST_RECOVERIES)
+        assert_usable(
+            server,
+            result,
+            extreme,
+            calls=MOST_RECOVERIES * (1 + MOST_CALLS),
+            refusals=2 * MOST_RECOVERIES,
+        )
 
 
-async def test_images_over_the_byte_limit_leave_before_any_text_does(tmp_path: Path) -> None:
+async def test_images_over_the_byte_limit_leave_before_any_text_does(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "sessions.db"
     await pictured(store, 40, 1, 1_000)
-    with running(script(ANTHROPIC, window=200_000, server={"max_body_bytes": 1_000_000})) as server:
-        async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(SESSION) as session:
+    with running(
+        script(ANTHROPIC, window=200_000, server={"max_body_bytes": 1_000_000})
+    ) as server:
+        async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(
+            SESSION
+        ) as session:
             await session.send(ASK)
             result = await session.wait(check=False)
         assert_usable(server, result, Extreme(list), calls=4, refusals=3)
@@ -331,16 +424,22 @@ async def test_images_over_the_byte_limit_leave_before_any_text_does(tmp_path: P
 
 
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
-async def test_a_switch_from_a_million_to_32k_goes_on(dialect: Dialect, tmp_path: Path) -> None:
+async def test_a_switch_from_a_million_to_32k_goes_on(
+    dialect: Dialect, tmp_path: Path
+) -> None:
     tiny = dialect.model(32_000, 2_000, "tiny")
     store = tmp_path / "sessions.db"
     with running(script(dialect, window=1_000_000, models=[tiny])) as server:
         await imported(store, turns(400))
         models = {"small": {"window": 1_000_000}, "tiny": {"window": 32_000}}
         given = dialect.settings(server)
-        agent = Agent(store=store, environment=KEYS, config=False, models=models, tries=1, **given)
+        agent = Agent(
+            store=store, environment=KEYS, config=False, models=models, tries=1, **given
+        )
         async with agent.session(SESSION) as session:
-            assert (await session.ask("How many casks are there?")).reading.used.tokens > 100_000
+            assert (
+                await session.ask("How many casks are there?")
+            ).reading.used.tokens > 100_000
             await session.set(model=dialect.settings(server, "tiny")["model"])
             before = len(generated(server))
             await session.send(ASK)
@@ -349,27 +448,37 @@ async def test_a_switch_from_a_million_to_32k_goes_on(dialect: Dialect, tmp_path
         assert_usable(server, result, Extreme(list), calls=before + MOST_CALLS)
 
 
-@pytest.mark.parametrize("dialect", [RESPONSES, LLAMACPP, ANTHROPIC], ids=lambda dialect: dialect.name)
-async def test_an_unknown_window_is_met_by_halving_or_learnt(dialect: Dialect, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "dialect", [RESPONSES, LLAMACPP, ANTHROPIC], ids=lambda dialect: dialect.name
+)
+async def test_an_unknown_window_is_met_by_halving_or_learnt(
+    dialect: Dialect, tmp_path: Path
+) -> None:
     """Responses and llama.cpp name no numbers when they refuse; Anthropic names both."""
     extreme = EXTREMES["ten times the window"]
     with running(script(dialect)) as server:
         result = await after(tmp_path, server, dialect, extreme, window=None)
         most = MOST_RECOVERIES if dialect is not ANTHROPIC else 1
-        assert_usable(server, result, extreme, calls=most * (1 + MOST_CALLS), refusals=2 * most)
+        assert_usable(
+            server, result, extreme, calls=most * (1 + MOST_CALLS), refusals=2 * most
+        )
         if dialect is ANTHROPIC:
             assert result.reading.window.tokens == WINDOW
         else:
             assert result.reading.window.tokens is None
 
 
-@pytest.mark.parametrize("dialect", [ANTHROPIC, DEEPSEEK], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    "dialect", [ANTHROPIC, DEEPSEEK], ids=lambda dialect: dialect.name
+)
 async def test_it_is_unfixable_only_where_what_must_stay_does_not_fit_and_the_error_names_it(
     dialect: Dialect, tmp_path: Path
 ) -> None:
     pins = tuple(f"u{n}" for n in range(300))
     with running(script(dialect)) as server:
-        result = await after(tmp_path, server, dialect, Extreme(lambda: turns(400), pins=pins))
+        result = await after(
+            tmp_path, server, dialect, Extreme(lambda: turns(400), pins=pins)
+        )
         assert result.reason == "too_large"
         error = result.error
         assert isinstance(error, ContextUnfixable)
@@ -378,8 +487,12 @@ async def test_it_is_unfixable_only_where_what_must_stay_does_not_fit_and_the_er
         assert not generated(server), "no call is made that can't help"
 
 
-async def test_a_system_prompt_that_does_not_fit_is_unfixable_and_named(tmp_path: Path) -> None:
+async def test_a_system_prompt_that_does_not_fit_is_unfixable_and_named(
+    tmp_path: Path,
+) -> None:
     with running(script(ANTHROPIC)) as server:
-        result = await after(tmp_path, server, ANTHROPIC, Extreme(lambda: turns(2)), system=words(20_000))
+        result = await after(
+            tmp_path, server, ANTHROPIC, Extreme(lambda: turns(2)), system=words(20_000)
+        )
         assert isinstance(result.error, ContextUnfixable)
         assert result.error.largest[0][0] == "system prompt and tools"

@@ -68,13 +68,24 @@ def judge(life: Life, before: list[str]) -> str:
     if not committed:
         assert old == before, "part of the history is missing"
     else:
-        assert committed[0].summary is not None and committed[0].summary.id in view(life.found)
-    began, ended = of_kind(life.ledger, CompactionStarted), of_kind(life.ledger, CompactionCommitted)
-    rolled = [each for each in of_kind(life.ledger, CompactionRolledBack) if not each.rung]
+        assert committed[0].summary is not None and committed[0].summary.id in view(
+            life.found
+        )
+    began, ended = (
+        of_kind(life.ledger, CompactionStarted),
+        of_kind(life.ledger, CompactionCommitted),
+    )
+    rolled = [
+        each for each in of_kind(life.ledger, CompactionRolledBack) if not each.rung
+    ]
     assert len(began) == len(ended) + len(rolled), (began, ended, rolled)
     assert {each.reason for each in rolled} <= {"crash"}
     assert len(ended) == 1 and not of_kind(life.ledger, Pruned)
-    said = [event for event in of_kind(life.ledger, MessageAdded) if event.message.id == "newest"]
+    said = [
+        event
+        for event in of_kind(life.ledger, MessageAdded)
+        if event.message.id == "newest"
+    ]
     assert len(said) == 1, "what was said was delivered once"
     assert of_kind(life.ledger, TurnEnded)[-1].reason == "finished"
     if committed:
@@ -86,7 +97,9 @@ def order(runs: Runs, run: str, name: str, kill: Kill) -> Order:
     return runs.order(run, name, kill=kill, said=NEWEST, window=16_000)
 
 
-async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_or_the_new(tmp_path: Path) -> None:
+async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_or_the_new(
+    tmp_path: Path,
+) -> None:
     messages = turns(60)
     before = [message.id for message in messages]
     happened: list[str] = []
@@ -95,16 +108,24 @@ async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_
     with running(script(ANTHROPIC)) as server:
         async with fork_server() as forks:
             runs = Runs(forks, server, WIRE, tmp_path)
-            await runs.whole(runs.order("warm", "first", life="warm converse", said=NEWEST, window=16_000))
+            await runs.whole(
+                runs.order(
+                    "warm", "first", life="warm converse", said=NEWEST, window=16_000
+                )
+            )
             whole = order(runs, "whole", "first", Kill())
             await imported(whole.database, messages)
             counts = (await runs.whole(whole)).counts
 
             async def point(at: int) -> None:
-                first, second = (order(runs, f"r{at}", name, Kill()) for name in ("first", "second"))
+                first, second = (
+                    order(runs, f"r{at}", name, Kill()) for name in ("first", "second")
+                )
                 await imported(first.database, messages)
                 async with at_once:
-                    status = await forks.run(order(runs, f"r{at}", "first", Kill("store", at)))
+                    status = await forks.run(
+                        order(runs, f"r{at}", "first", Kill("store", at))
+                    )
                     went_on = await forks.run(second)
                 try:
                     assert status in (-9, 0), error_of(first)
@@ -112,13 +133,21 @@ async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_
                     report = report_of(second)
                     assert report is not None and not report.error, report
                     found = [decode_event(line) for line in report.before]
-                    happened.append(judge(Life(found, await ledger_of(second.database)), before))
+                    happened.append(
+                        judge(Life(found, await ledger_of(second.database)), before)
+                    )
                 except AssertionError as problem:
                     problems.append(f"killed at {at} of {counts['store']}: {problem}")
 
-            planned = range(1, counts["store"] + 1) if IS_THOROUGH else spread(counts["store"], POINTS, place=0.5)
+            planned = (
+                range(1, counts["store"] + 1)
+                if IS_THOROUGH
+                else spread(counts["store"], POINTS, place=0.5)
+            )
             await asyncio.gather(*(point(at) for at in planned))
-        assert not problems, f"{len(problems)} of {len(planned)}:\n" + "\n".join(problems[:6])
+        assert not problems, f"{len(problems)} of {len(planned)}:\n" + "\n".join(
+            problems[:6]
+        )
         assert {"old", "under way", "new"} <= set(happened), happened
         assert not refused(server)
         assert any(is_summary_call(one) for one in generated(server))

@@ -56,7 +56,9 @@ RULES = (
     "Don't write to the ledger on Sundays.",
     "Use the name Ullage & Sons in every letter.",
 )
-PINNED = "Pinned: the key of the cellar hangs behind the third stave, left of the lantern."
+PINNED = (
+    "Pinned: the key of the cellar hangs behind the third stave, left of the lantern."
+)
 
 
 def look(at: int) -> str:
@@ -72,7 +74,11 @@ def lines() -> list[dict[str, Any]]:
     """Most turns look at two casks, some at none; a number in the request makes arguments differ."""
     two = [{"name": "look", "arguments": {"at": n}} for n in (3, 11)]
     return [
-        {"when": {"contains": "look closely", "after": "user"}, "reasoning": "Both, then.", "calls": two},
+        {
+            "when": {"contains": "look closely", "after": "user"},
+            "reasoning": "Both, then.",
+            "calls": two,
+        },
         {"when": {"after": "tool"}, "text": f"Both are whole. {words(60, 4)}"},
         {"text": f"I have written that down. {words(120, 5)}"},
     ]
@@ -91,7 +97,9 @@ async def kept(path: Path, dialect: Dialect, count: int) -> Kept:
     """A session of so many turns, in which nothing may go wrong."""
     asked: list[str] = []
     with running(script(dialect, *lines(), window=WINDOW)) as server:
-        async with agent_on(server, path / "s.db", dialect, window=WINDOW, tools=[look]).session(SESSION) as session:
+        async with agent_on(
+            server, path / "s.db", dialect, window=WINDOW, tools=[look]
+        ).session(SESSION) as session:
             for number in range(count):
                 said = f"Turn {number}: {'look closely' if number % 3 else 'note'} {words(40, number)}."
                 if number < len(RULES):
@@ -105,12 +113,21 @@ async def kept(path: Path, dialect: Dialect, count: int) -> Kept:
                 result = await session.wait()
                 assert result.reason == "finished", (number, result.reason, result.note)
             events = await session.history()
-            found = [await session.explain(one.message.id) for one in of_kind(events, MessageAdded)[::37]]
+            found = [
+                await session.explain(one.message.id)
+                for one in of_kind(events, MessageAdded)[::37]
+            ]
         assert not refused(server), refused(server)
         arrived = generated(server)
-        assert all(each.status not in ("unknown", "rewound", "dropped") for each in found), found
+        assert all(
+            each.status not in ("unknown", "rewound", "dropped") for each in found
+        ), found
         bodies = [heard(one) for one in arrived if not is_summary_call(one)]
-        actuals = [one.bill.input for one in arrived if not is_summary_call(one) and one.bill is not None]
+        actuals = [
+            one.bill.input
+            for one in arrived
+            if not is_summary_call(one) and one.bill is not None
+        ]
     return Kept(events, bodies, asked, actuals)
 
 
@@ -127,7 +144,9 @@ def assert_bounded(session: Kept) -> str:
     changes = list(compactions(session.events))
     after = median(after for _, after in changes)
     readings = [event.used.tokens for event in of_kind(session.events, ReadingTaken)]
-    point = next(each.compaction_point for each in reversed(of_kind(session.events, ReadingTaken)))
+    point = next(
+        each.compaction_point for each in reversed(of_kind(session.events, ReadingTaken))
+    )
     assert point is not None
     added = readings[-1] + sum(before - after for before, after in changes)
     most = 1.2 * math.ceil(added / (point - after))
@@ -138,7 +157,11 @@ def assert_bounded(session: Kept) -> str:
 
 def first_actuals(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
     """Of each change of the view: the reading after it as the next call's estimate, and that call's actual input."""
-    calls = {event.call: event for event in of_kind(events, CallStarted) if event.purpose == "main"}
+    calls = {
+        event.call: event
+        for event in of_kind(events, CallStarted)
+        if event.purpose == "main"
+    }
     changed = False
     started = ""
     for event in events:
@@ -183,10 +206,19 @@ def assert_stays(session: Kept, dialect: Dialect) -> None:
     for body in session.bodies:
         assert SYSTEM in body
         newest = max(
-            (number for number, said in enumerate(session.asked) if json.dumps(said)[1:-1] in body), default=-1
+            (
+                number
+                for number, said in enumerate(session.asked)
+                if json.dumps(said)[1:-1] in body
+            ),
+            default=-1,
         )
         assert newest >= 0, "no request of the user is in it"
-    late = [body for body in session.bodies if f"Turn {len(RULES) + 1}:" in body or "Previous context" in body]
+    late = [
+        body
+        for body in session.bodies
+        if f"Turn {len(RULES) + 1}:" in body or "Previous context" in body
+    ]
     for body in late:
         assert body.count(PINNED) == 1
         for rule in RULES:
@@ -202,12 +234,23 @@ def assert_newest(session: Kept) -> None:
             assert place < len(session.bodies), said
 
 
-@pytest.mark.parametrize("dialect", FIVE if IS_THOROUGH else (ANTHROPIC, DEEPSEEK), ids=lambda dialect: dialect.name)
-async def test_a_session_of_many_turns_stays_inside_with_few_compactions(dialect: Dialect, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "dialect",
+    FIVE if IS_THOROUGH else (ANTHROPIC, DEEPSEEK),
+    ids=lambda dialect: dialect.name,
+)
+async def test_a_session_of_many_turns_stays_inside_with_few_compactions(
+    dialect: Dialect, tmp_path: Path
+) -> None:
     count = 1_000 if IS_THOROUGH and dialect is ANTHROPIC else 150
     session = await kept(tmp_path, dialect, count)
-    began, rolled = of_kind(session.events, CompactionStarted), of_kind(session.events, CompactionRolledBack)
-    assert not [each for each in rolled if not each.rung and each.reason != "nothing_to_do"]
+    began, rolled = (
+        of_kind(session.events, CompactionStarted),
+        of_kind(session.events, CompactionRolledBack),
+    )
+    assert not [
+        each for each in rolled if not each.rung and each.reason != "nothing_to_do"
+    ]
     assert_accounted(session.events)
     assert_stays(session, dialect)
     assert_newest(session)
@@ -215,4 +258,6 @@ async def test_a_session_of_many_turns_stays_inside_with_few_compactions(dialect
         [each for each in of_kind(session.events, CallStarted) if each.purpose == "main"]
     )
     figures = "; ".join([assert_bounded(session), assert_true_after(session)])
-    logging.getLogger(__name__).info("%s, %d turns, %d begun: %s", dialect.name, count, len(began), figures)
+    logging.getLogger(__name__).info(
+        "%s, %d turns, %d begun: %s", dialect.name, count, len(began), figures
+    )

@@ -31,7 +31,14 @@ from tests.compaction.stage import (
     script,
 )
 from tests.context.sessions import words
-from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Event, MessageAdded, Pruned
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    Event,
+    MessageAdded,
+    Pruned,
+)
 from ullage.messages import Message, TextPart
 from ullage.runtime.session import Session
 
@@ -54,7 +61,10 @@ async def talked(session: Session, count: int) -> None:
 def texts_of(events: Sequence[Event]) -> list[tuple[str, str]]:
     """The conversation itself as an export has it: who said what, compactions or not."""
     return [
-        (event.message.role, "".join(part.text for part in event.message.of_type(TextPart)))
+        (
+            event.message.role,
+            "".join(part.text for part in event.message.of_type(TextPart)),
+        )
         for event in of_kind(events, MessageAdded)
     ]
 
@@ -65,24 +75,36 @@ async def test_what_left_was_in_a_summary_request_or_a_digest_or_is_listed_as_dr
     dialect: Dialect, summary: dict[str, str], tmp_path: Path
 ) -> None:
     answer = {"text": f"It is noted. {words(150, 3)}"}
-    with running(script(dialect, answer, window=WINDOW, summary=summary or None)) as server:
-        async with agent_on(server, tmp_path / "s.db", dialect, window=WINDOW).session(SESSION) as session:
+    with running(
+        script(dialect, answer, window=WINDOW, summary=summary or None)
+    ) as server:
+        async with agent_on(server, tmp_path / "s.db", dialect, window=WINDOW).session(
+            SESSION
+        ) as session:
             await talked(session, 150)
             events = await session.history()
         assert not refused(server)
         asked = [heard(one) for one in generated(server) if is_summary_call(one)]
-    messages = {event.message.id: event.message for event in of_kind(events, MessageAdded)}
+    messages = {
+        event.message.id: event.message for event in of_kind(events, MessageAdded)
+    }
     committed = of_kind(events, CompactionCommitted)
     assert len(committed) >= 2
     for event in committed:
         assert all(dropped.reason for dropped in event.dropped)
-        text = "" if event.summary is None else "".join(part.text for part in event.summary.of_type(TextPart))
+        text = (
+            ""
+            if event.summary is None
+            else "".join(part.text for part in event.summary.of_type(TextPart))
+        )
         for name in event.summarised:
             if name not in messages or not (words_ := sample(messages[name])):
                 continue
             shown = text if event.rung == "digest" else "\n".join(asked)
             assert words_ in shown, f"{name} was in no {event.rung}"
-    assert {event.rung for event in committed} <= ({"digest"} if summary else {"summary", "pieces"})
+    assert {event.rung for event in committed} <= (
+        {"digest"} if summary else {"summary", "pieces"}
+    )
 
 
 @pytest.mark.parametrize("dialect", FIVE, ids=lambda dialect: dialect.name)
@@ -97,7 +119,9 @@ async def test_uncompact_restores_the_exact_bytes_and_what_is_exported_knows_of_
             agent = agent_on(server, tmp_path / f"{name}.db", dialect, window=WINDOW)
             async with agent.session(SESSION) as session:
                 for number in range(12):
-                    await session.send(f"No. {number:03}: {words(350, number)}", id=f"m{number}")
+                    await session.send(
+                        f"No. {number:03}: {words(350, number)}", id=f"m{number}"
+                    )
                     assert (await session.wait()).reason == "finished"
                 if name == "compacted":
                     await session.compact()
@@ -113,14 +137,20 @@ async def test_uncompact_restores_the_exact_bytes_and_what_is_exported_knows_of_
                 assert (await session.wait()).reason == "finished"
                 exports.append(texts_of(await session.history()))
             assert not refused(server)
-            bodies.append([heard(one) for one in generated(server) if not is_summary_call(one)])
+            bodies.append(
+                [heard(one) for one in generated(server) if not is_summary_call(one)]
+            )
     assert bodies[0] == bodies[1]
     assert exports[0] == exports[1]
 
 
-async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by_one_call(tmp_path: Path) -> None:
+async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by_one_call(
+    tmp_path: Path,
+) -> None:
     with running(script(ANTHROPIC, window=WINDOW)) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:
+        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
+            SESSION
+        ) as session:
             for number in range(12):
                 await session.ask(f"No. {number:03}: {words(350, number)}")
             before = len(generated(server))
@@ -137,15 +167,23 @@ async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by
             assert len(of_kind(await session.history(), CompactionCommitted)) >= 2
 
 
-async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(tmp_path: Path) -> None:
+async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
+    tmp_path: Path,
+) -> None:
     """Twelve large results of which nothing is needed any more: no model call, and the numbers are in the event."""
     messages: list[Message] = []
     for n in range(20):
-        messages += [said(f"u{n}", f"Please look at cask {n}."), called(f"a{n}"), gave(f"r{n}", f"a{n}", words(500, n))]
+        messages += [
+            said(f"u{n}", f"Please look at cask {n}."),
+            called(f"a{n}"),
+            gave(f"r{n}", f"a{n}", words(500, n)),
+        ]
         messages.append(answered(f"b{n}", "It is whole."))
     with running(script(RESPONSES, window=WINDOW)) as server:
         await imported(tmp_path / "s.db", messages)
-        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(SESSION) as session:
+        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(
+            SESSION
+        ) as session:
             await session.ask("And now?")
             events = await session.history()
         assert [is_summary_call(one) for one in generated(server)] == [False]
@@ -164,7 +202,13 @@ async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_
     """The same session twice; in one of them the messages it was made from are rewound before the point is reached."""
     for held in (True, False):
         with running(script(ANTHROPIC, window=WINDOW)) as server:
-            agent = agent_on(server, tmp_path / f"{held}.db", ANTHROPIC, window=WINDOW, background_at=0.5)
+            agent = agent_on(
+                server,
+                tmp_path / f"{held}.db",
+                ANTHROPIC,
+                window=WINDOW,
+                background_at=0.5,
+            )
             async with agent.session(SESSION) as session:
                 number = 0
                 while not (await session._look()).compactions.prepared:
@@ -181,7 +225,9 @@ async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_
                 events = await session.history()
             assert not refused(server)
             (committed,) = of_kind(events, CompactionCommitted)
-            rolled = [(each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)]
+            rolled = [
+                (each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)
+            ]
             if held:
                 assert committed.rung == "prepared"
             else:
@@ -190,11 +236,20 @@ async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_
 
 
 @pytest.mark.parametrize("moment", ["summary is asked for", "summary streams"])
-async def test_cancelling_a_compaction_leaves_the_history_untouched(moment: str, tmp_path: Path) -> None:
+async def test_cancelling_a_compaction_leaves_the_history_untouched(
+    moment: str, tmp_path: Path
+) -> None:
     """The simulator takes its time with the summary: a cancel comes before its first byte, or in the middle of it."""
-    fault = {"kind": "hang", "request": 13, "seconds": 30, "at": 0 if moment == "summary is asked for" else 700}
+    fault = {
+        "kind": "hang",
+        "request": 13,
+        "seconds": 30,
+        "at": 0 if moment == "summary is asked for" else 700,
+    }
     with running(script(ANTHROPIC, window=WINDOW, faults=[fault])) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:
+        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
+            SESSION
+        ) as session:
             for number in range(12):
                 await session.ask(f"No. {number:03}: {words(350, number)}")
             before = await session.messages()
@@ -203,18 +258,35 @@ async def test_cancelling_a_compaction_leaves_the_history_untouched(moment: str,
                 while len(generated(server)) < 13:
                     await asyncio.sleep(0.01)
             answer = await session.cancel()
-            assert (answer.cancelled, answer.persisted) == (True, "compaction_rolled_back")
+            assert (answer.cancelled, answer.persisted) == (
+                True,
+                "compaction_rolled_back",
+            )
             await session.wait()
             assert await session.messages() == before
             events = await session.history()
-            assert [each.reason for each in of_kind(events, CompactionRolledBack) if not each.rung] == ["cancelled"]
+            assert [
+                each.reason
+                for each in of_kind(events, CompactionRolledBack)
+                if not each.rung
+            ] == ["cancelled"]
             await session.ask("And now?")
         assert not refused(server)
 
 
-async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(tmp_path: Path) -> None:
-    with running(script(ANTHROPIC, window=WINDOW, faults=[{"kind": "slow", "request": 13, "seconds": 0.02}])) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:
+async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(
+    tmp_path: Path,
+) -> None:
+    with running(
+        script(
+            ANTHROPIC,
+            window=WINDOW,
+            faults=[{"kind": "slow", "request": 13, "seconds": 0.02}],
+        )
+    ) as server:
+        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
+            SESSION
+        ) as session:
             for number in range(12):
                 await session.ask(f"No. {number:03}: {words(350, number)}")
             await session.compact()
@@ -228,6 +300,15 @@ async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(tmp_p
         places = {event.message.id: event.seq for event in of_kind(events, MessageAdded)}
         (committed,) = of_kind(events, CompactionCommitted)
         assert committed.seq < places["one"] < places["two"]
-        assert len([event for event in of_kind(events, MessageAdded) if event.message.id in ("one", "two")]) == 2
+        assert (
+            len(
+                [
+                    event
+                    for event in of_kind(events, MessageAdded)
+                    if event.message.id in ("one", "two")
+                ]
+            )
+            == 2
+        )
         last = generated(server)[-1]
         assert ASKS not in heard(last) and heard(last).count("Said meanwhile: two.") == 1

@@ -50,7 +50,11 @@ def raises(situation: Situation) -> object:
 
 
 def forgets_a_message(situation: Situation) -> object:
-    return Candidate(CompactionCommitted(compaction=situation.compaction, summarised=(situation.messages[0].id,)))
+    return Candidate(
+        CompactionCommitted(
+            compaction=situation.compaction, summarised=(situation.messages[0].id,)
+        )
+    )
 
 
 def asks_on_and_on(situation: Situation) -> object:
@@ -76,14 +80,21 @@ async def test_a_strategy_that_fails_is_passed_over_and_the_session_goes_on(
     with running(script(ANTHROPIC, window=48_000)) as server:
         await imported(tmp_path / "s.db", turns(85))
         strategies = (own,) if alone else (own, *STRATEGIES)
-        agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategies=strategies)
+        agent = agent_on(
+            server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategies=strategies
+        )
         async with agent.session(SESSION) as session:
             await session.send("And cask 7?")
             result = await session.wait()
             events = await session.history()
         assert result.reason == "finished", result
-        rolled = [(each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)]
+        rolled = [
+            (each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)
+        ]
         assert ("own", reason) in rolled, rolled
         assert len(of_kind(events, CompactionCommitted)) == (0 if alone else 1)
-        assert len([one for one in generated(server) if is_summary_call(one)]) <= MOST_CALLS + 7
+        assert (
+            len([one for one in generated(server) if is_summary_call(one)])
+            <= MOST_CALLS + 7
+        )
         assert is_accepted(generated(server)[-1]) and not refused(server)

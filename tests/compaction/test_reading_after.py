@@ -48,8 +48,16 @@ def lines() -> list[dict[str, Any]]:
     """Two of three turns look at two casks; what is said differs in length from turn to turn."""
     made: list[dict[str, Any]] = []
     for number in reversed(range(TURNS)):
-        calls = [{"name": "look", "arguments": {"at": number + each}} for each in (0, 3)] if number % 3 else []
-        said = {"reasoning": "Both, then.", "calls": calls} if calls else {"text": f"Noted. {words(90, number)}"}
+        calls = (
+            [{"name": "look", "arguments": {"at": number + each}} for each in (0, 3)]
+            if number % 3
+            else []
+        )
+        said = (
+            {"reasoning": "Both, then.", "calls": calls}
+            if calls
+            else {"text": f"Noted. {words(90, number)}"}
+        )
         made.append({"when": {"contains": f"Turn {number:03}:", "after": "user"}, **said})
     return [*made, {"when": {"after": "tool"}, "text": f"Both are whole. {words(60, 4)}"}]
 
@@ -83,7 +91,9 @@ def changes(events: Sequence[Event], actuals: Sequence[int]) -> Iterator[Change]
                 assert taken is not None
                 old = taken.used.tokens
             case CallStarted(purpose="main"):
-                assert old is None, "no reading was shown between the change and the next call"
+                assert old is None, (
+                    "no reading was shown between the change and the next call"
+                )
                 assert event.estimate is not None
                 for before, shown in waiting:
                     yield Change(before, shown, event.estimate.tokens, actuals[calls])
@@ -96,7 +106,9 @@ def changes(events: Sequence[Event], actuals: Sequence[int]) -> Iterator[Change]
 async def lived(path: Path, dialect: Dialect, seed: int) -> list[Change]:
     """The changes of a session of so many turns, at a simulator with numbers of its own for what everything costs."""
     with running(script(dialect, *lines(), window=WINDOW), seed=seed) as server:
-        async with agent_on(server, path, dialect, window=WINDOW, tools=[look]).session(SESSION) as session:
+        async with agent_on(server, path, dialect, window=WINDOW, tools=[look]).session(
+            SESSION
+        ) as session:
             for number in range(TURNS):
                 await session.send(f"Turn {number:03}: {words(40, number)}")
                 result = await session.wait()
@@ -104,15 +116,23 @@ async def lived(path: Path, dialect: Dialect, seed: int) -> list[Change]:
             events = await session.history()
         assert not refused(server)
         mains = [one for one in generated(server) if not is_summary_call(one)]
-        return list(changes(events, [one.bill.input for one in mains if one.bill is not None]))
+        return list(
+            changes(events, [one.bill.input for one in mains if one.bill is not None])
+        )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS if IS_THOROUGH else WIRES, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    "dialect", DIALECTS if IS_THOROUGH else WIRES, ids=lambda dialect: dialect.name
+)
 async def test_the_reading_after_a_compaction_is_the_next_actual_and_never_none_nor_the_old_one(
     dialect: Dialect, tmp_path: Path
 ) -> None:
     """What is shown right after a compaction is what the next call is made on, as compactions come just before one."""
-    found = [change for seed in SEEDS for change in await lived(tmp_path / f"{seed}.db", dialect, seed)]
+    found = [
+        change
+        for seed in SEEDS
+        for change in await lived(tmp_path / f"{seed}.db", dialect, seed)
+    ]
     assert len(found) >= 3 * len(SEEDS)
     for change in found:
         assert 0 < change.shown < change.before

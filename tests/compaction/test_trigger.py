@@ -40,7 +40,10 @@ def look(at: int) -> str:
 
 
 LINES: tuple[dict[str, Any], ...] = (
-    {"when": {"after": "user", "contains": "look"}, "calls": [{"name": "look", "arguments": {"at": 5}}]},
+    {
+        "when": {"after": "user", "contains": "look"},
+        "calls": [{"name": "look", "arguments": {"at": 5}}],
+    },
     {"text": f"It is whole. {words(80, 9)}"},
 )
 
@@ -56,9 +59,14 @@ def assert_fired_in_time(events: Sequence[Event], point: int) -> int:
                 taken = event
             case CompactionStarted(trigger="point") | Pruned():
                 assert taken is not None
-                assert taken.used.high >= point == taken.compaction_point, "it fired below the point"
+                assert taken.used.high >= point == taken.compaction_point, (
+                    "it fired below the point"
+                )
                 if isinstance(event, CompactionStarted):
-                    assert (event.snapshot, event.high) == (taken.snapshot, taken.used.high)
+                    assert (event.snapshot, event.high) == (
+                        taken.snapshot,
+                        taken.used.high,
+                    )
                 fired, is_done = fired + 1, True
             case CallStarted(purpose="main"):
                 assert event.estimate is not None
@@ -85,19 +93,27 @@ async def test_it_fires_at_the_first_boundary_at_or_above_the_point_on_the_readi
     settings: dict[str, Any], point: int, tmp_path: Path
 ) -> None:
     with running(script(ANTHROPIC, *LINES, window=WINDOW)) as server:
-        agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, tools=[look], **settings)
+        agent = agent_on(
+            server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, tools=[look], **settings
+        )
         async with agent.session(SESSION) as session:
             for number in range(50):
-                await session.send(f"No. {number:03}: {'look' if number % 2 else ''} {words(100, number)}")
+                await session.send(
+                    f"No. {number:03}: {'look' if number % 2 else ''} {words(100, number)}"
+                )
                 assert (await session.wait()).reason == "finished"
             events = await session.history()
         assert not refused(server)
     assert assert_fired_in_time(events, point) >= 2
 
 
-async def test_a_session_may_set_its_own_trigger_and_the_next_reading_shows_it(tmp_path: Path) -> None:
+async def test_a_session_may_set_its_own_trigger_and_the_next_reading_shows_it(
+    tmp_path: Path,
+) -> None:
     with running(script(RESPONSES, window=WINDOW)) as server:
-        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(SESSION) as session:
+        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(
+            SESSION
+        ) as session:
             for number in range(10):
                 await session.ask(f"No. {number:03}: {words(350, number)}")
             assert not of_kind(await session.history(), CompactionStarted)
@@ -107,7 +123,9 @@ async def test_a_session_may_set_its_own_trigger_and_the_next_reading_shows_it(t
             assert of_kind(await session.history(), CompactionStarted)
 
 
-async def test_without_auto_nothing_is_ever_compacted_and_an_overflow_is_a_typed_error(tmp_path: Path) -> None:
+async def test_without_auto_nothing_is_ever_compacted_and_an_overflow_is_a_typed_error(
+    tmp_path: Path,
+) -> None:
     with running(script(ANTHROPIC, window=WINDOW)) as server:
         agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, auto=False)
         async with agent.session(SESSION) as session:
@@ -119,12 +137,18 @@ async def test_without_auto_nothing_is_ever_compacted_and_an_overflow_is_a_typed
                     break
             assert reason == "too_large"
             assert isinstance(result.error, Overflow)
-            assert not [each for each in await session.history() if isinstance(each, CompactionStarted | Pruned)]
+            assert not [
+                each
+                for each in await session.history()
+                if isinstance(each, CompactionStarted | Pruned)
+            ]
         assert not any(is_summary_call(one) for one in generated(server))
 
 
 @pytest.mark.parametrize("included", [False, True])
-async def test_seed_004_raw_160k_effective_100k_limit_150k(included: bool, tmp_path: Path) -> None:
+async def test_seed_004_raw_160k_effective_100k_limit_150k(
+    included: bool, tmp_path: Path
+) -> None:
     """A tenth of its size: reasoning that is not sent back is not counted, and nothing fires; sent back, it does."""
     answer = {"reasoning": words(450, 3), "text": f"It is whole. {words(450, 4)}"}
     limit = 15_000

@@ -53,7 +53,9 @@ class Run(NamedTuple):
     exported: list[Message]
 
 
-async def run(dialect: Dialect, path: Path, compactions: int, *, undone: int, apart: bool = False) -> Run:
+async def run(
+    dialect: Dialect, path: Path, compactions: int, *, undone: int, apart: bool = False
+) -> Run:
     """Compact, say something, compact again, and say more; then somebody else undoes the last ``undone`` of them.
 
     They say something before that, after each, and nothing else. The same is said however many compactions there are.
@@ -67,7 +69,9 @@ async def run(dialect: Dialect, path: Path, compactions: int, *, undone: int, ap
                     await session.compact()
                     await session.wait()
                 for part in range(2):
-                    await session.ask(f"Said after the {number + 1}th: {words(5_000, 2 * number + part)}")
+                    await session.ask(
+                        f"Said after the {number + 1}th: {words(5_000, 2 * number + part)}"
+                    )
             for number in range(SINCE):
                 await session.ask(f"Cask {number} as well?")
             events = await session.history()
@@ -81,13 +85,17 @@ async def run(dialect: Dialect, path: Path, compactions: int, *, undone: int, ap
         settings = {"system": SYSTEM, "window": WINDOW, **dialect.settings(server)}
         elsewhere = Elsewhere(file=str(path), settings=settings, steps=tuple(steps))
         stands = await checkpoint(path)
-        assert not compactions or stands > committed[-1].seq, "the last checkpoint is older than the compaction"
+        assert not compactions or stands > committed[-1].seq, (
+            "the last checkpoint is older than the compaction"
+        )
         opened = await (elsewhere.in_a_process() if apart else elsewhere.here())
         assert opened == stands, "it was not opened from the checkpoint"
         async with agent.session(SESSION) as session:
             messages = await exported(session)
         assert not refused(server), refused(server)
-        return Run([sent(one) for one in generated(server) if not is_summary_call(one)], messages)
+        return Run(
+            [sent(one) for one in generated(server) if not is_summary_call(one)], messages
+        )
 
 
 async def checkpoint(path: Path) -> int:
@@ -101,12 +109,16 @@ async def checkpoint(path: Path) -> int:
 
 def without_ids(messages: Sequence[Message]) -> list[tuple[str, object]]:
     """Messages without the ids that calls have, which depend on how many were made."""
-    return [(message.role, [getattr(part, "text", part.id) for part in message.parts]) for message in messages]
+    return [
+        (message.role, [getattr(part, "text", part.id) for part in message.parts])
+        for message in messages
+    ]
 
 
 @pytest.mark.parametrize(
     ("dialect", "apart"),
-    [pytest.param(each, False, id=each.name) for each in FIVE] + [pytest.param(ANTHROPIC, True, id="another process")],
+    [pytest.param(each, False, id=each.name) for each in FIVE]
+    + [pytest.param(ANTHROPIC, True, id="another process")],
 )
 async def test_uncompact_from_a_checkpoint_restores_the_exact_bytes_one_compaction_after_the_other(
     dialect: Dialect, apart: bool, tmp_path: Path
@@ -118,29 +130,47 @@ async def test_uncompact_from_a_checkpoint_restores_the_exact_bytes_one_compacti
     assert two.bodies[-3] != one.bodies[-3] != none.bodies[-3]
     assert two.bodies[-2] == one.bodies[-2]
     assert two.bodies[-1] == none.bodies[-1]
-    assert without_ids(two.exported) == without_ids(one.exported) == without_ids(none.exported)
+    assert (
+        without_ids(two.exported)
+        == without_ids(one.exported)
+        == without_ids(none.exported)
+    )
 
 
-async def test_a_prune_undone_from_a_checkpoint_gives_the_results_back_to_the_byte(tmp_path: Path) -> None:
+async def test_a_prune_undone_from_a_checkpoint_gives_the_results_back_to_the_byte(
+    tmp_path: Path,
+) -> None:
     """The same is said twice: where there is no room and old results are cleared for it, and where there is."""
     bodies: list[str] = []
     for name, window in (("cleared", 110_000), ("whole", 1_000_000)):
         with running(script(ANTHROPIC, window=1_000_000), seed=1) as server:
             path = tmp_path / f"{name}.db"
-            await imported(path, [message for number in range(260) for message in looked(number)])
-            async with agent_on(server, path, ANTHROPIC, window=window, protect_tokens=5_000).session(
-                SESSION
-            ) as session:
+            await imported(
+                path, [message for number in range(260) for message in looked(number)]
+            )
+            async with agent_on(
+                server, path, ANTHROPIC, window=window, protect_tokens=5_000
+            ).session(SESSION) as session:
                 for number in range(2):
                     await session.ask(f"And cask {number}?")
                 events = await session.history()
             pruned = of_kind(events, Pruned)
-            assert len(pruned) == (name == "cleared") and not of_kind(events, CompactionCommitted)
+            assert len(pruned) == (name == "cleared") and not of_kind(
+                events, CompactionCommitted
+            )
             steps: list[tuple[Any, str]] = [("uncompact", each.prune) for each in pruned]
-            settings = {"system": SYSTEM, "window": 1_000_000, **ANTHROPIC.settings(server)}
+            settings = {
+                "system": SYSTEM,
+                "window": 1_000_000,
+                **ANTHROPIC.settings(server),
+            }
             stands = await checkpoint(path)
-            assert all(each.seq < stands for each in pruned), "the checkpoint is older than the prune"
-            opened = await Elsewhere(file=str(path), settings=settings, steps=(*steps, ("say", "so"))).here()
+            assert all(each.seq < stands for each in pruned), (
+                "the checkpoint is older than the prune"
+            )
+            opened = await Elsewhere(
+                file=str(path), settings=settings, steps=(*steps, ("say", "so"))
+            ).here()
             assert opened == stands, "it was not opened from the checkpoint"
             bodies.append(sent(generated(server)[-1]))
             assert (NOTICE in sent(generated(server)[-2])) == (name == "cleared")

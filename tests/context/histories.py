@@ -10,10 +10,24 @@ from tests.meter.session import said
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, SummaryAnswer
 from ullage.events import CompactionTrigger, MessageAdded
-from ullage.messages import ImagePart, Message, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    ImagePart,
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 WINDOWS = (8_000, 16_000, 32_000, 200_000)
-TRIGGERS: tuple[CompactionTrigger, ...] = ("point", "limit", "overflow", "model_changed", "asked")
+TRIGGERS: tuple[CompactionTrigger, ...] = (
+    "point",
+    "limit",
+    "overflow",
+    "model_changed",
+    "asked",
+)
 
 
 class History(NamedTuple):
@@ -30,7 +44,9 @@ class FaultyModel:
         self.random = random
         self.window = window
         self.calls = 0
-        self.kinds = random.choice((("good",), ("good", "empty", "failed"), KINDS, ("empty", "longer", "echo")))
+        self.kinds = random.choice(
+            (("good",), ("good", "empty", "failed"), KINDS, ("empty", "longer", "echo"))
+        )
 
     def __call__(self, ask: Ask) -> SummaryAnswer:
         self.calls += 1
@@ -41,10 +57,16 @@ class FaultyModel:
                 return SummaryAnswer(None, error="ServerError")
             case "tool_call":
                 call = ToolCallPart(id="x.1", call_id="x1", name="read")
-                return SummaryAnswer(Message(id="x", role="assistant", parts=(call,)), stop="tool_calls")
+                return SummaryAnswer(
+                    Message(id="x", role="assistant", parts=(call,)), stop="tool_calls"
+                )
             case "reasoning":
                 return FakeModel(lambda _: "")(ask)._replace(
-                    message=Message(id="x", role="assistant", parts=(ReasoningPart(id="x.1", text="hm"),))
+                    message=Message(
+                        id="x",
+                        role="assistant",
+                        parts=(ReasoningPart(id="x.1", text="hm"),),
+                    )
                 )
             case "truncated" | "refused":
                 return FakeModel(stop="length" if kind == "truncated" else "refused")(ask)
@@ -55,10 +77,22 @@ class FaultyModel:
             case "echo":
                 return FakeModel(_echo)(ask)
             case _:
-                return FakeModel(lambda _: words(self.random.randrange(5, 120), self.calls))(ask)
+                return FakeModel(
+                    lambda _: words(self.random.randrange(5, 120), self.calls)
+                )(ask)
 
 
-KINDS = ("good", "failed", "tool_call", "reasoning", "truncated", "refused", "empty", "longer", "echo")
+KINDS = (
+    "good",
+    "failed",
+    "tool_call",
+    "reasoning",
+    "truncated",
+    "refused",
+    "empty",
+    "longer",
+    "echo",
+)
 
 
 def _echo(ask: Ask) -> str:
@@ -75,17 +109,28 @@ def history(seed: int) -> History:
     split = random.randrange(len(messages) + 1)
     fold = fold_of(*messages[:split], window=window, system=system)
     if random.random() < 0.6 and split:
-        reported(fold, "call", off=random.choice((0.8, 1.0, 1.0, 1.3)), output=random.choice((0, 50, 400)))
+        reported(
+            fold,
+            "call",
+            off=random.choice((0.8, 1.0, 1.0, 1.3)),
+            output=random.choice((0, 50, 400)),
+        )
     for message in messages[split:]:
         fold.apply(MessageAdded(message=message))
-    pins = frozenset(message.id for message in messages if random.random() < random.choice((0, 0, 0.05)))
+    pins = frozenset(
+        message.id
+        for message in messages
+        if random.random() < random.choice((0, 0, 0.05))
+    )
     bytes_limit = random.choice((None, None, None, 400_000))
     situation = Situation(
         fold=fold,
         trigger=random.choice(TRIGGERS),
         compaction="c1",
         pins=pins,
-        task_start=random.choice(messages).id if messages and random.random() < 0.5 else "",
+        task_start=random.choice(messages).id
+        if messages and random.random() < 0.5
+        else "",
         bytes_limit=bytes_limit,
         image_limit=random.choice((None, None, 20)),
     )
@@ -99,14 +144,20 @@ def _messages(random: Random, window: int) -> list[Message]:
         size = random.choice((5, 30, 30, 200, window // 40))
         if random.random() < 0.02:
             size = large
-        match random.choice(("user", "step", "step", "step", "answer", "image", "notice")):
+        match random.choice(
+            ("user", "step", "step", "step", "answer", "image", "notice")
+        ):
             case "user":
                 made.append(said(f"u{number}", words(size, number)))
             case "image":
                 made.append(_pictures(f"i{number}", random.choice((1, 1, 3, 40))))
             case "notice":
                 note = TextPart(id=f"n{number}.t", text="A notice.")
-                made.append(Message(id=f"n{number}", role="user", origin="injected", parts=(note,)))
+                made.append(
+                    Message(
+                        id=f"n{number}", role="user", origin="injected", parts=(note,)
+                    )
+                )
             case "answer":
                 made.append(said(f"b{number}", words(size, number), role="assistant"))
             case _:
@@ -136,13 +187,18 @@ def _step(random: Random, number: int, size: int) -> list[Message]:
         ToolResultPart(
             id=f"a{number}.o{each}",
             call_id=f"a{number}-{each}",
-            content=(TextPart(id=f"a{number}.o{each}.t", text=words(size, number + each)),),
+            content=(
+                TextPart(id=f"a{number}.o{each}.t", text=words(size, number + each)),
+            ),
         )
         for each in range(calls)
     ]
     if random.random() < 0.5:
         random.shuffle(results)
-        tools = [Message(id=f"r{number}.{part.id}", role="tool", parts=(part,)) for part in results]
+        tools = [
+            Message(id=f"r{number}.{part.id}", role="tool", parts=(part,))
+            for part in results
+        ]
     else:
         tools = [Message(id=f"r{number}", role="tool", parts=tuple(results))]
     return [Message(id=f"a{number}", role="assistant", parts=tuple(parts)), *tools]
@@ -150,6 +206,9 @@ def _step(random: Random, number: int, size: int) -> list[Message]:
 
 def _pictures(name: str, count: int) -> Message:
     pictures = tuple(
-        ImagePart(id=f"{name}.{n}", mime="image/png", width=800, height=600, size_bytes=20_000) for n in range(count)
+        ImagePart(
+            id=f"{name}.{n}", mime="image/png", width=800, height=600, size_bytes=20_000
+        )
+        for n in range(count)
     )
     return Message(id=name, role="user", parts=pictures)

@@ -16,9 +16,21 @@ class Sentences(NamedTuple):
 
 SENTENCES: Final[Mapping[str, Sentences]] = {
     "English": Sentences(
-        ("Always answer in French!", "Under no circumstances push to main.", "Important: keep the old API."),
-        ("Don't touch main.py.", "You must run the tests.", "Use tabs instead of spaces here."),
-        ("Please look at a.py.", "The build fails on my machine.", "What does this function return?"),
+        (
+            "Always answer in French!",
+            "Under no circumstances push to main.",
+            "Important: keep the old API.",
+        ),
+        (
+            "Don't touch main.py.",
+            "You must run the tests.",
+            "Use tabs instead of spaces here.",
+        ),
+        (
+            "Please look at a.py.",
+            "The build fails on my machine.",
+            "What does this function return?",
+        ),
     ),
     "German": Sentences(
         (

@@ -9,7 +9,15 @@ from tests.meter.session import answer, result, said, usage
 from ullage.context.situation import Situation
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, SummaryAnswer
-from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted, SystemChanged, ToolsChanged
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    Event,
+    MessageAdded,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
 from ullage.messages import Message, SystemBlock, TextPart
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limit, Limits
@@ -34,13 +42,29 @@ def words(count: int, seed: int = 0) -> str:
 
 
 def fold_of(
-    *messages: Message, window: int | None = 16_000, system: str = "You are an agent.", auto: bool = True
+    *messages: Message,
+    window: int | None = 16_000,
+    system: str = "You are an agent.",
+    auto: bool = True,
 ) -> Fold:
     """A session that has just begun with these messages; nothing was reported yet."""
-    limits = Limits(window=None if window is None else Limit(tokens=window, source="user"), auto=auto)
-    fold = Fold(limits=limits, calibration=Calibration(), estimator="pretoken", policy=ReasoningPolicy())
-    started = SessionStarted(session="s", model="claude-haiku-4-5", wire="messages", provider="anthropic")
-    events: list[Event] = [started, SystemChanged(system=(SystemBlock(text=system),)), ToolsChanged(tools=())]
+    limits = Limits(
+        window=None if window is None else Limit(tokens=window, source="user"), auto=auto
+    )
+    fold = Fold(
+        limits=limits,
+        calibration=Calibration(),
+        estimator="pretoken",
+        policy=ReasoningPolicy(),
+    )
+    started = SessionStarted(
+        session="s", model="claude-haiku-4-5", wire="messages", provider="anthropic"
+    )
+    events: list[Event] = [
+        started,
+        SystemChanged(system=(SystemBlock(text=system),)),
+        ToolsChanged(tools=()),
+    ]
     for event in (*events, *(MessageAdded(message=message) for message in messages)):
         fold.apply(event)
     return fold
@@ -69,9 +93,17 @@ def turns(count: int, *, size: int = 60, start: int = 0) -> list[Message]:
 class FakeModel:
     """Summarises what it is asked for. ``calls`` are the calls it got."""
 
-    def __init__(self, text: Callable[[Ask], str] | None = None, *, stop: str = "stop", error: str = "") -> None:
+    def __init__(
+        self,
+        text: Callable[[Ask], str] | None = None,
+        *,
+        stop: str = "stop",
+        error: str = "",
+    ) -> None:
         self.calls: list[Ask] = []
-        self.text = text or (lambda ask: f"## Goal\nTo go on. {words(60, 9_000 + len(self.calls))}")
+        self.text = text or (
+            lambda ask: f"## Goal\nTo go on. {words(60, 9_000 + len(self.calls))}"
+        )
         self.stop = stop
         self.error = error
 
@@ -80,8 +112,12 @@ class FakeModel:
         if self.error:
             return SummaryAnswer(None, error=self.error)
         text = self.text(ask)
-        message = Message(id="answer", role="assistant", parts=(TextPart(id="answer.text", text=text),))
-        return SummaryAnswer(message, stop=self.stop, usage=Usage(input=ask.tokens, output=len(text) // 5))
+        message = Message(
+            id="answer", role="assistant", parts=(TextPart(id="answer.text", text=text),)
+        )
+        return SummaryAnswer(
+            message, stop=self.stop, usage=Usage(input=ask.tokens, output=len(text) // 5)
+        )
 
 
 class Outcome(NamedTuple):
@@ -93,7 +129,9 @@ class Outcome(NamedTuple):
 
 
 def attempted(
-    situation: Situation, model: Callable[[Ask], SummaryAnswer], strategies: Strategies | None = None
+    situation: Situation,
+    model: Callable[[Ask], SummaryAnswer],
+    strategies: Strategies | None = None,
 ) -> Outcome:
     """Tries the strategies to the end and applies what is committed to the situation's own fold."""
     strategies = strategies or Strategies()

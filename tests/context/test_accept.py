@@ -16,8 +16,16 @@ def told(text: str) -> SummaryAnswer:
     return answered(TextPart(id="t", text=text))
 
 
-def judge(answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000) -> AcceptedSummary | RejectedSummary:
-    return accept(answer, lambda: source, source_tokens=len(source) / 6, most=most, count=lambda text: len(text) / 6)
+def judge(
+    answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000
+) -> AcceptedSummary | RejectedSummary:
+    return accept(
+        answer,
+        lambda: source,
+        source_tokens=len(source) / 6,
+        most=most,
+        count=lambda text: len(text) / 6,
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +44,9 @@ def judge(answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000) -> A
         (told(" ".join(SOURCE.split()[20:26])), "echo"),
     ],
 )
-def test_what_is_no_summary_is_refused_with_its_reason(answer: SummaryAnswer, reason: str) -> None:
+def test_what_is_no_summary_is_refused_with_its_reason(
+    answer: SummaryAnswer, reason: str
+) -> None:
     verdict = judge(answer)
     assert isinstance(verdict, RejectedSummary)
     assert verdict.reason == reason
@@ -48,7 +58,9 @@ def test_a_summary_is_accepted_whole() -> None:
 
 
 def test_a_summary_may_quote_names_and_short_phrases() -> None:
-    quotes = " and then ".join(" ".join(SOURCE.split()[n : n + 4]) for n in range(0, 400, 20))
+    quotes = " and then ".join(
+        " ".join(SOURCE.split()[n : n + 4]) for n in range(0, 400, 20)
+    )
     assert isinstance(judge(told(quotes)), AcceptedSummary)
 
 

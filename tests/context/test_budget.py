@@ -2,7 +2,13 @@ import pytest
 
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
+from ullage.context.budget import (
+    aim_of,
+    bytes_limit_of,
+    correction_of,
+    image_limit_of,
+    should_prepare,
+)
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
 from ullage.events import LimitLearnt
@@ -16,8 +22,13 @@ def test_with_a_known_window_it_aims_at_45_percent_and_must_end_below_the_point(
     assert aim.goal == 90_000
 
 
-def test_a_summary_may_take_6_percent_of_the_window_and_a_third_of_a_short_conversation() -> None:
-    long, short = fold_of(*turns(200, size=200), window=200_000), fold_of(*turns(12, size=200), window=200_000)
+def test_a_summary_may_take_6_percent_of_the_window_and_a_third_of_a_short_conversation() -> (
+    None
+):
+    long, short = (
+        fold_of(*turns(200, size=200), window=200_000),
+        fold_of(*turns(12, size=200), window=200_000),
+    )
     assert aim_of(Situation(fold=long)).summary == 8_000
     of = Situation(fold=short)
     assert aim_of(of).summary == pytest.approx(0.3 * of.sizes.messages)
@@ -25,7 +36,10 @@ def test_a_summary_may_take_6_percent_of_the_window_and_a_third_of_a_short_conve
 
 
 def test_it_has_to_save_a_tenth_or_2000_tokens_or_a_twentieth_of_the_window() -> None:
-    small, large = Situation(fold=fold_of(*turns(3))), Situation(fold=fold_of(*turns(100, size=200)))
+    small, large = (
+        Situation(fold=fold_of(*turns(3))),
+        Situation(fold=fold_of(*turns(100, size=200))),
+    )
     assert aim_of(small).least == 800
     assert aim_of(large).least == pytest.approx(0.1 * large.sizes.used)
 
@@ -67,7 +81,9 @@ def test_a_correction_makes_everything_smaller_in_the_readings_own_tokens() -> N
         (BodyTooLarge("413"), 100_000, 200_000, 1.0),
     ],
 )
-def test_how_far_off_the_reading_was(refusal: Overflow, used: int, window: int | None, correction: float) -> None:
+def test_how_far_off_the_reading_was(
+    refusal: Overflow, used: int, window: int | None, correction: float
+) -> None:
     assert correction_of(refusal, used, window) == pytest.approx(correction)
 
 
@@ -89,7 +105,9 @@ def test_too_many_images_set_a_limit_on_images() -> None:
     assert image_limit_of(BodyTooLarge("413", most=20), situation) is None
 
 
-def test_a_refusal_without_a_number_is_taken_to_mean_what_is_documented_of_the_model() -> None:
+def test_a_refusal_without_a_number_is_taken_to_mean_what_is_documented_of_the_model() -> (
+    None
+):
     """``fold_of`` is of a Claude model with 100 images and 32 MB a request."""
     small = tuple(ImagePart(id=f"i{n}", width=100, height=100) for n in range(130))
     many = Situation(fold=fold_of(Message(id="u", role="user", parts=small)))

@@ -3,7 +3,14 @@ import pytest
 from tests.context.rule_sentences import SENTENCES
 from tests.context.sessions import fold_of
 from tests.meter.session import said
-from ullage.context.constraints import HEADING, carried_rules, collected, rules_in, rules_part_id, written
+from ullage.context.constraints import (
+    HEADING,
+    carried_rules,
+    collected,
+    rules_in,
+    rules_part_id,
+    written,
+)
 from ullage.context.situation import Situation
 from ullage.context.summary_message import summary_message
 from ullage.messages import Message, TextPart
@@ -28,7 +35,11 @@ def many(*messages: Message, most: float = 1_000) -> tuple[str, ...]:
 
 def test_sentences_that_require_or_forbid_are_found_word_for_word() -> None:
     text = "Hello there. Always answer in French! Please look at a.py.\n- Don't touch main.py\nYou must run the tests."
-    assert found(text) == ["Always answer in French!", "Don't touch main.py", "You must run the tests."]
+    assert found(text) == [
+        "Always answer in French!",
+        "Don't touch main.py",
+        "You must run the tests.",
+    ]
 
 
 def test_quotes_and_code_are_no_rules_of_the_user() -> None:
@@ -43,16 +54,30 @@ def test_the_middle_of_something_long_is_no_rule_of_the_user() -> None:
 
 def test_only_a_persons_message_has_rules() -> None:
     assert list(rules_in(said("a", "I must always check.", role="assistant"))) == []
-    note = Message(id="n", role="user", origin="injected", parts=(TextPart(id="n.1", text="Never stop."),))
+    note = Message(
+        id="n",
+        role="user",
+        origin="injected",
+        parts=(TextPart(id="n.1", text="Never stop."),),
+    )
     assert list(rules_in(note)) == []
 
 
 def test_rules_of_an_earlier_summary_are_carried_on() -> None:
-    block = TextPart(id=rules_part_id("s"), text=written(["Never push.", "Use tabs only."]))
+    block = TextPart(
+        id=rules_part_id("s"), text=written(["Never push.", "Use tabs only."])
+    )
     other = TextPart(id="s.text", text="- Never mentioned by the user.")
     summary = Message(id="s", role="user", origin="summary", parts=(block, other))
-    assert [rule.text for rule in carried_rules(summary)] == ["Never push.", "Use tabs only."]
-    assert many(summary, said("u", "Always test.")) == ("Never push.", "Use tabs only.", "Always test.")
+    assert [rule.text for rule in carried_rules(summary)] == [
+        "Never push.",
+        "Use tabs only.",
+    ]
+    assert many(summary, said("u", "Always test.")) == (
+        "Never push.",
+        "Use tabs only.",
+        "Always test.",
+    )
 
 
 def test_each_rule_is_there_once() -> None:
@@ -60,7 +85,9 @@ def test_each_rule_is_there_once() -> None:
 
 
 def test_without_room_for_all_standing_rules_stay_before_those_of_the_moment() -> None:
-    moment = [said(f"u{n}", f"Make sure that step {n} is done with care.") for n in range(50)]
+    moment = [
+        said(f"u{n}", f"Make sure that step {n} is done with care.") for n in range(50)
+    ]
     kept = many(said("u", "Always answer in French."), *moment, most=60)
     assert kept[0] == "Always answer in French."
     assert "step 49" in kept[-1]
@@ -90,14 +117,20 @@ def test_a_message_of_several_languages_is_read_sentence_by_sentence() -> None:
 @pytest.mark.parametrize("language", SENTENCES)
 def test_rules_of_every_language_are_found_among_what_is_none(language: str) -> None:
     of = SENTENCES[language]
-    mixed = [text for three in zip(of.none, of.standing, of.once, strict=False) for text in three]
+    mixed = [
+        text
+        for three in zip(of.none, of.standing, of.once, strict=False)
+        for text in three
+    ]
     expected = [text for text in mixed if text not in of.none]
     assert found("\n".join(mixed)) == expected
     assert found("".join(f"- {text}\n" for text in mixed)) == expected
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_what_is_quoted_or_pasted_in_any_language_is_no_rule_of_the_user(language: str) -> None:
+def test_what_is_quoted_or_pasted_in_any_language_is_no_rule_of_the_user(
+    language: str,
+) -> None:
     rules = (*SENTENCES[language].standing, *SENTENCES[language].once)
     assert found("".join(f"> {rule}\n＞{rule}\n" for rule in rules)) == []
     assert found(f"> {' '.join(rules)}") == found(f"  > {''.join(rules)}") == []
@@ -106,11 +139,17 @@ def test_what_is_quoted_or_pasted_in_any_language_is_no_rule_of_the_user(languag
 
 
 def test_a_stop_inside_quotation_marks_ends_no_sentence() -> None:
-    assert found("必ず「はい。」と答えてください。次へ。") == ["必ず「はい。」と答えてください。"]
+    assert found("必ず「はい。」と答えてください。次へ。") == [
+        "必ず「はい。」と答えてください。"
+    ]
 
 
-def test_what_stands_before_a_sentence_in_a_list_is_not_part_of_it_and_what_begins_it_is() -> None:
-    assert found("- Always test.\n* Never push.\n・必ずテスト。\n• Nur lesen.\n--no-verify must not be used.") == [
+def test_what_stands_before_a_sentence_in_a_list_is_not_part_of_it_and_what_begins_it_is() -> (
+    None
+):
+    assert found(
+        "- Always test.\n* Never push.\n・必ずテスト。\n• Nur lesen.\n--no-verify must not be used."
+    ) == [
         "Always test.",
         "Never push.",
         "必ずテスト。",
@@ -124,7 +163,10 @@ def test_rules_of_five_languages_survive_twenty_compactions_word_for_word() -> N
     view: list[Message] = [said("u", "\n".join(PLANTED))]
     for number in range(20):
         chatter = [text for of in SENTENCES.values() for text in (*of.none, *of.once[:1])]
-        view += [said(f"u{number}.{at}", f"{text} ({number})") for at, text in enumerate(chatter)]
+        view += [
+            said(f"u{number}.{at}", f"{text} ({number})")
+            for at, text in enumerate(chatter)
+        ]
         view = [summary_message(situation, "What was done.", view, window=16_000).message]
     kept = [rule for rule in carried_rules(view[0]) if rule.text in PLANTED]
     assert tuple(rule.text for rule in kept) == PLANTED
@@ -134,6 +176,9 @@ def test_rules_of_five_languages_survive_twenty_compactions_word_for_word() -> N
 def test_a_rule_with_a_line_separator_in_it_is_carried_whole() -> None:
     rule = "Never push\u2028to main."
     block = TextPart(id=rules_part_id("s"), text=written([rule]))
-    assert [each.text for each in carried_rules(Message(id="s", role="user", origin="summary", parts=(block,)))] == [
-        rule
-    ]
+    assert [
+        each.text
+        for each in carried_rules(
+            Message(id="s", role="user", origin="summary", parts=(block,))
+        )
+    ] == [rule]

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from tests.context.rule_sentences import SENTENCES
 from ullage.context.constraints import _alternatives, kind_of
-from ullage.context.rule_words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, UNSPACED, Language
+from ullage.context.rule_words import (
+    ARABIC,
+    CYRILLIC,
+    DEVANAGARI,
+    LATIN,
+    UNSPACED,
+    Language,
+)
 
 ALL = (*LATIN, *CYRILLIC, *DEVANAGARI, *ARABIC, *UNSPACED)
 ROWS = [
@@ -16,33 +23,54 @@ ROWS = [
     for kind, texts in (("standing", of.standing), ("once", of.once), (None, of.none))
     for text in texts
 ]
-WORDS = sorted({word for of in SENTENCES.values() for texts in of for text in texts for word in text.split()})
+WORDS = sorted(
+    {
+        word
+        for of in SENTENCES.values()
+        for texts in of
+        for text in texts
+        for word in text.split()
+    }
+)
 
 
 @pytest.mark.parametrize(("text", "kind"), ROWS)
-def test_sentences_of_each_language_are_known_for_what_they_are(text: str, kind: str | None) -> None:
+def test_sentences_of_each_language_are_known_for_what_they_are(
+    text: str, kind: str | None
+) -> None:
     assert kind_of(text) == kind
     assert kind_of(unicodedata.normalize("NFD", text)) == kind, "as some systems write it"
 
 
 @pytest.mark.parametrize("language", ALL, ids=lambda language: language.name)
-def test_each_word_begins_with_a_letter_and_repeats_nothing_without_bound_but_letters(language: Language) -> None:
+def test_each_word_begins_with_a_letter_and_repeats_nothing_without_bound_but_letters(
+    language: Language,
+) -> None:
     for pattern in (language.standing, language.once, language.labels, language.endings):
         assert all(word.removeprefix("^")[0].isalpha() for word in _alternatives(pattern))
-        rest = pattern.replace(r"(?=\W*$)", "").replace(r"\w{2,}", "").replace(r"\w{3,}", "")
+        rest = (
+            pattern.replace(r"(?=\W*$)", "").replace(r"\w{2,}", "").replace(r"\w{3,}", "")
+        )
         rest = re.sub(r"\\w[*+]", "", rest)
         assert not re.search(r"[*+]|,\}", rest), "a search that tries again and again"
         assert not re.search(r"\w[*+]\)[*+]|\w[*+]\\w", pattern.replace("\\w", "w"))
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), st.sampled_from(["", " ", "! ", "\n"]))
-def test_a_long_text_of_the_same_words_is_read_to_its_end(words: str, between: str) -> None:
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
+    st.sampled_from(["", " ", "! ", "\n"]),
+)
+def test_a_long_text_of_the_same_words_is_read_to_its_end(
+    words: str, between: str
+) -> None:
     text = (words + between) * (100_000 // (len(words) + len(between)))
     assert kind_of(text) in ("standing", "once", None)
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join) | st.text(max_size=500))
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join) | st.text(max_size=500)
+)
 def test_any_text_is_read_and_its_case_does_not_matter(text: str) -> None:
     kind = kind_of(text)
     assert kind in ("standing", "once", None)

@@ -23,7 +23,9 @@ def test_the_sizes_of_all_messages_and_what_is_fixed_sum_to_the_reading() -> Non
 def test_the_reading_after_an_event_is_the_reading_once_it_has_happened() -> None:
     fold = fold_of(*turns(5))
     reported(fold, "call", off=1.2)
-    event = CompactionCommitted(compaction="c", summary=said("s", words(30)), summarised=("u0", "a0", "r0", "b0"))
+    event = CompactionCommitted(
+        compaction="c", summary=said("s", words(30)), summarised=("u0", "a0", "r0", "b0")
+    )
     promised = reading_after(fold, (event,))
     fold.apply(event)
     assert fold.forecast() == promised
@@ -31,19 +33,47 @@ def test_the_reading_after_an_event_is_the_reading_once_it_has_happened() -> Non
 
 def test_a_branch_leaves_the_fold_as_it_was() -> None:
     fold = fold_of(*turns(5))
-    before = fold.forecast(), fold.view.digest, fold.compactions, dict(fold.view.rows["You"])
-    after(fold, (Pruned(parts=("r0.result",), prune="p"), CompactionCommitted(compaction="c", summarised=("u0",))))
-    assert (fold.forecast(), fold.view.digest, fold.compactions, dict(fold.view.rows["You"])) == before
+    before = (
+        fold.forecast(),
+        fold.view.digest,
+        fold.compactions,
+        dict(fold.view.rows["You"]),
+    )
+    after(
+        fold,
+        (
+            Pruned(parts=("r0.result",), prune="p"),
+            CompactionCommitted(compaction="c", summarised=("u0",)),
+        ),
+    )
+    assert (
+        fold.forecast(),
+        fold.view.digest,
+        fold.compactions,
+        dict(fold.view.rows["You"]),
+    ) == before
 
 
 @given(histories())
-def test_for_every_history_the_promised_reading_is_the_reading(events: list[Event]) -> None:
-    fold = Fold(limits=Limits(), calibration=Calibration(), estimator="quarter", policy=ReasoningPolicy())
+def test_for_every_history_the_promised_reading_is_the_reading(
+    events: list[Event],
+) -> None:
+    fold = Fold(
+        limits=Limits(),
+        calibration=Calibration(),
+        estimator="quarter",
+        policy=ReasoningPolicy(),
+    )
     for event in events:
         fold.apply(event)
     untouched = fold.forecast()
     ids = tuple(entry.message.id for entry in fold.view)[::2]
-    last = CompactionCommitted(compaction="last", summary=said("last.s", "short"), summarised=ids, summary_tokens=7)
+    last = CompactionCommitted(
+        compaction="last",
+        summary=said("last.s", "short"),
+        summarised=ids,
+        summary_tokens=7,
+    )
     promised = reading_after(fold, (last,))
     assert fold.forecast() == untouched
     fold.apply(last)
@@ -57,11 +87,18 @@ def test_bytes_are_those_of_texts_as_utf8_and_of_images_as_base64() -> None:
 
 
 def test_images_in_results_are_counted_too() -> None:
-    inside = ToolResultPart(id="r", call_id="c", content=(ImagePart(id="i1"), TextPart(id="t", text="x")))
-    assert count_images(Message(id="m", role="tool", parts=(inside, ImagePart(id="i2")))) == 2
+    inside = ToolResultPart(
+        id="r", call_id="c", content=(ImagePart(id="i1"), TextPart(id="t", text="x"))
+    )
+    assert (
+        count_images(Message(id="m", role="tool", parts=(inside, ImagePart(id="i2"))))
+        == 2
+    )
 
 
-def test_before_anything_was_reported_no_message_is_taken_for_system_prompt_or_tools() -> None:
+def test_before_anything_was_reported_no_message_is_taken_for_system_prompt_or_tools() -> (
+    None
+):
     """A history from elsewhere has no actual: what is fixed is the same as without it."""
     fixed = sizes_of(fold_of()).fixed
     sizes = sizes_of(fold_of(*turns(300, size=200)))

@@ -24,13 +24,26 @@ def test_it_is_never_longer_than_allowed_and_leaves_the_oldest_out_first() -> No
 
 
 def test_an_earlier_summary_is_in_it() -> None:
-    summary = Message(id="s", role="user", origin="summary", parts=(TextPart(id="s.text", text="The cask leaked."),))
-    made = digest(Situation(fold=fold_of(summary)), [summary, said("u", words(30))], most=500)
+    summary = Message(
+        id="s",
+        role="user",
+        origin="summary",
+        parts=(TextPart(id="s.text", text="The cask leaked."),),
+    )
+    made = digest(
+        Situation(fold=fold_of(summary)), [summary, said("u", words(30))], most=500
+    )
     assert "The cask leaked." in made.text and "s" in made.ids
 
 
 def test_messages_without_room_are_dropped_with_that_reason() -> None:
-    proposal = Digests().propose(Situation(fold=fold_of(*turns(300)), trigger="limit"), ())
-    assert isinstance(proposal, Candidate) and isinstance(proposal.event, CompactionCommitted)
+    proposal = Digests().propose(
+        Situation(fold=fold_of(*turns(300)), trigger="limit"), ()
+    )
+    assert isinstance(proposal, Candidate) and isinstance(
+        proposal.event, CompactionCommitted
+    )
     assert {each.reason for each in proposal.event.dropped} == {NO_ROOM}
-    assert not {each.id for each in proposal.event.dropped} & set(proposal.event.summarised)
+    assert not {each.id for each in proposal.event.dropped} & set(
+        proposal.event.summarised
+    )

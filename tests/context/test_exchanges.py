@@ -8,12 +8,23 @@ def ids(*messages: Message) -> list[tuple[str, ...]]:
 
 
 def test_an_answer_and_its_results_are_one_block() -> None:
-    messages = (said("u", "hi"), answer("a", calls=2), result("r0", "a-0", "x"), result("r1", "a-1", "y"))
+    messages = (
+        said("u", "hi"),
+        answer("a", calls=2),
+        result("r0", "a-0", "x"),
+        result("r1", "a-1", "y"),
+    )
     assert ids(*messages, said("u2", "more")) == [("u",), ("a", "r0", "r1"), ("u2",)]
 
 
 def test_a_late_result_takes_along_what_stands_between_it_and_its_call() -> None:
-    messages = (answer("a", calls=1), said("u", "hurry"), said("n", "note"), result("r", "a-0", "x"), said("v", "end"))
+    messages = (
+        answer("a", calls=1),
+        said("u", "hurry"),
+        said("n", "note"),
+        result("r", "a-0", "x"),
+        said("v", "end"),
+    )
     assert ids(*messages) == [("a", "u", "n", "r"), ("v",)]
 
 
@@ -31,7 +42,10 @@ def test_open_calls_are_named() -> None:
 
 def test_reasoning_that_stands_alone_stays_with_its_follower() -> None:
     alone = Message(id="t", role="assistant", parts=(ReasoningPart(id="t.1", text="hm"),))
-    assert ids(said("u", "hi"), alone, said("b", "so", role="assistant")) == [("u",), ("t", "b")]
+    assert ids(said("u", "hi"), alone, said("b", "so", role="assistant")) == [
+        ("u",),
+        ("t", "b"),
+    ]
 
 
 def test_a_result_without_a_call_stays_with_what_it_follows_or_stands_alone() -> None:
@@ -44,9 +58,13 @@ def test_a_request_is_a_persons_word_and_no_notice_summary_or_result() -> None:
     assert is_request(said("u", "hi"))
     assert not is_request(Message(id="s", role="user", origin="summary", parts=text))
     assert not is_request(Message(id="n", role="user", origin="injected", parts=text))
-    assert not is_request(Message(id="r", role="user", parts=result("r", "a-0", "x").parts))
+    assert not is_request(
+        Message(id="r", role="user", parts=result("r", "a-0", "x").parts)
+    )
 
 
 def test_the_latest_request_is_the_newest_one() -> None:
-    assert latest_request((said("u", "hi"), said("v", "and"), answer("a", "yes"))) == said("v", "and")
+    assert latest_request(
+        (said("u", "hi"), said("v", "and"), answer("a", "yes"))
+    ) == said("v", "and")
     assert latest_request((answer("a", "yes"),)) is None

@@ -14,7 +14,9 @@ def user(name: str) -> Message:
 
 
 def answer(name: str, *calls: str) -> Message:
-    parts = tuple(ToolCallPart(id=f"{name}.{call}", call_id=call, name="read") for call in calls)
+    parts = tuple(
+        ToolCallPart(id=f"{name}.{call}", call_id=call, name="read") for call in calls
+    )
     return Message(id=name, role="assistant", parts=parts)
 
 
@@ -28,9 +30,17 @@ def ids(*messages: Message) -> list[str]:
 
 
 @pytest.mark.parametrize("ended", list(itertools.permutations("abc")))
-def test_results_go_out_in_the_order_of_their_calls_whatever_order_they_came_in(ended: tuple[str, ...]) -> None:
+def test_results_go_out_in_the_order_of_their_calls_whatever_order_they_came_in(
+    ended: tuple[str, ...],
+) -> None:
     results = [result(each) for each in ended]
-    assert ids(user("ask"), answer("one", "a", "b", "c"), *results) == ["ask", "one", "a", "b", "c"]
+    assert ids(user("ask"), answer("one", "a", "b", "c"), *results) == [
+        "ask",
+        "one",
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def test_what_was_said_between_results_goes_behind_them_in_its_order() -> None:
@@ -45,7 +55,9 @@ def test_each_answer_arranges_its_own_results() -> None:
 
 
 def test_an_id_that_a_later_answer_uses_again_is_arranged_by_that_answer() -> None:
-    found = ids(answer("one", "a"), result("a"), answer("two", "b", "a"), result("a"), result("b"))
+    found = ids(
+        answer("one", "a"), result("a"), answer("two", "b", "a"), result("a"), result("b")
+    )
     assert found == ["one", "a", "two", "b", "a"]
 
 
@@ -53,8 +65,14 @@ def test_results_that_answer_nothing_stay_behind_those_that_do() -> None:
     assert ids(answer("one", "a"), result("lost"), result("a")) == ["one", "a", "lost"]
 
 
-def test_a_message_with_several_results_stands_where_the_first_of_their_calls_does() -> None:
-    assert ids(answer("one", "a", "b", "c"), result("c", "b"), result("a")) == ["one", "a", "c+b"]
+def test_a_message_with_several_results_stands_where_the_first_of_their_calls_does() -> (
+    None
+):
+    assert ids(answer("one", "a", "b", "c"), result("c", "b"), result("a")) == [
+        "one",
+        "a",
+        "c+b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +99,9 @@ anything = st.one_of(
 
 
 @given(st.lists(anything, max_size=14))
-def test_nothing_is_lost_or_added_and_a_second_time_changes_nothing(messages: list[Message]) -> None:
+def test_nothing_is_lost_or_added_and_a_second_time_changes_nothing(
+    messages: list[Message],
+) -> None:
     arranged = in_view(messages)
     assert sorted(map(id, arranged)) == sorted(map(id, messages))
     assert in_view(arranged) == arranged

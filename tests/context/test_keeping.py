@@ -10,19 +10,37 @@ def situation(*messages: Message, **more: object) -> Situation:
 
 
 def test_the_latest_request_the_pins_and_a_leading_system_message_must_stay() -> None:
-    of = situation(said("sys", "Be kind.", role="system"), *turns(3), pins=frozenset({"u0"}))
-    assert must_stay(of) == {"sys": "system prompt", "u0": "pinned", "u2": "latest request"}
+    of = situation(
+        said("sys", "Be kind.", role="system"), *turns(3), pins=frozenset({"u0"})
+    )
+    assert must_stay(of) == {
+        "sys": "system prompt",
+        "u0": "pinned",
+        "u2": "latest request",
+    }
 
 
 def pictures(name: str, count: int) -> Message:
-    parts = tuple(ImagePart(id=f"{name}.{n}", width=300, height=300) for n in range(count))
+    parts = tuple(
+        ImagePart(id=f"{name}.{n}", width=300, height=300) for n in range(count)
+    )
     return Message(id=name, role="user", parts=parts)
 
 
-def test_where_images_are_short_the_oldest_of_those_that_stay_become_a_notice_but_not_the_pinned() -> None:
-    of = situation(pictures("pin", 2), pictures("old", 5), pictures("new", 5), pins=frozenset({"pin"}), image_limit=6)
+def test_where_images_are_short_the_oldest_of_those_that_stay_become_a_notice_but_not_the_pinned() -> (
+    None
+):
+    of = situation(
+        pictures("pin", 2),
+        pictures("old", 5),
+        pictures("new", 5),
+        pins=frozenset({"pin"}),
+        image_limit=6,
+    )
     kept = keep(of, room=100_000, tail=100_000)
-    left = {message.id: len(list(message.of_type(ImagePart))) for message in kept.replaced}
+    left = {
+        message.id: len(list(message.of_type(ImagePart))) for message in kept.replaced
+    }
     assert left == {"old": 0, "new": 4}
 
 
@@ -32,13 +50,22 @@ def test_images_are_left_alone_where_as_many_are_taken() -> None:
 
 
 def test_a_pinned_result_keeps_its_call_and_the_other_results() -> None:
-    of = situation(answer("a", calls=2), result("r", "a-0", "x"), result("s", "a-1", "y"), pins=frozenset({"r"}))
+    of = situation(
+        answer("a", calls=2),
+        result("r", "a-0", "x"),
+        result("s", "a-1", "y"),
+        pins=frozenset({"r"}),
+    )
     assert must_stay(of).keys() == {"a", "r", "s"}
 
 
 def test_calls_without_a_result_or_waiting_for_a_person_must_stay() -> None:
     assert must_stay(situation(answer("a", calls=1)))["a"] == "open call"
-    done = (answer("a", calls=1), result("r", "a-0", "x"), said("b", "ok", role="assistant"))
+    done = (
+        answer("a", calls=1),
+        result("r", "a-0", "x"),
+        said("b", "ok", role="assistant"),
+    )
     assert must_stay(situation(*done)) == {}
     assert must_stay(situation(*done, waiting=frozenset({"a-0"}))).keys() == {"a", "r"}
 
@@ -54,9 +81,14 @@ def test_the_newest_exchanges_stay_as_far_as_the_tail_goes() -> None:
 
 
 def test_of_a_long_turn_the_newest_steps_stay() -> None:
-    steps = [(answer(f"a{n}", words(20, n), calls=1), result(f"r{n}", f"a{n}-0", words(50, n))) for n in range(30)]
+    steps = [
+        (answer(f"a{n}", words(20, n), calls=1), result(f"r{n}", f"a{n}-0", words(50, n)))
+        for n in range(30)
+    ]
     of = situation(
-        said("u", "do it"), *(message for step in steps for message in step), said("b", "x", role="assistant")
+        said("u", "do it"),
+        *(message for step in steps for message in step),
+        said("b", "x", role="assistant"),
     )
     kept = keep(of, room=100_000, tail=600)
     assert {"u", "a29", "r29", "b"} <= kept.why.keys() and "a0" not in kept.why
@@ -75,7 +107,10 @@ def test_results_that_were_not_seen_are_the_newest_of_the_tail() -> None:
 def test_a_turn_without_end_is_cut_between_steps() -> None:
     endless = [said("u", "do it")]
     for n in range(30):
-        endless += [answer(f"a{n}", words(20, n), calls=1), result(f"r{n}", f"a{n}-0", words(50, n))]
+        endless += [
+            answer(f"a{n}", words(20, n), calls=1),
+            result(f"r{n}", f"a{n}-0", words(50, n)),
+        ]
     kept = keep(situation(*endless), room=600, tail=0)
     assert "u" in kept.why and "r29" in kept.why
     assert "a0" not in kept.why
@@ -84,7 +119,12 @@ def test_a_turn_without_end_is_cut_between_steps() -> None:
 
 
 def test_results_the_model_has_not_seen_are_cut_to_fit_rather_than_lost() -> None:
-    of = situation(said("u", "go"), answer("a", calls=2), result("r", "a-0", words(9_000)), result("s", "a-1", "small"))
+    of = situation(
+        said("u", "go"),
+        answer("a", calls=2),
+        result("r", "a-0", words(9_000)),
+        result("s", "a-1", "small"),
+    )
     kept = keep(of, room=1_000, tail=0)
     assert kept.why["r"] == "results not seen yet"
     assert [message.id for message in kept.replaced] == ["r"]
@@ -94,7 +134,9 @@ def test_results_the_model_has_not_seen_are_cut_to_fit_rather_than_lost() -> Non
 def test_requests_of_the_unfinished_task_stay_within_their_share() -> None:
     of = situation(*turns(12), task_start="u4")
     kept = keep(of, room=500, tail=0)
-    named = [name for name, why in kept.why.items() if why == "request of the unfinished task"]
+    named = [
+        name for name, why in kept.why.items() if why == "request of the unfinished task"
+    ]
     assert named and all(int(name[1:]) >= 4 for name in named)
     assert "u10" in named
 
@@ -115,4 +157,6 @@ def test_an_earlier_summary_is_never_part_of_the_tail() -> None:
 def test_what_leaves_is_what_does_not_stay() -> None:
     of = situation(*turns(3))
     kept = keep(of, room=0, tail=0)
-    assert kept.gone(of.messages) == tuple(each.id for each in of.messages if each.id != "u2")
+    assert kept.gone(of.messages) == tuple(
+        each.id for each in of.messages if each.id != "u2"
+    )

@@ -29,7 +29,9 @@ SECOND = CompactionCommitted(
 )
 
 
-def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> None:
+def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> (
+    None
+):
     assert explain("u1", ADDED).status == "in view"
     assert explain("nobody", ADDED).status == "unknown"
 
@@ -48,7 +50,10 @@ def test_a_dropped_message_has_its_reason() -> None:
 
 def test_shortened_cleared_and_rewound_are_said() -> None:
     assert explain("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
-    assert explain("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status == "cleared"
+    assert (
+        explain("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status
+        == "cleared"
+    )
     assert explain("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
 
 
@@ -57,10 +62,17 @@ def test_what_was_undone_did_not_happen() -> None:
     assert explain("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
     where = explain("u0", [*events, Uncompacted(compaction="c1")])
     assert (where.status, where.holder, where.passages) == ("in view", "u0", ())
-    pruned = [*ADDED, Pruned(parts=("r1.result",), prune="p"), Uncompacted(compaction="p")]
+    pruned = [
+        *ADDED,
+        Pruned(parts=("r1.result",), prune="p"),
+        Uncompacted(compaction="p"),
+    ]
     assert explain("r1", pruned).status == "in view"
 
 
 def test_a_pin_holds_until_it_is_let_go() -> None:
-    events: list[Event] = [Pinned(messages=("a", "b")), Pinned(messages=("a",), pinned=False)]
+    events: list[Event] = [
+        Pinned(messages=("a", "b")),
+        Pinned(messages=("a",), pinned=False),
+    ]
     assert explain("b", events).pinned and not explain("a", events).pinned

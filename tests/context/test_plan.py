@@ -9,7 +9,9 @@ def test_a_plan_says_what_leaves_and_that_it_would_be_proved() -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     plan = plan_for(situation)
     assert plan.verdict.is_proved
-    assert {message.id for message in plan.leaving} | plan.kept.why.keys() == {each.id for each in situation.messages}
+    assert {message.id for message in plan.leaving} | plan.kept.why.keys() == {
+        each.id for each in situation.messages
+    }
     assert plan_for(situation) is plan
 
 

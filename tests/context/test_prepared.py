@@ -2,7 +2,12 @@ from msgspec.structs import replace
 
 from tests.context.sessions import FakeModel, attempted, fold_of, turns
 from tests.meter.session import said
-from ullage.context.prepared import Preparation, PreparedSummary, is_prefix_unchanged, prepare
+from ullage.context.prepared import (
+    Preparation,
+    PreparedSummary,
+    is_prefix_unchanged,
+    prepare,
+)
 from ullage.context.situation import Situation
 from ullage.context.strategies import STRATEGIES, Commit, Strategies
 from ullage.events import MessageAdded, MessageReplaced
@@ -18,12 +23,18 @@ def prepared() -> tuple[Fold, PreparedSummary]:
 
 def finish(fold: Fold, summary: PreparedSummary, **more: object) -> Commit:
     model = FakeModel()
-    end = attempted(Situation(fold=fold, **more), model, Strategies((summary, *STRATEGIES))).end  # type: ignore[arg-type]
+    end = attempted(
+        Situation(fold=fold, **more),  # type: ignore[arg-type]
+        model,
+        Strategies((summary, *STRATEGIES)),
+    ).end
     assert isinstance(end, Commit)
     return end
 
 
-def test_a_prepared_summary_is_used_without_a_call_and_what_was_added_since_stays() -> None:
+def test_a_prepared_summary_is_used_without_a_call_and_what_was_added_since_stays() -> (
+    None
+):
     fold, summary = prepared()
     fold.apply(MessageAdded(message=said("new", "and this?")))
     assert is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)

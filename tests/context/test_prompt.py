@@ -4,7 +4,14 @@ from ullage.context.prompt import asking, task
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 
-HEADINGS = ("## Goal", "## Constraints", "## Decisions", "## State", "## Files", "## Next")
+HEADINGS = (
+    "## Goal",
+    "## Constraints",
+    "## Decisions",
+    "## State",
+    "## Files",
+    "## Next",
+)
 
 
 def situation(**more: object) -> Situation:
@@ -19,7 +26,9 @@ def test_it_asks_for_all_headings_a_length_and_to_take_quotes_as_data() -> None:
 
 
 def test_wishes_of_the_session_and_of_this_compaction_are_added() -> None:
-    of = situation(rules=CompactionRules(instructions="Names of ships."), instructions="The date.")
+    of = situation(
+        rules=CompactionRules(instructions="Names of ships."), instructions="The date."
+    )
     text = task(of, aim_of(of), kept=False)
     assert "Names of ships." in text and "The date." in text
 

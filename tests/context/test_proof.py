@@ -16,7 +16,10 @@ ALL_BUT_LAST = tuple(message.id for message in turns(19))
 
 
 def committed(
-    gone: tuple[str, ...] = ALL_BUT_LAST, *replaced: Message, text: str = "what was said", lost: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ALL_BUT_LAST,
+    *replaced: Message,
+    text: str = "what was said",
+    lost: tuple[str, ...] = (),
 ) -> CompactionCommitted:
     return CompactionCommitted(
         compaction="c",
@@ -27,12 +30,17 @@ def committed(
     )
 
 
-def test_what_fits_and_accounts_for_everything_is_proved_with_the_reading_that_will_be() -> None:
+def test_what_fits_and_accounts_for_everything_is_proved_with_the_reading_that_will_be() -> (
+    None
+):
     of = situation()
     verdict = prove(of, committed())
     assert verdict.is_proved
     of.fold.apply(committed())
-    assert (verdict.after, verdict.high) == (of.fold.forecast().tokens, of.fold.forecast().high)
+    assert (verdict.after, verdict.high) == (
+        of.fold.forecast().tokens,
+        of.fold.forecast().high,
+    )
 
 
 def reason(verdict: ProofResult) -> str:
@@ -42,7 +50,9 @@ def reason(verdict: ProofResult) -> str:
 
 def test_a_message_named_twice_or_not_in_view_is_unaccounted_for() -> None:
     assert reason(prove(situation(), committed((*ALL_BUT_LAST, "u0")))) == "uncovered"
-    assert reason(prove(situation(), committed(ALL_BUT_LAST, lost=("u0",)))) == "uncovered"
+    assert (
+        reason(prove(situation(), committed(ALL_BUT_LAST, lost=("u0",)))) == "uncovered"
+    )
     assert reason(prove(situation(), committed(("nobody",)))) == "uncovered"
 
 
@@ -56,7 +66,12 @@ def test_what_must_stay_can_not_leave_nor_change() -> None:
     assert reason(prove(situation(), committed((*ALL_BUT_LAST, "u19")))) == "touched"
     assert reason(prove(situation(pins=frozenset({"u3"})), committed())) == "touched"
     pinned = situation(pins=frozenset({"b19"}))
-    assert reason(prove(pinned, committed(ALL_BUT_LAST, said("b19", "cut", role="assistant")))) == "touched"
+    assert (
+        reason(
+            prove(pinned, committed(ALL_BUT_LAST, said("b19", "cut", role="assistant")))
+        )
+        == "touched"
+    )
 
 
 def test_a_kept_message_may_get_shorter_but_its_calls_stay() -> None:
@@ -85,7 +100,10 @@ def test_too_large_above_the_point_and_too_little_saved() -> None:
 def test_the_last_way_out_only_has_to_fit() -> None:
     large = Situation(fold=fold_of(*turns(20, size=200), window=100_000))
     assert prove(large, committed(("u0",)), must_fit_only=True).is_proved
-    assert reason(prove(situation(), committed(text=words(20_000)), must_fit_only=True)) == "too_large"
+    assert (
+        reason(prove(situation(), committed(text=words(20_000)), must_fit_only=True))
+        == "too_large"
+    )
 
 
 def test_bytes_count_where_a_limit_on_them_is_known() -> None:
@@ -95,5 +113,12 @@ def test_bytes_count_where_a_limit_on_them_is_known() -> None:
 def test_pruning_may_touch_results_only_and_no_pinned_ones() -> None:
     assert reason(prove(situation(), Pruned(parts=("u0.text",)))) == "touched"
     assert reason(prove(situation(), Pruned(parts=()))) == "nothing_to_do"
-    assert reason(prove(situation(pins=frozenset({"r0"})), Pruned(parts=("r0.result",)))) == "touched"
-    assert reason(prove(situation(), Pruned(parts=("r0.result",)))) in ("above_point", "no_progress", "")
+    assert (
+        reason(prove(situation(pins=frozenset({"r0"})), Pruned(parts=("r0.result",))))
+        == "touched"
+    )
+    assert reason(prove(situation(), Pruned(parts=("r0.result",)))) in (
+        "above_point",
+        "no_progress",
+        "",
+    )

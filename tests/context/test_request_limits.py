@@ -8,7 +8,11 @@ MB = 1_000_000
 
 def seen(count: int, *, px: int = 800, files: int = 0) -> Message:
     pictures = tuple(ImagePart(id=f"i{n}", width=px, height=20) for n in range(count))
-    return Message(id="m", role="user", parts=(*pictures, *(FilePart(id=f"f{n}", name="a.pdf") for n in range(files))))
+    return Message(
+        id="m",
+        role="user",
+        parts=(*pictures, *(FilePart(id=f"f{n}", name="a.pdf") for n in range(files))),
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +32,9 @@ def seen(count: int, *, px: int = 800, files: int = 0) -> Message:
         ("groq", "meta-llama/llama-4-scout-17b-16e-instruct", (5, 4 * MB)),
     ],
 )
-def test_what_is_documented(provider: str, model: str, expected: tuple[int | None, int | None]) -> None:
+def test_what_is_documented(
+    provider: str, model: str, expected: tuple[int | None, int | None]
+) -> None:
     assert request_limits(provider, model) == expected
 
 
@@ -60,13 +66,38 @@ def test_files_count_only_where_the_provider_counts_them() -> None:
 def test_of_large_images_claude_takes_twenty_wherever_they_stand() -> None:
     large = seen(1, px=2_001)
     inside = Message(
-        id="t", role="tool", parts=(ToolResultPart(id="r", call_id="c", content=(ImagePart(id="i", height=4_000),)),)
+        id="t",
+        role="tool",
+        parts=(
+            ToolResultPart(
+                id="r", call_id="c", content=(ImagePart(id="i", height=4_000),)
+            ),
+        ),
     )
-    assert request_limits("anthropic", "claude-opus-4-6", [seen(30), large]).most_images == 20
-    assert request_limits("bedrock", "anthropic.claude-haiku-4-5", [inside]).most_images == 20
-    assert request_limits("anthropic", "claude-opus-4-6", [seen(30, px=2_000)]).most_images == 600
-    assert request_limits("anthropic", "claude-opus-4-6", [seen(1, files=5), large]).most_images == 20 + 5
-    assert request_limits("anthropic", "claude-haiku-4-5", [seen(1, files=95), large]).most_images == 100
+    assert (
+        request_limits("anthropic", "claude-opus-4-6", [seen(30), large]).most_images
+        == 20
+    )
+    assert (
+        request_limits("bedrock", "anthropic.claude-haiku-4-5", [inside]).most_images
+        == 20
+    )
+    assert (
+        request_limits("anthropic", "claude-opus-4-6", [seen(30, px=2_000)]).most_images
+        == 600
+    )
+    assert (
+        request_limits(
+            "anthropic", "claude-opus-4-6", [seen(1, files=5), large]
+        ).most_images
+        == 20 + 5
+    )
+    assert (
+        request_limits(
+            "anthropic", "claude-haiku-4-5", [seen(1, files=95), large]
+        ).most_images
+        == 100
+    )
     assert request_limits("openai", "gpt-5.5", [large]).most_images == 1_500
 
 
@@ -76,4 +107,7 @@ def test_text_is_no_file() -> None:
 
 
 def test_every_row_names_the_pages_it_was_taken_from() -> None:
-    assert all(row.sources and all(source.startswith("https://") for source in row.sources) for row in ROWS)
+    assert all(
+        row.sources and all(source.startswith("https://") for source in row.sources)
+        for row in ROWS
+    )

@@ -8,7 +8,9 @@ from ullage.messages import FilePart, ImagePart, Message, TextPart, ToolResultPa
 
 
 def cost(message: Message) -> float:
-    texts = [part.text for part in message.of_type(TextPart)] + [part.text for part in message.of_type(ToolResultPart)]
+    texts = [part.text for part in message.of_type(TextPart)] + [
+        part.text for part in message.of_type(ToolResultPart)
+    ]
     pictures = sum(isinstance(part, ImagePart) for part in message.parts)
     return sum(len(text) for text in texts) / 4 + 1_000 * pictures
 
@@ -23,7 +25,9 @@ def test_an_excerpt_has_head_and_tail_and_says_how_to_read_the_rest() -> None:
 
 
 @given(st.integers(300, 50_000), st.integers(150, 3_000))
-def test_a_shortened_message_costs_at_most_what_was_allowed(length: int, most: int) -> None:
+def test_a_shortened_message_costs_at_most_what_was_allowed(
+    length: int, most: int
+) -> None:
     message = said("m", "y" * length)
     cut = shortened(message, most, cost)
     if cut is not None and cut is not message:
@@ -53,7 +57,11 @@ def test_calls_and_reasoning_are_never_cut() -> None:
 
 
 def test_of_many_images_the_newest_stay() -> None:
-    message = Message(id="m", role="user", parts=tuple(ImagePart(id=f"i{n}", mime="image/png") for n in range(20)))
+    message = Message(
+        id="m",
+        role="user",
+        parts=tuple(ImagePart(id=f"i{n}", mime="image/png") for n in range(20)),
+    )
     cut = shortened(message, 5_200, cost)
     assert cut is not None
     kinds = [type(part) for part in cut.parts]
@@ -62,7 +70,11 @@ def test_of_many_images_the_newest_stay() -> None:
 
 
 def test_without_media_each_image_and_file_becomes_a_notice() -> None:
-    parts = (TextPart(id="t", text="look"), ImagePart(id="i", mime="image/png"), FilePart(id="f", name="a.pdf"))
+    parts = (
+        TextPart(id="t", text="look"),
+        ImagePart(id="i", mime="image/png"),
+        FilePart(id="f", name="a.pdf"),
+    )
     bare = without_media(Message(id="m", role="user", parts=parts))
     texts = [part.text for part in bare.of_type(TextPart)]
     assert texts[0] == "look"
@@ -71,8 +83,14 @@ def test_without_media_each_image_and_file_becomes_a_notice() -> None:
     assert without_media(same) is same
 
 
-def test_only_the_newest_images_and_files_stay_and_nothing_changes_where_there_are_no_more() -> None:
-    message = Message(id="m", role="user", parts=(ImagePart(id="i"), FilePart(id="f"), ImagePart(id="j")))
+def test_only_the_newest_images_and_files_stay_and_nothing_changes_where_there_are_no_more() -> (
+    None
+):
+    message = Message(
+        id="m",
+        role="user",
+        parts=(ImagePart(id="i"), FilePart(id="f"), ImagePart(id="j")),
+    )
     cut = with_newest_media(message, 2)
     assert [type(part) for part in cut.parts] == [TextPart, FilePart, ImagePart]
     assert with_newest_media(message, 3) is message

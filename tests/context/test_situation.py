@@ -4,8 +4,14 @@ from ullage.context.situation import Situation
 
 
 def test_it_sees_the_messages_as_they_go_out() -> None:
-    fold = fold_of(answer("a", calls=2), result("late", "a-1", "y"), result("first", "a-0", "x"))
-    assert [message.id for message in Situation(fold=fold).messages] == ["a", "first", "late"]
+    fold = fold_of(
+        answer("a", calls=2), result("late", "a-1", "y"), result("first", "a-0", "x")
+    )
+    assert [message.id for message in Situation(fold=fold).messages] == [
+        "a",
+        "first",
+        "late",
+    ]
 
 
 def test_it_is_urgent_when_the_request_can_not_go_out_as_it_is() -> None:
@@ -17,7 +23,9 @@ def test_it_is_urgent_when_the_request_can_not_go_out_as_it_is() -> None:
 
 def test_a_wish_is_only_a_wish_while_nothing_else_calls_for_it() -> None:
     assert Situation(fold=fold_of(*turns(2)), trigger="asked").is_only_asked
-    assert not Situation(fold=fold_of(said("u", words(20_000))), trigger="asked").is_only_asked
+    assert not Situation(
+        fold=fold_of(said("u", words(20_000))), trigger="asked"
+    ).is_only_asked
 
 
 def test_where_bytes_are_short_messages_weigh_by_their_bytes() -> None:

@@ -6,9 +6,21 @@ import pytest
 from tests.context.sessions import FakeModel, attempted, fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
 from ullage.context.situation import Situation
-from ullage.context.strategies import MOST_CALLS, STRATEGIES, Attempt, Commit, Strategies, Stuck
+from ullage.context.strategies import (
+    MOST_CALLS,
+    STRATEGIES,
+    Attempt,
+    Commit,
+    Strategies,
+    Stuck,
+)
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal
-from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, MessageAdded
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    MessageAdded,
+)
 from ullage.messages import ImagePart, Message, TextPart
 
 
@@ -36,7 +48,12 @@ def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
 @pytest.mark.slow
 def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
     model = FakeModel()
-    assert committed_by(Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model) == "pieces"
+    assert (
+        committed_by(
+            Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model
+        )
+        == "pieces"
+    )
     assert 1 <= len(model.calls) <= 6
     assert all(ask.tokens + ask.max_output <= 16_000 for ask in model.calls)
 
@@ -51,7 +68,9 @@ def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
         FakeModel(error="ServerError"),
     ],
 )
-def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_calls(model: FakeModel) -> None:
+def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_calls(
+    model: FakeModel,
+) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     assert committed_by(situation, model) == "digest"
     assert len(model.calls) <= 3
@@ -59,32 +78,55 @@ def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_call
 
 @pytest.mark.slow
 def test_one_message_of_five_million_characters_is_cut_to_head_and_tail() -> None:
-    assert committed_by(Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")) in ("trim", "drop")
+    assert committed_by(
+        Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")
+    ) in ("trim", "drop")
 
 
 @pytest.mark.slow
 def test_one_result_of_three_million_characters_is_cut_to_head_and_tail() -> None:
-    messages = (said("u", "go"), answer("a", calls=1), result("r", "a-0", "some text " * 300_000))
+    messages = (
+        said("u", "go"),
+        answer("a", calls=1),
+        result("r", "a-0", "some text " * 300_000),
+    )
     assert committed_by(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
 
 
 def test_five_hundred_images_become_few_enough() -> None:
     images = [
-        Message(id=f"i{n}", role="user", parts=(ImagePart(id=f"i{n}.1", width=900, height=900),)) for n in range(500)
+        Message(
+            id=f"i{n}",
+            role="user",
+            parts=(ImagePart(id=f"i{n}.1", width=900, height=900),),
+        )
+        for n in range(500)
     ]
-    committed_by(Situation(fold=fold_of(*images, said("u", "what is it?")), trigger="limit", image_limit=100))
+    committed_by(
+        Situation(
+            fold=fold_of(*images, said("u", "what is it?")),
+            trigger="limit",
+            image_limit=100,
+        )
+    )
 
 
 def test_two_hundred_pinned_messages_stay_and_the_rest_gets_smaller() -> None:
     pins = [said(f"p{n}", words(8, n)) for n in range(200)]
-    situation = Situation(fold=fold_of(*pins, *turns(40, size=100)), pins=frozenset(pin.id for pin in pins))
+    situation = Situation(
+        fold=fold_of(*pins, *turns(40, size=100)), pins=frozenset(pin.id for pin in pins)
+    )
     committed_by(situation)
     assert all(situation.fold.view.entries[pin.id].message == pin for pin in pins)
 
 
-def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_largest() -> None:
+def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_largest() -> (
+    None
+):
     pins = [said(f"p{n}", words(60, n)) for n in range(300)]
-    situation = Situation(fold=fold_of(*pins), trigger="limit", pins=frozenset(pin.id for pin in pins))
+    situation = Situation(
+        fold=fold_of(*pins), trigger="limit", pins=frozenset(pin.id for pin in pins)
+    )
     ended = end(situation)
     assert isinstance(ended, Stuck) and ended.error is not None
     assert ended.error.needed > ended.error.limit == 12_800
@@ -92,7 +134,9 @@ def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_large
 
 
 @pytest.mark.slow
-def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules() -> None:
+def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules() -> (
+    None
+):
     rules = (
         "Always answer in French.",
         "Never touch main.py!",
@@ -103,18 +147,27 @@ def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules
     fold = fold_of(said("pin", "Pinned."))
     after: list[int] = []
     ruled = {f"u{n}": said(f"u{n}", rule) for n, rule in enumerate(rules, 1)}
-    for number, message in enumerate(ruled.get(each.id, each) for each in turns(400, size=150)):
+    for number, message in enumerate(
+        ruled.get(each.id, each) for each in turns(400, size=150)
+    ):
         fold.apply(MessageAdded(message=message))
-        point, limit = fold.limits.denominators.compaction_point, fold.limits.denominators.input_limit
+        point, limit = (
+            fold.limits.denominators.compaction_point,
+            fold.limits.denominators.input_limit,
+        )
         assert point is not None and limit is not None
         if message.role != "assistant":
             if fold.forecast().high >= point:
-                ended = end(Situation(fold=fold, compaction=f"c{number}", pins=frozenset({"pin"})))
+                ended = end(
+                    Situation(fold=fold, compaction=f"c{number}", pins=frozenset({"pin"}))
+                )
                 assert isinstance(ended, Commit)
                 after.append(ended.verdict.after)
             assert fold.forecast().high <= limit
             reported(fold, f"call{number}")
-    shown = "\n".join(part.text for entry in fold.view for part in entry.message.of_type(TextPart))
+    shown = "\n".join(
+        part.text for entry in fold.view for part in entry.message.of_type(TextPart)
+    )
     assert fold.compactions >= 8
     assert all(rule in shown for rule in rules)
     assert sorted(after)[len(after) // 2] <= 0.45 * 16_000
@@ -130,10 +183,21 @@ def test_a_small_session_is_not_compacted_in_vain_and_loses_nothing() -> None:
 
 
 def test_the_events_of_a_change_begin_with_its_start_and_hold_its_numbers() -> None:
-    outcome = attempted(Situation(fold=fold_of(*turns(25, size=200)), snapshot="s1"), FakeModel())
-    started, committed = outcome.events[0], next(e for e in outcome.events if isinstance(e, CompactionCommitted))
-    assert isinstance(started, CompactionStarted) and started.snapshot == "s1" and started.history
-    assert committed.before is not None and committed.after == outcome.fold.forecast().tokens
+    outcome = attempted(
+        Situation(fold=fold_of(*turns(25, size=200)), snapshot="s1"), FakeModel()
+    )
+    started, committed = (
+        outcome.events[0],
+        next(e for e in outcome.events if isinstance(e, CompactionCommitted)),
+    )
+    assert (
+        isinstance(started, CompactionStarted)
+        and started.snapshot == "s1"
+        and started.history
+    )
+    assert (
+        committed.before is not None and committed.after == outcome.fold.forecast().tokens
+    )
 
 
 def test_a_strategy_that_asks_for_more_calls_than_it_announced_is_passed_over() -> None:
@@ -147,7 +211,9 @@ def test_a_strategy_that_asks_for_more_calls_than_it_announced_is_passed_over() 
             return Ask((), (), 1, 1)
 
     model = FakeModel()
-    ended = attempted(Situation(fold=fold_of(*turns(2))), model, Strategies((Greedy(),))).end
+    ended = attempted(
+        Situation(fold=fold_of(*turns(2))), model, Strategies((Greedy(),))
+    ).end
     assert isinstance(ended, Stuck)
     assert len(model.calls) == 2
 
@@ -182,21 +248,31 @@ def raising(problem: Exception) -> Callable[[], object]:
 
 def torn() -> object:
     """A candidate that nobody can look at."""
-    return Candidate(CompactionCommitted(compaction="c", replaced=cast(tuple[Message, ...], (None,))))
+    return Candidate(
+        CompactionCommitted(compaction="c", replaced=cast(tuple[Message, ...], (None,)))
+    )
 
 
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (Broken(raising(ZeroDivisionError("by nothing"))), "ZeroDivisionError: by nothing"),
+        (
+            Broken(raising(ZeroDivisionError("by nothing"))),
+            "ZeroDivisionError: by nothing",
+        ),
         (Broken(raising(SpeechlessError())), "SpeechlessError"),
         (Broken(raising(RecursionError("for ever"))), "for ever"),
         (Broken(lambda: None), "NoneType, which is no proposal"),
         (Broken(torn), "raised AttributeError"),
-        (Broken(lambda: Ask((), (), 1, 1), raising(KeyError("calls"))), "more calls than it announced"),
+        (
+            Broken(lambda: Ask((), (), 1, 1), raising(KeyError("calls"))),
+            "more calls than it announced",
+        ),
     ],
 )
-def test_a_strategy_that_raises_is_passed_over_and_the_ones_below_it_help(broken: Broken, said: str) -> None:
+def test_a_strategy_that_raises_is_passed_over_and_the_ones_below_it_help(
+    broken: Broken, said: str
+) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     outcome = attempted(situation, FakeModel(), Strategies((broken, *STRATEGIES)))
     assert isinstance(outcome.end, Commit) and outcome.end.strategy == "summary"
@@ -219,7 +295,9 @@ def test_without_strategies_nothing_happens() -> None:
     assert Declined("nothing_to_do").note == ""
 
 
-def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_gain_says_so() -> None:
+def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_gain_says_so() -> (
+    None
+):
     short = Situation(fold=fold_of(*turns(16, size=200), window=200_000), trigger="asked")
     assert short.sizes.messages < 10_000
     assert committed_by(short) == "summary"

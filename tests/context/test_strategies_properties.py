@@ -12,7 +12,12 @@ from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.proof import PAIRING
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
-from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Pruned
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    Pruned,
+)
 from ullage.messages import Message, Request, TextPart, ToolResultPart
 from ullage.meter.fold import Fold
 
@@ -25,7 +30,9 @@ class Run:
     def __init__(self, seed: int) -> None:
         self.history = history(seed)
         self.situation = self.history.situation
-        self.before = {entry.message.id: entry.message for entry in self.situation.fold.view}
+        self.before = {
+            entry.message.id: entry.message for entry in self.situation.fold.view
+        }
         self.high = self.situation.sizes.high
         self.aim = aim_of(self.situation)
         self.stays = must_stay(self.situation)
@@ -37,18 +44,33 @@ class Run:
 
     @property
     def committed(self) -> CompactionCommitted | None:
-        return next((each for each in self.outcome.events if isinstance(each, CompactionCommitted)), None)
+        return next(
+            (
+                each
+                for each in self.outcome.events
+                if isinstance(each, CompactionCommitted)
+            ),
+            None,
+        )
 
 
 def torn(fold: Fold) -> set[tuple[str, str]]:
     messages = in_view(entry.message for entry in fold.view)
-    request = Request(wire=fold.wire, model=fold.model, provider=fold.provider, messages=messages)
-    return {(each.kind, each.message) for each in repair(request).repairs if each.kind in PAIRING}
+    request = Request(
+        wire=fold.wire, model=fold.model, provider=fold.provider, messages=messages
+    )
+    return {
+        (each.kind, each.message)
+        for each in repair(request).repairs
+        if each.kind in PAIRING
+    }
 
 
 @pytest.mark.slow
 @given(seeds)
-def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears(seed: int) -> None:
+def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears(
+    seed: int,
+) -> None:
     run = Run(seed)
     event = run.committed
     if event is None:
@@ -59,7 +81,9 @@ def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears
     summary = {event.summary.id} if event.summary is not None else set()
     assert run.after.keys() == (run.before.keys() - set(gone)) | summary
     assert not summary & run.before.keys()
-    assert [name for name in run.after if name in run.before] == [name for name in run.before if name in run.after]
+    assert [name for name in run.after if name in run.before] == [
+        name for name in run.before if name in run.after
+    ]
 
 
 @pytest.mark.slow
@@ -108,12 +132,17 @@ def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
         return
     for name, message in run.after.items():
         for old, new in zip(run.before[name].parts, message.parts, strict=True):
-            assert old == new or (isinstance(old, ToolResultPart) and old.call_id == getattr(new, "call_id", None))
+            assert old == new or (
+                isinstance(old, ToolResultPart)
+                and old.call_id == getattr(new, "call_id", None)
+            )
 
 
 @pytest.mark.slow
 @given(seeds)
-def test_assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large(seed: int) -> None:
+def test_assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large(
+    seed: int,
+) -> None:
     run = Run(seed)
     request = run.situation.request
     for name, message in run.after.items():
@@ -121,7 +150,11 @@ def test_assistant_text_and_calls_and_user_text_change_only_where_a_message_alon
         if old is None or old == message:
             continue
         assert message.revision > old.revision
-        assert message.role == "tool" or (request is not None and name == request.id) or has_media(old)
+        assert (
+            message.role == "tool"
+            or (request is not None and name == request.id)
+            or has_media(old)
+        )
         if message.role == "assistant":
             assert texts(old) == texts(message)
 
@@ -135,14 +168,21 @@ def texts(message: Message) -> list[str]:
 
 
 @given(seeds)
-def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(seed: int) -> None:
+def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(
+    seed: int,
+) -> None:
     run = Run(seed)
     end = run.outcome.end
     if not (isinstance(end, Stuck) and end.error is not None):
         return
     situation = run.situation
     limit = run.aim.limit
-    if limit is None or run.situation.trigger == "overflow" or situation.is_over_bytes or situation.is_over_images:
+    if (
+        limit is None
+        or run.situation.trigger == "overflow"
+        or situation.is_over_bytes
+        or situation.is_over_images
+    ):
         return
     request = situation.request
     others = [name for name in run.stays if request is None or name != request.id]
@@ -155,7 +195,9 @@ def test_every_compaction_that_began_ends(seed: int) -> None:
     events = Run(seed).outcome.events
     began = sum(isinstance(each, CompactionStarted) for each in events)
     ended = sum(isinstance(each, CompactionCommitted) for each in events)
-    ended += sum(isinstance(each, CompactionRolledBack) and not each.rung for each in events)
+    ended += sum(
+        isinstance(each, CompactionRolledBack) and not each.rung for each in events
+    )
     assert began == ended <= 1
 
 

@@ -46,18 +46,32 @@ def test_it_counts_at_least_what_is_shown_and_leaves_room_for_doubt() -> None:
     situation = at_point()
     ask = Summarize().propose(situation, ())
     assert isinstance(ask, Ask)
-    shown = situation.sizes.fixed + situation.sizes.of(ask.covers) + situation.cost(ask.messages[-1])
-    assert shown <= ask.tokens <= situation.sizes.high + 1.3 * situation.cost(ask.messages[-1])
+    shown = (
+        situation.sizes.fixed
+        + situation.sizes.of(ask.covers)
+        + situation.cost(ask.messages[-1])
+    )
+    assert (
+        shown
+        <= ask.tokens
+        <= situation.sizes.high + 1.3 * situation.cost(ask.messages[-1])
+    )
 
 
-def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> None:
+def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> (
+    None
+):
     for situation in (
         over(),
         at_point(rules=CompactionRules(own_model=True)),
         at_point(trigger="overflow", correction=1.1),
     ):
         proposal = Summarize().propose(situation, ())
-        assert isinstance(proposal, Declined) and proposal.reason in ("does_not_fit", "too_large", "above_point")
+        assert isinstance(proposal, Declined) and proposal.reason in (
+            "does_not_fit",
+            "too_large",
+            "above_point",
+        )
 
 
 def test_a_call_that_is_open_at_the_end_stays_and_is_not_shown() -> None:
@@ -81,11 +95,15 @@ def test_a_refused_answer_is_declined_with_its_reason() -> None:
 def test_pieces_cover_every_message_that_leaves_and_each_call_fits() -> None:
     situation, model = over(), FakeModel()
     answers: list[SummaryAnswer] = []
-    while isinstance(proposal := SummarizePieces().propose(situation, tuple(answers)), Ask):
+    while isinstance(
+        proposal := SummarizePieces().propose(situation, tuple(answers)), Ask
+    ):
         assert proposal.tokens + proposal.max_output <= 16_000
         assert not proposal.extends and proposal.system
         answers.append(model(proposal))
-    assert isinstance(proposal, Candidate) and isinstance(proposal.event, CompactionCommitted)
+    assert isinstance(proposal, Candidate) and isinstance(
+        proposal.event, CompactionCommitted
+    )
     shown = {name for ask in model.calls for name in ask.covers}
     assert set(proposal.event.summarised) <= shown
     assert 1 < len(answers) <= SummarizePieces().calls_at_most(situation)
@@ -101,13 +119,17 @@ def test_each_piece_is_given_the_summary_so_far() -> None:
     assert text.startswith("<earlier>\nSo far the gauge was read.\n</earlier>")
 
 
-def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_for_the_rest() -> None:
+def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_for_the_rest() -> (
+    None
+):
     situation, model = over(), FakeModel(lambda ask: "So far the gauge was read.")
     first = SummarizePieces().propose(situation, ())
     assert isinstance(first, Ask)
     answers = (model(first), SummaryAnswer(None, error="ServerError"))
     proposal = SummarizePieces().propose(situation, answers)
-    assert isinstance(proposal, Candidate) and isinstance(proposal.event, CompactionCommitted)
+    assert isinstance(proposal, Candidate) and isinstance(
+        proposal.event, CompactionCommitted
+    )
     assert proposal.event.summary is not None
     text = "".join(part.text for part in proposal.event.summary.of_type(TextPart))
     assert "So far the gauge was read." in text and "No model could summarise" in text
@@ -115,7 +137,9 @@ def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_
 
 def test_pieces_are_sized_for_the_window_of_the_model_that_summarises() -> None:
     small = over()
-    large = replace(small, rules=CompactionRules(own_model=True, summary_window=1_000_000))
+    large = replace(
+        small, rules=CompactionRules(own_model=True, summary_window=1_000_000)
+    )
     assert piece_room(large, aim_of(large)) > 10 * piece_room(small, aim_of(small))
 
 
@@ -123,7 +147,9 @@ def test_no_more_is_asked_for_than_the_model_gives() -> None:
     situation = at_point()
     fold = situation.fold
     fold.apply(LimitLearnt(model="claude-haiku-4-5", source="provider", max_output=1_500))
-    asks = [strategy.propose(situation, ()) for strategy in (Summarize(), SummarizePieces())]
+    asks = [
+        strategy.propose(situation, ()) for strategy in (Summarize(), SummarizePieces())
+    ]
     assert [ask.max_output for ask in asks if isinstance(ask, Ask)] == [1_500, 1_500]
     other = replace(situation, rules=CompactionRules(own_model=True))
     ask = SummarizePieces().propose(other, ())
@@ -137,6 +163,10 @@ def test_nothing_is_asked_where_a_summary_could_not_help() -> None:
 
 
 def test_where_bytes_are_short_a_piece_has_no_more_of_them_than_are_taken() -> None:
-    wide = Situation(fold=fold_of(*turns(150, size=200), window=1_000_000), trigger="overflow", bytes_limit=100_000)
+    wide = Situation(
+        fold=fold_of(*turns(150, size=200), window=1_000_000),
+        trigger="overflow",
+        bytes_limit=100_000,
+    )
     room = piece_room(wide, aim_of(wide))
     assert 0 < room < 100_000 / 6

@@ -12,12 +12,16 @@ def bar(of: Reading, width: int = 50, glyphs: object = UNICODE) -> str:
     return plain(gauge(of, width, UNICODE if glyphs is UNICODE else ASCII))
 
 
-def test_used_then_free_then_the_compaction_point_then_what_is_kept_for_the_answer() -> None:
+def test_used_then_free_then_the_compaction_point_then_what_is_kept_for_the_answer() -> (
+    None
+):
     assert bar(QUARTER_FULL) == "█████████████" + "·" * 27 + "│" + "·" * 5 + "░" * 4
 
 
 def test_the_last_cell_is_filled_in_eighths() -> None:
-    assert bar(reading(used=Used(tokens=50_000, low=50_000, high=50_000))).startswith("████████████▌·")
+    assert bar(reading(used=Used(tokens=50_000, low=50_000, high=50_000))).startswith(
+        "████████████▌·"
+    )
 
 
 def test_an_interval_wider_than_a_cell_is_drawn() -> None:
@@ -45,7 +49,11 @@ def test_there_is_no_bar_for_an_unknown_window() -> None:
 
 def test_the_filled_part_is_divided_among_the_rows() -> None:
     styles = [span.style for span in gauge(QUARTER_FULL, 80, UNICODE)]
-    assert styles[:3] == ["row0", "row1", "row2"]  # system, tools, messages; deferred tools are not in it
+    assert styles[:3] == [
+        "row0",
+        "row1",
+        "row2",
+    ]  # system, tools, messages; deferred tools are not in it
 
 
 @given(
@@ -58,7 +66,13 @@ def test_the_filled_part_is_divided_among_the_rows() -> None:
     width=st.integers(1, 200),
 )
 def test_the_bar_always_has_the_width_it_was_given(
-    window: int, used: int, below: int, above: int, reserve: int, point: int | None, width: int
+    window: int,
+    used: int,
+    below: int,
+    above: int,
+    reserve: int,
+    point: int | None,
+    width: int,
 ) -> None:
     any_reading = reading(
         window=Window(tokens=window, source="user"),

@@ -12,15 +12,24 @@ def test_it_says_used_with_its_interval_of_how_much_and_a_word() -> None:
 
 def test_it_fits_the_width_and_the_word_is_cut_or_left_out() -> None:
     for width in (60, 80, 100, 200):
-        line = plain(gauge_line(reading(), width, UNICODE, word="a tool with a very long name indeed " * 4))
+        line = plain(
+            gauge_line(
+                reading(), width, UNICODE, word="a tool with a very long name indeed " * 4
+            )
+        )
         assert cells(line) <= width
 
 
 def test_the_bar_keeps_its_length_when_the_numbers_grow() -> None:
-    bars = [plain(gauge_line(reading(), 80, ASCII, word=word)).split(" ")[0] for word in ("", "+1", "thinking")]
+    bars = [
+        plain(gauge_line(reading(), 80, ASCII, word=word)).split(" ")[0]
+        for word in ("", "+1", "thinking")
+    ]
     assert len({len(bar) for bar in bars}) == 1
 
 
 def test_an_unknown_window_is_said_and_draws_no_bar() -> None:
-    line = plain(gauge_line(reading(window=Window(tokens=None, source="unknown")), 80, UNICODE))
+    line = plain(
+        gauge_line(reading(window=Window(tokens=None, source="unknown")), 80, UNICODE)
+    )
     assert line.endswith("tokens, window unknown")

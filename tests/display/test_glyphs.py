@@ -11,7 +11,9 @@ def test_an_encoding_that_has_the_blocks_gets_them(encoding: str) -> None:
     assert glyphs_for(encoding) is UNICODE
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "no-such-encoding", None])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", "latin-1", "cp1252", "no-such-encoding", None]
+)
 def test_any_other_encoding_gets_ascii(encoding: str | None) -> None:
     assert glyphs_for(encoding) is ASCII
 
@@ -22,7 +24,16 @@ def test_the_ascii_set_is_ascii() -> None:
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
 def test_what_stands_in_a_cell_takes_one_cell(glyphs: object) -> None:
-    for name in ("used", "interval", "free", "compaction", "reserve", "over", "compacted", "pruned"):
+    for name in (
+        "used",
+        "interval",
+        "free",
+        "compaction",
+        "reserve",
+        "over",
+        "compacted",
+        "pruned",
+    ):
         assert cells(getattr(glyphs, name)) == 1
 
 

@@ -16,14 +16,22 @@ def printed(shown: Reading, **options: object) -> str:
 
 
 def test_a_reading_is_one_line_of_text() -> None:
-    assert str(QUARTER_FULL) == "52,100 ± 140 of 200,000 tokens (26 %), 107,760 until compaction"
+    assert (
+        str(QUARTER_FULL)
+        == "52,100 ± 140 of 200,000 tokens (26 %), 107,760 until compaction"
+    )
     assert str(UNKNOWN_WINDOW) == "52,100 ± 140 tokens, window unknown"
     assert str(OVER_FULL).endswith("compaction due")
 
 
 def test_rich_draws_the_gauge_over_the_width_of_the_console() -> None:
     line = printed(QUARTER_FULL)
-    assert "█" in line and "52,100" in line and len(line.rstrip()) <= 100 and line.count("\n") == 1
+    assert (
+        "█" in line
+        and "52,100" in line
+        and len(line.rstrip()) <= 100
+        and line.count("\n") == 1
+    )
     assert "\x1b[" in printed(QUARTER_FULL, force_terminal=True)
 
 

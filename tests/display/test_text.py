@@ -40,7 +40,9 @@ def test_lone_surrogates_do_not_reach_the_stream() -> None:
     assert printable("x\ud800y").encode() == b"x y"
 
 
-@pytest.mark.parametrize(("text", "width"), [("abc", 3), ("日本", 4), ("é", 1), ("é", 1), ("", 0)])
+@pytest.mark.parametrize(
+    ("text", "width"), [("abc", 3), ("日本", 4), ("é", 1), ("é", 1), ("", 0)]
+)
 def test_width_is_counted_in_cells(text: str, width: int) -> None:
     assert cells(text) == width
 
@@ -72,8 +74,15 @@ def test_an_item_longer_than_the_line_stays_whole() -> None:
     assert [plain(line) for line in lines] == ["x" * 30, "y"]
 
 
-@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1, max_size=12), min_size=1), st.integers(12, 40))
-def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: int) -> None:
+@given(
+    st.lists(
+        st.text(st.characters(categories=["L"]), min_size=1, max_size=12), min_size=1
+    ),
+    st.integers(12, 40),
+)
+def test_wrapping_loses_no_word_and_keeps_to_the_width(
+    words: list[str], width: int
+) -> None:
     lines = wrapped(" ".join(words), width)
     assert " ".join(lines).split(" ") == words
     assert all(cells(line) <= width or " " not in line for line in lines)
@@ -90,7 +99,9 @@ def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: 
         (199_999, 200_000, "100 %"),
     ],
 )
-def test_a_share_is_in_whole_percent_and_something_is_never_nothing(part: int, whole: int, said: str) -> None:
+def test_a_share_is_in_whole_percent_and_something_is_never_nothing(
+    part: int, whole: int, said: str
+) -> None:
     assert percent(part, whole) == said
 
 

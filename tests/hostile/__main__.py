@@ -52,14 +52,25 @@ TABLES = {
 """Tests that are one attack each and have a row in a table."""
 
 OTHERS = {
-    "MCP server": ("A server that hangs, floods, changes or does not start", ("tests/hostile/mcp",)),
+    "MCP server": (
+        "A server that hangs, floods, changes or does not start",
+        ("tests/hostile/mcp",),
+    ),
     "sandbox": (
         "A command that leaves the sandbox",
-        ("tests/tools/test_escapes.py", "tests/tools/test_sandbox.py", "tests/tools/test_processes.py"),
+        (
+            "tests/tools/test_escapes.py",
+            "tests/tools/test_sandbox.py",
+            "tests/tools/test_processes.py",
+        ),
     ),
     "HTTP guard": (
         "A foreign page, a wrong token, a slow client, too many connections",
-        ("tests/server/test_guard.py", "tests/server/test_connections.py", "tests/server/test_scopes.py"),
+        (
+            "tests/server/test_guard.py",
+            "tests/server/test_connections.py",
+            "tests/server/test_scopes.py",
+        ),
     ),
     "approval": (
         "A call that hides what it runs",
@@ -73,8 +84,18 @@ OTHERS = {
 def kill_rows(kept: Path) -> list[Row]:
     """Kills at random moments."""
     if not kept.exists():
-        command = [sys.executable, "-m", "tests.hostile.kills", "--http", str(KILLS), "--library", str(KILLS)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "tests.hostile.kills",
+            "--http",
+            str(KILLS),
+            "--library",
+            str(KILLS),
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+        )
         kept.write_text(done.stdout)
     rows = []
     for line in kept.read_text().splitlines():
@@ -85,18 +106,35 @@ def kill_rows(kept: Path) -> list[Row]:
         )
         survived = max(0, tally.kills - len(tally.problems))
         rows.append(
-            Row(group="kill", name=tally.how, does=does, tried=tally.kills, survived=survived, problems=tally.problems)
+            Row(
+                group="kill",
+                name=tally.how,
+                does=does,
+                tried=tally.kills,
+                survived=survived,
+                problems=tally.problems,
+            )
         )
     return rows
 
 
 def file_rows(kept: Path) -> list[Row]:
     """The attacks that are tests: one run of pytest for each group that the file does not hold yet."""
-    rows = [msgspec.json.decode(line, type=Row) for line in kept.read_bytes().splitlines()] if kept.exists() else []
+    rows = (
+        [msgspec.json.decode(line, type=Row) for line in kept.read_bytes().splitlines()]
+        if kept.exists()
+        else []
+    )
     done = {row.group for row in rows}
     with kept.open("ab") as out:
         for group in (*TABLES, *OTHERS):
-            made = [] if group in done else table_rows(group) if group in TABLES else [other_row(group)]
+            made = (
+                []
+                if group in done
+                else table_rows(group)
+                if group in TABLES
+                else [other_row(group)]
+            )
             out.writelines(msgspec.json.encode(row) + b"\n" for row in made)
             out.flush()
             rows += made
@@ -127,7 +165,14 @@ def other_row(group: str) -> Row:
     found = outcomes([path for path in paths if (ROOT / path).exists()])
     problems = [f"{name}: {problem}" for name, _, problem in found if problem]
     survived = sum(passed for _, passed, _ in found)
-    return Row(group=group, name=group, does=what, tried=len(found), survived=survived, problems=problems)
+    return Row(
+        group=group,
+        name=group,
+        does=what,
+        tried=len(found),
+        survived=survived,
+        problems=problems,
+    )
 
 
 def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
@@ -137,7 +182,15 @@ def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
     say(f"tests: {', '.join(paths)}")
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", f"--junitxml={report}", *paths]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=line",
+            f"--junitxml={report}",
+            *paths,
+        ]
         subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
         cases = Xml.parse(report).iter("testcase")
     found = []
@@ -145,19 +198,31 @@ def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
         if case.find("skipped") is not None:
             continue
         name = case.get("name", "")
-        failed = case.find("failure") if case.find("failure") is not None else case.find("error")
+        failed = (
+            case.find("failure")
+            if case.find("failure") is not None
+            else case.find("error")
+        )
         problem = "" if failed is None else (failed.get("message") or "failed")[:300]
-        found.append((name.partition("[")[2].removesuffix("]") or name, failed is None, problem))
+        found.append(
+            (name.partition("[")[2].removesuffix("]") or name, failed is None, problem)
+        )
     return found
 
 
-def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict], *, at_once: bool) -> None:
+def write_pages(
+    rows: Sequence[Row], verdicts: Sequence[Verdict], *, at_once: bool
+) -> None:
     """The tables into the two pages. ``at_once``: nothing was kept from an earlier run."""
     highest_stall = max(stall_ms(verdict) for verdict in verdicts)
     highest_memory = max(verdict.memory_mb for verdict in verdicts)
     longest = max(verdict.seconds for verdict in verdicts)
     version = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     runs = "" if at_once else "in several runs up to "
     made = (
@@ -175,8 +240,13 @@ def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict], *, at_once: bo
 
 def write_before(verdicts: Sequence[Verdict]) -> None:
     """The figures of the version before, without the words of errors: those hold addresses and paths."""
-    kept = [msgspec.structs.replace(verdict, note="", problems=[]) for verdict in verdicts]
-    lines = [{name: value for name, value in msgspec.to_builtins(each).items() if value} for each in kept]
+    kept = [
+        msgspec.structs.replace(verdict, note="", problems=[]) for verdict in verdicts
+    ]
+    lines = [
+        {name: value for name, value in msgspec.to_builtins(each).items() if value}
+        for each in kept
+    ]
     BEFORE.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 
 
@@ -192,10 +262,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows: list[Row] = []
         verdicts: list[Verdict] = []
         if given.before:
-            write_before(run_all(EVERYTHING._replace(source=given.before), kept / "before.jsonl"))
+            write_before(
+                run_all(EVERYTHING._replace(source=given.before), kept / "before.jsonl")
+            )
         if given.only in (None, "provider"):
-            verdicts = run_all(EVERYTHING._replace(source=os.environ.get("PYTHONPATH", "")), kept / "provider.jsonl")
-            rows += rows_of(verdicts, {(each.behaviour, each.wire): exceeded(each) for each in verdicts})
+            verdicts = run_all(
+                EVERYTHING._replace(source=os.environ.get("PYTHONPATH", "")),
+                kept / "provider.jsonl",
+            )
+            rows += rows_of(
+                verdicts,
+                {(each.behaviour, each.wire): exceeded(each) for each in verdicts},
+            )
         if given.only in (None, "files"):
             rows += file_rows(kept / "files.jsonl")
         if given.only in (None, "kills"):

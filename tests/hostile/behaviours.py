@@ -12,6 +12,14 @@ from tests.hostile.rows import Behaviour
 from tests.hostile.sizes import SIZES
 from tests.hostile.statuses import STATUSES
 
-BEHAVIOURS: Final[tuple[Behaviour, ...]] = (*CONNECTIONS, *STATUSES, *FRAMES, *SIZES, *CONTENTS)
+BEHAVIOURS: Final[tuple[Behaviour, ...]] = (
+    *CONNECTIONS,
+    *STATUSES,
+    *FRAMES,
+    *SIZES,
+    *CONTENTS,
+)
 BY_NAME: Final = {behaviour.name: behaviour for behaviour in BEHAVIOURS}
-ROLES: Final[dict[str, Role]] = {behaviour.name: behaviour.role for behaviour in BEHAVIOURS}
+ROLES: Final[dict[str, Role]] = {
+    behaviour.name: behaviour.role for behaviour in BEHAVIOURS
+}

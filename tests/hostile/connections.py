@@ -144,7 +144,9 @@ async def early_hints(line: Connection) -> None:
 
 @row("sends 101 Switching Protocols to a client that did not ask for it")
 async def switching(line: Connection) -> None:
-    await line.raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+    await line.raw(
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n"
+    )
     await line.silence()
 
 
@@ -215,7 +217,9 @@ async def reset_in_body(line: Connection) -> None:
     line.cut(reset=True)
 
 
-@row("closes behind the end of the answer, without the last chunk", "finishes", text="AAA")
+@row(
+    "closes behind the end of the answer, without the last chunk", "finishes", text="AAA"
+)
 async def cut_after_end(line: Connection) -> None:
     await line.begun()
     await line.body(line.speaker.end())
@@ -387,18 +391,25 @@ async def second_answer_queued(line: Connection) -> None:
 @row("sends a second answer when the first is over", "finishes", text="AAA")
 async def second_answer_late(line: Connection) -> None:
     await line.good("AAA")
-    await line.raw(_foreign(line))  # at once: behind the next question it would be a provider's answer like any other
+    await line.raw(
+        _foreign(line)
+    )  # at once: behind the next question it would be a provider's answer like any other
 
 
 def _foreign(line: Connection) -> bytes:
     """A whole answer to a question that was not asked here."""
     body = line.speaker.whole("Somebody else's answer.")
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+    return (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+        % (len(body), body)
+    )
 
 
 @row("switches protocols and answers in HTTP all the same")
 async def upgrade_then_answer(line: Connection) -> None:
-    await line.raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n")
+    await line.raw(
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n"
+    )
     await line.good("AAA")
     await closed(line)
 

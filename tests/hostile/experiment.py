@@ -33,7 +33,9 @@ if TYPE_CHECKING:  # older versions, which are measured too, have it elsewhere
     from ullage.runtime.outcome import Result
 
 KEY = "sk-hostile-KEY-0123456789abcdef"
-ENVIRONMENT = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), KEY)
+ENVIRONMENT = dict.fromkeys(
+    ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), KEY
+)
 SESSION = "attacked"
 FINISHED = ("finished", "length", "refused")
 LONGEST_NOTE = 4_000
@@ -103,7 +105,9 @@ def look(what: str) -> str:
     return f"Seen: {what[:100]}"
 
 
-def agent_for(wire: HostileWire, base_url: str, store: Path, settings: dict[str, Any]) -> Agent:
+def agent_for(
+    wire: HostileWire, base_url: str, store: Path, settings: dict[str, Any]
+) -> Agent:
     """An agent at this address. Settings that the version under test does not know are left out."""
     known = {name: value for name, value in settings.items() if name in KEYS}
     if wire.wire:
@@ -125,7 +129,12 @@ class Experiment:
     """One run. ``attack`` is what is measured, ``aftermath`` what must still work."""
 
     def __init__(
-        self, behaviour: Behaviour, wire: HostileWire, control: Control, directory: Path, patience: Patience
+        self,
+        behaviour: Behaviour,
+        wire: HostileWire,
+        control: Control,
+        directory: Path,
+        patience: Patience,
     ) -> None:
         self.behaviour = behaviour
         self.wire = wire
@@ -168,20 +177,37 @@ class Experiment:
         is_good = result.reason in FINISHED
         match row.must:
             case "fails":
-                self._hold(not is_good, f"the turn finished with {result.text[:60]!r}, as if nothing had been wrong")
+                self._hold(
+                    not is_good,
+                    f"the turn finished with {result.text[:60]!r}, as if nothing had been wrong",
+                )
             case "finishes":
-                self._hold(is_good, f"the turn ended as {result.reason}: {result.note[:200]}")
+                self._hold(
+                    is_good, f"the turn ended as {result.reason}: {result.note[:200]}"
+                )
                 if row.text and is_good:
-                    self._hold(result.text == row.text, f"the answer is {result.text[:60]!r} and not {row.text!r}")
+                    self._hold(
+                        result.text == row.text,
+                        f"the answer is {result.text[:60]!r} and not {row.text!r}",
+                    )
         if row.never:
             self._hold(row.never not in result.text, f"the answer holds {row.never!r}")
         if not is_good:
             self._hold(result.note.strip(), "the turn failed without a word")
-            self._hold(len(result.note) <= LONGEST_NOTE, f"the note has {len(result.note):,} characters")
-            self._hold(_is_clean(result.note), f"the note holds control characters: {result.note[:80]!r}")
+            self._hold(
+                len(result.note) <= LONGEST_NOTE,
+                f"the note has {len(result.note):,} characters",
+            )
+            self._hold(
+                _is_clean(result.note),
+                f"the note holds control characters: {result.note[:80]!r}",
+            )
             self._hold("Traceback" not in result.note, "the note is a traceback")
             if row.says:
-                self._hold(row.says in result.note, f"the note does not say {row.says!r}: {result.note[:200]!r}")
+                self._hold(
+                    row.says in result.note,
+                    f"the note does not say {row.says!r}: {result.note[:200]!r}",
+                )
 
     async def aftermath(self, simulator: Server) -> None:
         """The same session goes on in the same process, then in another agent with a strict provider."""
@@ -192,9 +218,17 @@ class Experiment:
                     await self._session.cancel()
                 await self._session.send("And now?")
                 result = await end_of(self._session)
-            self._hold(result.text == CALM, f"afterwards: {result.reason} {result.text[:60]!r} {result.note[:200]}")
+            self._hold(
+                result.text == CALM,
+                f"afterwards: {result.reason} {result.text[:60]!r} {result.note[:200]}",
+            )
         except Exception as problem:  # noqa: BLE001
-            self._hold(False, f"afterwards the session is stuck: {type(problem).__name__} {problem}"[:300])
+            self._hold(
+                False,
+                f"afterwards the session is stuck: {type(problem).__name__} {problem}"[
+                    :300
+                ],
+            )
         async with asyncio.timeout(self.patience.after_s):
             await self._session.close()
         await self._meet(simulator)
@@ -203,24 +237,44 @@ class Experiment:
     async def _meet(self, simulator: Server) -> None:
         """A strict provider must accept the history as it is now."""
         mark = f"Strict question {self.behaviour.name} {self.wire.name}."
-        agent = agent_for(self.wire, simulator.url(self.wire.serves), self.store, {"tries": 1})
+        agent = agent_for(
+            self.wire, simulator.url(self.wire.serves), self.store, {"tries": 1}
+        )
         try:
-            async with asyncio.timeout(self.patience.after_s), agent.session(SESSION) as session:
+            async with (
+                asyncio.timeout(self.patience.after_s),
+                agent.session(SESSION) as session,
+            ):
                 await session.send(mark)
                 result = await end_of(session)
                 ledger = await session.history()
-            self._hold(result.reason == "finished", f"a strict provider: {result.reason} {result.note[:300]}")
+            self._hold(
+                result.reason == "finished",
+                f"a strict provider: {result.reason} {result.note[:300]}",
+            )
             for problem in ledger_problems(ledger):
                 self._hold(False, problem)
             self._hold(not _holds_key(ledger), "the key is in the ledger")
         except Exception as problem:  # noqa: BLE001
-            self._hold(False, f"the session can't be opened again: {type(problem).__name__} {problem}"[:300])
+            self._hold(
+                False,
+                f"the session can't be opened again: {type(problem).__name__} {problem}"[
+                    :300
+                ],
+            )
         for exchange in simulator.exchanges:
-            is_size = "too_" in exchange.rule  # a history too large for it is made smaller, and asked again
+            is_size = (
+                "too_" in exchange.rule
+            )  # a history too large for it is made smaller, and asked again
             if exchange.rule and not is_size and mark in str(exchange.body):
-                self._hold(False, f"a strict provider refused: {exchange.rule} {exchange.said}"[:300])
+                self._hold(
+                    False,
+                    f"a strict provider refused: {exchange.rule} {exchange.said}"[:300],
+                )
         for file in self.store.parent.glob("sessions.db*"):
-            self._hold(KEY.encode() not in file.read_bytes(), f"the key is in {file.name}")
+            self._hold(
+                KEY.encode() not in file.read_bytes(), f"the key is in {file.name}"
+            )
 
     def note_measures(self, lag: Lag, memory_mb: float) -> None:
         """What the attack cost."""
@@ -236,12 +290,18 @@ class Experiment:
 
 async def end_of(session: Session) -> Result:
     """The end of the turn, whatever it is. Older versions, which are measured too, never raise for one."""
-    options: dict[str, Any] = {"check": False} if "check" in inspect.signature(session.wait).parameters else {}
+    options: dict[str, Any] = (
+        {"check": False} if "check" in inspect.signature(session.wait).parameters else {}
+    )
     return await session.wait(**options)
 
 
 def _is_clean(note: str) -> bool:
-    return all(letter >= " " and not "\x7f" <= letter <= "\x9f" for letter in note if letter not in "\n\t")
+    return all(
+        letter >= " " and not "\x7f" <= letter <= "\x9f"
+        for letter in note
+        if letter not in "\n\t"
+    )
 
 
 def _holds_key(ledger: Sequence[Event]) -> bool:

@@ -52,22 +52,44 @@ class Expected(NamedTuple):
 
 def expected_rows() -> list[Expected]:
     """Every attack there is a table of."""
-    rows = [Expected(f"provider: {row.group}", row.name, f"A provider that {row.does}") for row in BEHAVIOURS]
-    rows += [Expected("session file", each.name, f"A session file that {each.holds}") for each in SESSION_FILES]
-    rows += [Expected("project", each.name, f"A project that {each.holds}") for each in PROJECTS]
+    rows = [
+        Expected(f"provider: {row.group}", row.name, f"A provider that {row.does}")
+        for row in BEHAVIOURS
+    ]
+    rows += [
+        Expected("session file", each.name, f"A session file that {each.holds}")
+        for each in SESSION_FILES
+    ]
+    rows += [
+        Expected("project", each.name, f"A project that {each.holds}")
+        for each in PROJECTS
+    ]
     rows += [Expected("log", each.name, f"A log that {each.holds}") for each in LOGS]
-    rows += [Expected("HTTP client", each.name, f"A client that {each.sends}") for each in RAW_REQUESTS]
+    rows += [
+        Expected("HTTP client", each.name, f"A client that {each.sends}")
+        for each in RAW_REQUESTS
+    ]
     return rows
 
 
-def rows_of(verdicts: Iterable[Verdict], exceeded: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
+def rows_of(
+    verdicts: Iterable[Verdict], exceeded: Mapping[tuple[str, str], Sequence[str]]
+) -> list[Row]:
     """The rows of the hostile provider: an attack survives a wire where it broke no ceiling and nothing was lost."""
-    does = {each.name: each for each in expected_rows() if each.group.startswith("provider")}
+    does = {
+        each.name: each for each in expected_rows() if each.group.startswith("provider")
+    }
     rows: dict[str, Row] = {}
     for verdict in verdicts:
         known = does[verdict.behaviour]
-        row = rows.setdefault(known.name, Row(group=known.group, name=known.name, does=known.does, problems=[]))
-        problems = [*verdict.problems, *exceeded.get((verdict.behaviour, verdict.wire), ())]
+        row = rows.setdefault(
+            known.name,
+            Row(group=known.group, name=known.name, does=known.does, problems=[]),
+        )
+        problems = [
+            *verdict.problems,
+            *exceeded.get((verdict.behaviour, verdict.wire), ()),
+        ]
         row.tried += 1
         row.survived += not problems
         row.problems += [f"{verdict.wire}: {problem}" for problem in problems]
@@ -84,10 +106,17 @@ def summary(rows: Sequence[Row]) -> list[str]:
         groups.setdefault(row.group, []).append(row)
     lines = ["| attacks | kinds | tried | survived | lost |", "|---|---:|---:|---:|---:|"]
     for group, held in groups.items():
-        tried, survived = sum(row.tried for row in held), sum(row.survived for row in held)
-        lines.append(f"| {group} | {len(held):,} | {tried:,} | {survived:,} | {tried - survived:,} |")
+        tried, survived = (
+            sum(row.tried for row in held),
+            sum(row.survived for row in held),
+        )
+        lines.append(
+            f"| {group} | {len(held):,} | {tried:,} | {survived:,} | {tried - survived:,} |"
+        )
     tried, survived = sum(row.tried for row in rows), sum(row.survived for row in rows)
-    lines.append(f"| **all** | **{len(rows):,}** | **{tried:,}** | **{survived:,}** | **{tried - survived:,}** |")
+    lines.append(
+        f"| **all** | **{len(rows):,}** | **{tried:,}** | **{survived:,}** | **{tried - survived:,}** |"
+    )
     return lines
 
 
@@ -101,11 +130,17 @@ def costs(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for group in dict.fromkeys(groups.values()):
-        new = [each for each in now if groups[each.behaviour] == group and (each.behaviour, each.wire) in measured]
+        new = [
+            each
+            for each in now
+            if groups[each.behaviour] == group and (each.behaviour, each.wire) in measured
+        ]
         compared = {(each.behaviour, each.wire) for each in new}
         old = [each for each in then if (each.behaviour, each.wire) in compared]
         cells = [
-            f"{worst(held):,.0f} {unit}" for worst, unit in ((_stall, "ms"), (_memory, "MB")) for held in (old, new)
+            f"{worst(held):,.0f} {unit}"
+            for worst, unit in ((_stall, "ms"), (_memory, "MB"))
+            for held in (old, new)
         ]
         endless = [str(sum(is_endless(each) for each in held)) for held in (old, new)]
         lines.append(f"| {group} | {len(new)} | {' | '.join([*cells, *endless])} |")
@@ -151,11 +186,15 @@ def details(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
 
 
 def _stalls(verdicts: Sequence[Verdict | None]) -> str:
-    return " · ".join(shown(verdict, stall_ms(verdict)) if verdict else "–" for verdict in verdicts)
+    return " · ".join(
+        shown(verdict, stall_ms(verdict)) if verdict else "–" for verdict in verdicts
+    )
 
 
 def _memories(verdicts: Sequence[Verdict | None]) -> str:
-    return " · ".join(shown(verdict, verdict.memory_mb) if verdict else "–" for verdict in verdicts)
+    return " · ".join(
+        shown(verdict, verdict.memory_mb) if verdict else "–" for verdict in verdicts
+    )
 
 
 def shown(verdict: Verdict, value: float) -> str:
@@ -166,7 +205,10 @@ def shown(verdict: Verdict, value: float) -> str:
 def listing(rows: Sequence[Row]) -> list[str]:
     """Every attack in a row of its own."""
     lines = ["| attack | tried | survived | lost |", "|---|---:|---:|---:|"]
-    return lines + [f"| {label(row)} | {row.tried:d} | {row.survived:d} | {row.lost:d} |" for row in rows]
+    return lines + [
+        f"| {label(row)} | {row.tried:d} | {row.survived:d} | {row.lost:d} |"
+        for row in rows
+    ]
 
 
 def label(row: Row | Expected) -> str:
@@ -187,4 +229,6 @@ def between(page: str, name: str, lines: Sequence[str]) -> str:
 
 def inside(page: str, name: str) -> str:
     """What stands between the marks."""
-    return page.partition(f"<!-- {name}: begin -->")[2].partition(f"<!-- {name}: end -->")[0]
+    return page.partition(f"<!-- {name}: begin -->")[2].partition(
+        f"<!-- {name}: end -->"
+    )[0]

@@ -42,7 +42,9 @@ async def broken_last(line: Connection) -> None:
 async def broken_in_arguments(line: Connection) -> None:
     await line.head()
     await line.body(line.speaker.begin())
-    first, *rest = line.speaker.call("look", ['{"what":"bu', 'ngs","where":"cellar', '"}'])
+    first, *rest = line.speaker.call(
+        "look", ['{"what":"bu', 'ngs","where":"cellar', '"}']
+    )
     if not rest[1:]:
         await line.body(first)
     else:
@@ -89,7 +91,9 @@ async def cr_lines(line: Connection) -> None:
 
 @row("sends an event whose data is a list, a number, a text and nothing")
 async def not_objects(line: Connection) -> None:
-    await with_frame(line, frame("[1,2]"), frame("17"), frame('"text"'), frame("null"), b"data\n\n")
+    await with_frame(
+        line, frame("[1,2]"), frame("17"), frame('"text"'), frame("null"), b"data\n\n"
+    )
 
 
 @row("sends an object in which every field has the wrong type", "ends")
@@ -123,7 +127,9 @@ async def deep_open(line: Connection) -> None:
 @row("nests a field nobody knows 900 deep", "ends")
 async def deep_field(line: Connection) -> None:
     nested = b"[" * 900 + b"]" * 900
-    await with_frame(line, line.speaker.text("BBB").replace(b'"BBB"', b'"BBB","extra":' + nested))
+    await with_frame(
+        line, line.speaker.text("BBB").replace(b'"BBB"', b'"BBB","extra":' + nested)
+    )
 
 
 @row("sends NaN and Infinity where numbers are", "ends")
@@ -153,7 +159,11 @@ async def overflowing_number(line: Connection) -> None:
 
 @row("sends halves of surrogate pairs", "ends")
 async def lone_surrogates(line: Connection) -> None:
-    await with_frame(line, line.speaker.text("BBB").replace(b"BBB", rb"\ud83d"), line.speaker.text("x\udc00y"))
+    await with_frame(
+        line,
+        line.speaker.text("BBB").replace(b"BBB", rb"\ud83d"),
+        line.speaker.text("x\udc00y"),
+    )
 
 
 @row("names the same field twice in one object", "ends")
@@ -219,7 +229,10 @@ async def many_lines(line: Connection) -> None:
 @row("sends a hundred thousand events of kinds nobody knows", "ends")
 async def unknown_events(line: Connection) -> None:
     await line.begun()
-    await line.bodies(frame(f'{{"type":"unknown_{at}","n":{at}}}') * 100 for at in range(line.size(1000)))
+    await line.bodies(
+        frame(f'{{"type":"unknown_{at}","n":{at}}}') * 100
+        for at in range(line.size(1000))
+    )
     await line.ended()
 
 
@@ -227,8 +240,18 @@ async def unknown_events(line: Connection) -> None:
 async def unknown_stop(line: Connection) -> None:
     await line.begun()
     end = line.speaker.end()
-    for known in (b'"end_turn"', b'"finish_reason":"stop"', b'"STOP"', b'"status":"completed"'):
-        end = end.replace(known, known.rpartition(b":")[0] + (b":" if b":" in known else b"") + b'"\\u001b[31mwhy"')
+    for known in (
+        b'"end_turn"',
+        b'"finish_reason":"stop"',
+        b'"STOP"',
+        b'"status":"completed"',
+    ):
+        end = end.replace(
+            known,
+            known.rpartition(b":")[0]
+            + (b":" if b":" in known else b"")
+            + b'"\\u001b[31mwhy"',
+        )
     await line.body(end)
     await line.over()
 

@@ -84,7 +84,10 @@ class Talker(NamedTuple):
             for number in range(1_000):
                 name = f"{self.session}-{life}-{number}"
                 text = f"{name}: list the cellar, please."
-                sent = client.post(f"/v1/sessions/{self.session}/messages", json={"text": text, "id": name})
+                sent = client.post(
+                    f"/v1/sessions/{self.session}/messages",
+                    json={"text": text, "id": name},
+                )
                 if sent.status_code == 202:
                     self.acknowledged.append(name)
                 time.sleep(0.05)
@@ -105,7 +108,10 @@ class Disturber:
             if number % 4 == 3:
                 file = lines_of(self._random.choice(SESSION_FILES[:30]), self._lure)
                 head = f"POST /v1/sessions/import?id=evil-{life}-{number} HTTP/1.1\r\nHost: HOST\r\n"
-                data = f"{head}Connection: close\r\nContent-Length: {len(file)}\r\n\r\n".encode() + file
+                data = (
+                    f"{head}Connection: close\r\nContent-Length: {len(file)}\r\n\r\n".encode()
+                    + file
+                )
             try:
                 with socket.create_connection((host, int(port)), timeout=2) as connection:
                     connection.sendall(data.replace(b"HOST", f"{host}:{port}".encode()))
@@ -127,18 +133,34 @@ def kill_servers(kills: int, seed: int, directory: Path) -> Tally:
     marker = directory / "marker"
     talkers = [Talker(name, []) for name in SESSIONS]
     disturber = Disturber(seed, Lure("http://127.0.0.1:1", str(marker)))
-    calls = {"calls": [{"name": "list", "arguments": {"path": "."}}], "when": {"after": "user"}}
-    scenario = script(calls, {"text": "Nothing there. " * 20, "when": {"after": "tool"}}, delay_s=0.004)
+    calls = {
+        "calls": [{"name": "list", "arguments": {"path": "."}}],
+        "when": {"after": "user"},
+    }
+    scenario = script(
+        calls, {"text": "Nothing there. " * 20, "when": {"after": "tool"}}, delay_s=0.004
+    )
     with running(scenario) as simulator, provider_thread() as hostile:
         for life in range(kills):
             address = simulator.url("anthropic")
             if life % 3 == 2:
-                address = hostile.address(chance.choice(MISBEHAVIOURS), HOSTILE_WIRES[0], f"life-{life}")
-            process = Process(address, store, "--tools", "list", "--root", str(directory / "cellar"))
+                address = hostile.address(
+                    chance.choice(MISBEHAVIOURS), HOSTILE_WIRES[0], f"life-{life}"
+                )
+            process = Process(
+                address, store, "--tools", "list", "--root", str(directory / "cellar")
+            )
             threads = [
-                threading.Thread(target=talker.talk, args=(process.url, life), daemon=True) for talker in talkers
+                threading.Thread(
+                    target=talker.talk, args=(process.url, life), daemon=True
+                )
+                for talker in talkers
             ]
-            threads.append(threading.Thread(target=disturber.disturb, args=(process.url, life), daemon=True))
+            threads.append(
+                threading.Thread(
+                    target=disturber.disturb, args=(process.url, life), daemon=True
+                )
+            )
             for thread in threads:
                 thread.start()
             time.sleep(chance.uniform(0.02, LIVES_S))
@@ -152,7 +174,9 @@ def kill_servers(kills: int, seed: int, directory: Path) -> Tally:
         rest(simulator, store, directory)
         asyncio.run(judge_sessions(store, talkers, tally))
         refused = [each for each in simulator.exchanges if each.rule]
-        tally.problems += [f"a strict provider refused: {each.rule} {each.said}" for each in refused]
+        tally.problems += [
+            f"a strict provider refused: {each.rule} {each.said}" for each in refused
+        ]
     tally.hostile = disturber.sent
     if marker.exists():
         tally.problems.append("a command of an imported session was run")
@@ -165,13 +189,22 @@ def progress(how: str, done: int, of: int) -> str:
 
 def rest(simulator: Server, store: Path, directory: Path) -> None:
     """A last server, in which every session comes to rest."""
-    process = Process(simulator.url("anthropic"), store, "--tools", "list", "--root", str(directory / "cellar"))
+    process = Process(
+        simulator.url("anthropic"),
+        store,
+        "--tools",
+        "list",
+        "--root",
+        str(directory / "cellar"),
+    )
     try:
         with process.api() as api:
             for session in SESSIONS:
                 if api.get(f"/v1/sessions/{session}").status_code == 404:
                     api.session(session)
-                api.say(session, "And the last thing: list the cellar.", id=f"{session}-last")
+                api.say(
+                    session, "And the last thing: list the cellar.", id=f"{session}-last"
+                )
             for session in SESSIONS:
                 api.until(session, "idle")
     finally:
@@ -185,13 +218,23 @@ async def judge_sessions(store: Path, talkers: Sequence[Talker], tally: Tally) -
         ledger = await kept.read(session)
         tally.acknowledged += len(acknowledged)
         tally.calls += sum(isinstance(event, ToolEnded) for event in ledger)
-        queued = Counter(event.message.id for event in ledger if isinstance(event, Queued))
-        added = [event.message.id for event in ledger if isinstance(event, MessageAdded) and event.message.id in queued]
+        queued = Counter(
+            event.message.id for event in ledger if isinstance(event, Queued)
+        )
+        added = [
+            event.message.id
+            for event in ledger
+            if isinstance(event, MessageAdded) and event.message.id in queued
+        ]
         for name in acknowledged:
             if queued[name] != 1:
-                tally.problems.append(f"{name} was acknowledged and is queued {queued[name]} times")
+                tally.problems.append(
+                    f"{name} was acknowledged and is queued {queued[name]} times"
+                )
             if added.count(name) != 1:
-                tally.problems.append(f"{name} was acknowledged and delivered {added.count(name)} times")
+                tally.problems.append(
+                    f"{name} was acknowledged and delivered {added.count(name)} times"
+                )
         order = [name for name in added if name in set(acknowledged)]
         if order != [name for name in acknowledged if name in set(order)]:
             tally.problems.append(f"{session}: messages were delivered in another order")
@@ -202,7 +245,9 @@ async def judge_sessions(store: Path, talkers: Sequence[Talker], tally: Tally) -
 @contextmanager
 def provider_thread() -> Iterator[HostileProvider]:
     """A hostile provider in a thread of its own."""
-    started: Future[tuple[HostileProvider, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    started: Future[tuple[HostileProvider, asyncio.AbstractEventLoop, asyncio.Event]] = (
+        Future()
+    )
 
     async def live() -> None:
         end = asyncio.Event()
@@ -210,7 +255,9 @@ def provider_thread() -> Iterator[HostileProvider]:
             started.set_result((provider, asyncio.get_running_loop(), end))
             await end.wait()
 
-    thread = threading.Thread(target=lambda: asyncio.run(live()), name="hostile provider", daemon=True)
+    thread = threading.Thread(
+        target=lambda: asyncio.run(live()), name="hostile provider", daemon=True
+    )
     thread.start()
     provider, loop, end = started.result(30)
     try:
@@ -232,7 +279,9 @@ async def kill_programs(kills: int, seed: int, directory: Path) -> Tally:
 
             async def one(number: int) -> None:
                 async with at_once:
-                    await kill_program(number, runs[number % 4], chance, hostile, tally, forks)
+                    await kill_program(
+                        number, runs[number % 4], chance, hostile, tally, forks
+                    )
                 said = progress("library", tally.kills, kills)
                 if said:
                     sys.stderr.write(said)
@@ -245,7 +294,12 @@ async def kill_programs(kills: int, seed: int, directory: Path) -> Tally:
 
 
 async def kill_program(
-    number: int, runs: Runs, chance: random.Random, hostile: HostileProvider, tally: Tally, forks: Forks
+    number: int,
+    runs: Runs,
+    chance: random.Random,
+    hostile: HostileProvider,
+    tally: Tally,
+    forks: Forks,
 ) -> None:
     """One session: killed at a random moment, perhaps killed again at a hostile provider, then brought to its end."""
     run = f"{runs.wire.name}-{number}"
@@ -255,7 +309,13 @@ async def kill_program(
     if meets_hostile:
         behaviour = BY_NAME[chance.choice(MISBEHAVIOURS)]
         address = hostile.address(behaviour.name, HOSTILE_WIRES[number % 4], run)
-        middle = runs.order(run, "middle", kill=Kill("time", chance.randint(50, 900)), tries=1, drop_retries=0)
+        middle = runs.order(
+            run,
+            "middle",
+            kill=Kill("time", chance.randint(50, 900)),
+            tries=1,
+            drop_retries=0,
+        )
         statuses.append(await forks.run(msgspec.structs.replace(middle, url=address)))
     second = runs.order(run, "second")
     ended = await forks.run(second)
@@ -269,7 +329,9 @@ async def kill_program(
         tally.calls += sum(isinstance(event, ToolEnded) for event in trace.ledger)
         if meets_hostile:
             judge_ledger(trace.before, trace.ledger)
-            if not trace.found.is_paused:  # a turn that the hostile provider failed waits for a person
+            if (
+                not trace.found.is_paused
+            ):  # a turn that the hostile provider failed waits for a person
                 judge_turns(trace.ledger)
                 judge_queue(trace)
             refused = [exchange.said for exchange in trace.exchanges if exchange.rule]

@@ -31,7 +31,9 @@ def stranger() -> Iterator[Stranger]:
             with connection, suppress(OSError):
                 connection.settimeout(2)
                 requests.append(connection.recv(65_536))
-                connection.sendall(b"HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                connection.sendall(
+                    b"HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                )
 
     thread = threading.Thread(target=live, name="stranger", daemon=True)
     thread.start()

@@ -52,12 +52,20 @@ def claude(text: object = "hi", **more: object) -> dict[str, object]:
 def answer(content: object, **usage: object) -> dict[str, object]:
     """An answer in Claude Code's log."""
     told = {"input_tokens": 9, "output_tokens": 3, **usage}
-    message = {"id": "m", "role": "assistant", "model": "claude-sonnet-4-5", "content": content, "usage": told}
+    message = {
+        "id": "m",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": content,
+        "usage": told,
+    }
     return claude(type="assistant", uuid="u2", parentUuid="u1", message=message)
 
 
 def lines(path: Path, *rows: object) -> Path:
-    written = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+    written = [
+        row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows
+    ]
     path.write_bytes(b"\n".join(written) + b"\n")
     return path
 
@@ -71,9 +79,13 @@ def simple(name: str, holds: str, *rows: object) -> None:
     LOGS.append(Log(name, holds, build))
 
 
-DEEP = json.dumps(claude()).encode()[:-1] + b',"x":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+DEEP = (
+    json.dumps(claude()).encode()[:-1] + b',"x":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+)
 NESTED = b"[" * 800 + b"]" * 800
-CALL = json.dumps(answer([{"type": "tool_use", "id": "t", "name": "f", "input": {"a": "HERE"}}])).encode()
+CALL = json.dumps(
+    answer([{"type": "tool_use", "id": "t", "name": "f", "input": {"a": "HERE"}}])
+).encode()
 
 simple("empty", "is empty")
 simple("one-newline", "has nothing but ends of lines", b"", b"", b"")
@@ -86,16 +98,55 @@ simple(
     b"\xef\xbb\xbf" + json.dumps(claude()).encode(),
     b"\xef\xbb\xbf{}",
 )
-simple("deep", "has a line nested 200,000 deep", claude(), DEEP, answer([{"type": "text", "text": "a"}]))
-simple("deep-open", "has a line of a million brackets that are never closed", claude(), b"[" * 1_000_000)
-simple("deep-input", "nests a call's input 800 deep", claude(), CALL.replace(b'"HERE"', NESTED))
-simple("deep-content", "nests a message's content 800 deep", claude([[[{"type": "text"}]]]), NESTED)
 simple(
-    "types", "has every field of another type", claude(7), claude({"a": 1}), answer("x"), answer(None), answer([[1]])
+    "deep",
+    "has a line nested 200,000 deep",
+    claude(),
+    DEEP,
+    answer([{"type": "text", "text": "a"}]),
 )
-simple("not-objects", "has lines that are no objects", b"[]", b"null", b"1", b'"a"', b"{", b"}", b"tru")
 simple(
-    "escapes", "has escape sequences in every text", claude(ESCAPES, cwd=ESCAPES, version=ESCAPES, sessionId=ESCAPES)
+    "deep-open",
+    "has a line of a million brackets that are never closed",
+    claude(),
+    b"[" * 1_000_000,
+)
+simple(
+    "deep-input",
+    "nests a call's input 800 deep",
+    claude(),
+    CALL.replace(b'"HERE"', NESTED),
+)
+simple(
+    "deep-content",
+    "nests a message's content 800 deep",
+    claude([[[{"type": "text"}]]]),
+    NESTED,
+)
+simple(
+    "types",
+    "has every field of another type",
+    claude(7),
+    claude({"a": 1}),
+    answer("x"),
+    answer(None),
+    answer([[1]]),
+)
+simple(
+    "not-objects",
+    "has lines that are no objects",
+    b"[]",
+    b"null",
+    b"1",
+    b'"a"',
+    b"{",
+    b"}",
+    b"tru",
+)
+simple(
+    "escapes",
+    "has escape sequences in every text",
+    claude(ESCAPES, cwd=ESCAPES, version=ESCAPES, sessionId=ESCAPES),
 )
 simple(
     "escaped-names",
@@ -103,9 +154,17 @@ simple(
     claude(),
     CALL.replace(b'"f"', json.dumps(ESCAPES).encode()),
 )
-simple("usage-huge", "reports 10^40 tokens", claude(), answer([{"type": "text", "text": "a"}], input_tokens=10**40))
 simple(
-    "usage-digits", "reports a number of 50,000 digits", claude(), CALL.replace(b": 9,", b": " + b"9" * 50_000 + b",")
+    "usage-huge",
+    "reports 10^40 tokens",
+    claude(),
+    answer([{"type": "text", "text": "a"}], input_tokens=10**40),
+)
+simple(
+    "usage-digits",
+    "reports a number of 50,000 digits",
+    claude(),
+    CALL.replace(b": 9,", b": " + b"9" * 50_000 + b","),
 )
 simple(
     "usage-negative",
@@ -113,7 +172,12 @@ simple(
     claude(),
     answer([{"type": "text", "text": "a"}], output_tokens=-(10**9)),
 )
-simple("usage-nan", "reports NaN", claude(), answer([{"type": "text", "text": "a"}], input_tokens=float("nan")))
+simple(
+    "usage-nan",
+    "reports NaN",
+    claude(),
+    answer([{"type": "text", "text": "a"}], input_tokens=float("nan")),
+)
 simple(
     "loop",
     "has messages that are each other's parents",
@@ -127,7 +191,11 @@ simple(
     claude(uuid="a", parentUuid="a"),
 )
 simple(
-    "times", "has times that were never", claude(timestamp="0000-00-00"), claude(timestamp=1e300), claude(timestamp=-1)
+    "times",
+    "has times that were never",
+    claude(timestamp="0000-00-00"),
+    claude(timestamp=1e300),
+    claude(timestamp=-1),
 )
 simple(
     "surrogates",
@@ -135,7 +203,11 @@ simple(
     claude(),
     b'{"type":"user","message":{"role":"user","content":"\\ud83d"}}',
 )
-simple("image", "has an image that is none", claude([{"type": "image", "source": {"type": "base64", "data": "%%%"}}]))
+simple(
+    "image",
+    "has an image that is none",
+    claude([{"type": "image", "source": {"type": "base64", "data": "%%%"}}]),
+)
 simple(
     "session-export",
     "is an export with commands in it",
@@ -166,12 +238,19 @@ def many_lines(directory: Path, scale: float) -> Path:
 @log("has two hundred thousand messages")
 def many_messages(directory: Path, scale: float) -> Path:
     count = int(200_000 * scale)
-    return lines(directory / "log.jsonl", *(claude(f"text {at}", uuid=f"u{at}") for at in range(count)))
+    return lines(
+        directory / "log.jsonl",
+        *(claude(f"text {at}", uuid=f"u{at}") for at in range(count)),
+    )
 
 
 @log("has a line of a million empty lists")
 def dense_line(directory: Path, scale: float) -> Path:
-    return lines(directory / "log.jsonl", claude(), b'{"type":"user","x":[' + b"[]," * int(5_000_000 * scale) + b"[]]}")
+    return lines(
+        directory / "log.jsonl",
+        claude(),
+        b'{"type":"user","x":[' + b"[]," * int(5_000_000 * scale) + b"[]]}",
+    )
 
 
 @log("is a FIFO nobody writes to")

@@ -46,8 +46,13 @@ async def attack(name: str, wire_name: str, url: str, scale: str) -> Verdict:
     async def strangers() -> int:
         return (await order(url, f"look/-/{run}/-"))["strangers"] - before
 
-    control = Control(f"{url}/{name}/{scale}/{wire_name}/{run}/{wire.version}", calm, strangers)
-    with tempfile.TemporaryDirectory(prefix="ullage-attack-") as directory, captured_log() as log:
+    control = Control(
+        f"{url}/{name}/{scale}/{wire_name}/{run}/{wire.version}", calm, strangers
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-attack-") as directory,
+        captured_log() as log,
+    ):
         experiment = Experiment(behaviour, wire, control, Path(directory), USUAL)
         gc.collect()
         async with ticking() as lag:

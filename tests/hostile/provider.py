@@ -87,7 +87,9 @@ class Connection:
         """More of the body, framed as the head says."""
         for piece in pieces:
             if piece:
-                await self.raw(b"%x\r\n%s\r\n" % (len(piece), piece) if self._is_chunked else piece)
+                await self.raw(
+                    b"%x\r\n%s\r\n" % (len(piece), piece) if self._is_chunked else piece
+                )
 
     async def bodies(self, pieces: Iterable[bytes]) -> None:
         """Many pieces of the body. Others get a turn in between."""
@@ -100,7 +102,9 @@ class Connection:
         if self._is_chunked:
             await self.raw(b"0\r\n\r\n")
 
-    async def whole(self, status: str, body: bytes, *more: str, kind: str = "application/json") -> None:
+    async def whole(
+        self, status: str, body: bytes, *more: str, kind: str = "application/json"
+    ) -> None:
         """A whole answer with its length."""
         await self.head(status, *more, kind=kind, frame=f"content-length: {len(body)}")
         await self.raw(body)
@@ -109,7 +113,11 @@ class Connection:
         """A good streamed answer. Its end and ``then``, which is no part of it, are one write."""
         await self.head()
         counts = self.counts(len(text))
-        body = self.speaker.begin(counts) + self.speaker.text(text) + self.speaker.end(counts)
+        body = (
+            self.speaker.begin(counts)
+            + self.speaker.text(text)
+            + self.speaker.end(counts)
+        )
         await self.raw(b"%x\r\n%s\r\n0\r\n\r\n%s" % (len(body), body, then))
 
     async def begun(self, text: str = "AAA") -> None:
@@ -131,7 +139,9 @@ class Connection:
         """Close the connection; with ``reset`` by an RST."""
         if reset:
             connection = self.writer.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             self.writer.transport.abort()
         else:
             self.writer.close()
@@ -160,25 +170,36 @@ class HostileProvider:
     calm: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def address(self, behaviour: str, wire: HostileWire, run: str, scale: float = 1.0) -> str:
+    def address(
+        self, behaviour: str, wire: HostileWire, run: str, scale: float = 1.0
+    ) -> str:
         """The ``base_url`` at which the provider behaves so."""
         return f"{self.url}/{behaviour}/{scale:g}/{wire.name}/{run}/{wire.version}"
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """One connection, with as many requests as come on it."""
-        with contextlib.suppress(ConnectionError, TimeoutError, asyncio.IncompleteReadError, ValueError):
+        with contextlib.suppress(
+            ConnectionError, TimeoutError, asyncio.IncompleteReadError, ValueError
+        ):
             async with asyncio.timeout(LONGEST_S):
                 while await self._answer(reader, writer):
                     pass
         with contextlib.suppress(ConnectionError, RuntimeError):
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Answer one request. False when the connection is used up."""
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").rstrip().split("\r\n")
         method, path, _ = first.split(" ", 2)
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines)
+        }
         name, scale, wire_name, run, *rest = path.lstrip("/").split("/", 4)
         if name == "control":
             return await self._control(writer, scale, run)
@@ -192,7 +213,16 @@ class HostileProvider:
         request = Received(method, path, headers, body)
         self.counts[run] += is_model_call
         number = self.counts[run]
-        connection = Connection(reader, writer, wire, float(scale), request, number, self.elsewhere, wire.speaker())
+        connection = Connection(
+            reader,
+            writer,
+            wire,
+            float(scale),
+            request,
+            number,
+            self.elsewhere,
+            wire.speaker(),
+        )
         if not is_model_call:
             await connection.whole("404 Not Found", b'{"error":{"message":"not here"}}')
         elif is_calm or (role.once and number > 1):
@@ -208,11 +238,15 @@ class HostileProvider:
             self.calm.add(run)
         answer = {"requests": self.counts[run], "strangers": len(self.strangers)}
         body = json.dumps(answer).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+        )
         await writer.drain()
         return True
 
-    async def meet_stranger(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def meet_stranger(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Somebody asks the other origin. Its request is kept as evidence."""
         self.strangers.append(b"")
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):

@@ -59,27 +59,60 @@ def provider_process(environment: dict[str, str]) -> Iterator[str]:
 
 def environment_with(source: str) -> dict[str, str]:
     """The environment of a run. Keys, proxies and the user's own settings are no part of it."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PATH", "HOME", "LANG", "TMPDIR")
+    }
     return {**kept, "PYTHONPATH": source} if source else kept
 
 
-def run(name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0) -> Verdict:
+def run(
+    name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0
+) -> Verdict:
     """One attack. A process that dies or hangs is a verdict too."""
-    command = [sys.executable, "-m", "tests.hostile.one_attack", name, wire, url, f"{scale:g}"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.hostile.one_attack",
+        name,
+        wire,
+        url,
+        f"{scale:g}",
+    ]
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         problem = f"the process did not end within {LONGEST_S:g} s"
-        return Verdict(behaviour=name, wire=wire, outcome="hangs", seconds=LONGEST_S, problems=[problem])
+        return Verdict(
+            behaviour=name,
+            wire=wire,
+            outcome="hangs",
+            seconds=LONGEST_S,
+            problems=[problem],
+        )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        return Verdict(behaviour=name, wire=wire, outcome="died", problems=[f"the process died: {last}"[:300]])
+        return Verdict(
+            behaviour=name,
+            wire=wire,
+            outcome="died",
+            problems=[f"the process died: {last}"[:300]],
+        )
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Verdict)
 
 
-def measured(name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0) -> Verdict:
+def measured(
+    name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0
+) -> Verdict:
     """One attack, measured again where the loop stood still too long: the best of up to three counts."""
     best = run(name, wire, url, environment, scale)
     for _ in range(TRIES - 1):
@@ -138,11 +171,26 @@ def read_verdicts(path: Path) -> list[Verdict]:
 
 def run_all(plan: Plan, kept: Path, *, again: bool = False) -> list[Verdict]:
     """Run the plan, with progress. Each verdict is appended to ``kept``; what it holds already is not run again."""
-    done = set() if again else {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)}
-    todo = [(name, wire) for name in plan.names for wire in plan.wires if (name, wire) not in done]
+    done = (
+        set()
+        if again
+        else {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)}
+    )
+    todo = [
+        (name, wire)
+        for name in plan.names
+        for wire in plan.wires
+        if (name, wire) not in done
+    ]
     environment = environment_with(plan.source)
-    with provider_process(environment) as url, kept.open("ab") as out, ThreadPoolExecutor(AT_ONCE) as pool:
-        running = pool.map(lambda each: measured(each[0], each[1], url, environment, plan.scale), todo)
+    with (
+        provider_process(environment) as url,
+        kept.open("ab") as out,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        running = pool.map(
+            lambda each: measured(each[0], each[1], url, environment, plan.scale), todo
+        )
         for at, verdict in enumerate(running, 1):
             out.write(msgspec.json.encode(verdict) + b"\n")
             out.flush()
@@ -150,7 +198,11 @@ def run_all(plan: Plan, kept: Path, *, again: bool = False) -> list[Verdict]:
             for problem in [*verdict.problems, *exceeded(verdict)]:
                 say(f"    LOST {problem}")
     chosen = set(plan.names)
-    return [verdict for verdict in read_verdicts(kept) if verdict.behaviour in chosen and verdict.wire in plan.wires]
+    return [
+        verdict
+        for verdict in read_verdicts(kept)
+        if verdict.behaviour in chosen and verdict.wire in plan.wires
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -165,7 +217,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = given.only.split(",") if given.only else EVERYTHING.names
     wires = given.wires.split(",") if given.wires else EVERYTHING.wires
     assert set(names) <= set(BY_NAME), names
-    verdicts = run_all(Plan(names, wires, given.source, given.scale), given.out, again=given.again)
+    verdicts = run_all(
+        Plan(names, wires, given.source, given.scale), given.out, again=given.again
+    )
     lost = sum(bool(verdict.problems or exceeded(verdict)) for verdict in verdicts)
     say(f"{lost} lost")
     return 1 if lost else 0

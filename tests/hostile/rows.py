@@ -49,7 +49,11 @@ def adder(table: Table, group: Group) -> Callable[..., Callable[[Play], Play]]:
         def add(play: Play) -> Play:
             name = getattr(play, "__name__", "").replace("_", "-")
             role = Role(play, once, reads)
-            table.append(Behaviour(name, group, does, must, role, text=text, says=says, never=never))
+            table.append(
+                Behaviour(
+                    name, group, does, must, role, text=text, says=says, never=never
+                )
+            )
             return play
 
         return add

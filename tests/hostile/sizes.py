@@ -55,7 +55,9 @@ async def huge_event_name(line: Connection) -> None:
 @row("writes 60 MB of text in small pieces", "ends")
 async def huge_text(line: Connection) -> None:
     await line.begun()
-    await line.bodies(line.speaker.text(f"text {at} " * 400) for at in range(line.size(15_000)))
+    await line.bodies(
+        line.speaker.text(f"text {at} " * 400) for at in range(line.size(15_000))
+    )
     await line.ended(written=line.size(60_000_000))
 
 
@@ -70,7 +72,9 @@ async def huge_text_event(line: Connection) -> None:
 async def huge_reasoning(line: Connection) -> None:
     await line.head()
     await line.body(line.speaker.begin())
-    await line.bodies(line.speaker.reasoning(f"think {at} " * 400) for at in range(line.size(15_000)))
+    await line.bodies(
+        line.speaker.reasoning(f"think {at} " * 400) for at in range(line.size(15_000))
+    )
     await line.ended()
 
 
@@ -102,7 +106,9 @@ async def huge_tool_name(line: Connection) -> None:
 async def huge_call_id(line: Connection) -> None:
     await line.head()
     await line.body(line.speaker.begin())
-    await line.bodies(line.speaker.call("look", ['{"what":"bungs"}'], "i" * line.size(10_000_000)))
+    await line.bodies(
+        line.speaker.call("look", ['{"what":"bungs"}'], "i" * line.size(10_000_000))
+    )
     await line.body(line.speaker.end())
     await line.over()
 
@@ -121,7 +127,10 @@ async def many_calls(line: Connection) -> None:
 async def many_parts(line: Connection) -> None:
     await line.head()
     await line.body(line.speaker.begin())
-    await line.bodies(line.speaker.text(f"t{at}") + line.speaker.reasoning(f"r{at}") for at in range(line.size(25_000)))
+    await line.bodies(
+        line.speaker.text(f"t{at}") + line.speaker.reasoning(f"r{at}")
+        for at in range(line.size(25_000))
+    )
     await line.ended()
 
 
@@ -129,7 +138,9 @@ async def many_parts(line: Connection) -> None:
 async def many_pieces(line: Connection) -> None:
     await line.begun()
     piece = line.speaker.text
-    await line.bodies(b"".join(piece(letter) for letter in "ab" * 500) for _ in range(line.size(1000)))
+    await line.bodies(
+        b"".join(piece(letter) for letter in "ab" * 500) for _ in range(line.size(1000))
+    )
     await line.ended()
 
 
@@ -138,7 +149,11 @@ async def many_fields(line: Connection) -> None:
     await line.begun()
     await line.body(b"data: {")
     for at in range(100):
-        await line.body(b"".join(b'"f%d_%d":%d,' % (at, each, each) for each in range(line.size(10_000))))
+        await line.body(
+            b"".join(
+                b'"f%d_%d":%d,' % (at, each, each) for each in range(line.size(10_000))
+            )
+        )
     await line.body(b'"z":0}\n\n')
     await line.ended()
 

@@ -69,7 +69,9 @@ class Speaker(Protocol):
         """More readable reasoning."""
         ...
 
-    def call(self, name: str, arguments: Iterable[str], call_id: str = "") -> Iterator[bytes]:
+    def call(
+        self, name: str, arguments: Iterable[str], call_id: str = ""
+    ) -> Iterator[bytes]:
         """A tool call. ``arguments`` is JSON text in pieces."""
         ...
 
@@ -101,7 +103,9 @@ class MessagesSpeaker:
 
     def begin(self, counts: Counts = USUAL) -> bytes:
         usage = f'{{"input_tokens":{counts.input},"output_tokens":1}}'
-        head = f'"id":"msg_{self._tag}","type":"message","role":"assistant","model":"claude"'
+        head = (
+            f'"id":"msg_{self._tag}","type":"message","role":"assistant","model":"claude"'
+        )
         message = f'{{{head},"content":[],"usage":{usage}}}'
         return frame(f'{{"type":"message_start","message":{message}}}', "message_start")
 
@@ -115,18 +119,24 @@ class MessagesSpeaker:
         delta = f'{{"type":"thinking_delta","thinking":{quoted(piece)}}}'
         return self._part("thinking", opening) + self._delta(delta)
 
-    def call(self, name: str, arguments: Iterable[str], call_id: str = "toolu_1") -> Iterator[bytes]:
+    def call(
+        self, name: str, arguments: Iterable[str], call_id: str = "toolu_1"
+    ) -> Iterator[bytes]:
         self._stop = "tool_use"
         block = f'{{"type":"tool_use","id":{quoted(call_id)},"name":{quoted(name)},"input":{{}}}}'
         yield self.close() + self._part("tool_use", block)
         for piece in arguments:
-            yield self._delta(f'{{"type":"input_json_delta","partial_json":{quoted(piece)}}}')
+            yield self._delta(
+                f'{{"type":"input_json_delta","partial_json":{quoted(piece)}}}'
+            )
         yield self.close()
 
     def end(self, counts: Counts = USUAL) -> bytes:
         delta = f'{{"stop_reason":"{self._stop}","stop_sequence":null}}'
         usage = f'{{"output_tokens":{counts.output}}}'
-        last = frame(f'{{"type":"message_delta","delta":{delta},"usage":{usage}}}', "message_delta")
+        last = frame(
+            f'{{"type":"message_delta","delta":{delta},"usage":{usage}}}', "message_delta"
+        )
         return self.close() + last + frame('{"type":"message_stop"}', "message_stop")
 
     def failure(self, said: str) -> bytes:
@@ -147,7 +157,9 @@ class MessagesSpeaker:
         if not self._kind:
             return b""
         self._kind = ""
-        return frame(f'{{"type":"content_block_stop","index":{self._index}}}', "content_block_stop")
+        return frame(
+            f'{{"type":"content_block_stop","index":{self._index}}}', "content_block_stop"
+        )
 
     def _part(self, kind: str, block: str) -> bytes:
         if self._kind == kind:
@@ -183,27 +195,40 @@ class ResponsesSpeaker:
         opened = self._item("message", "msg", '"role":"assistant","content":[]')
         self._text += piece
         where = f'"output_index":{self._index},"content_index":0,"item_id":"msg_{self._tag}_{self._index}"'
-        return opened + self._event("response.output_text.delta", f'{where},"delta":{quoted(piece)}')
+        return opened + self._event(
+            "response.output_text.delta", f'{where},"delta":{quoted(piece)}'
+        )
 
     def reasoning(self, piece: str) -> bytes:
         opened = self._item("reasoning", "rs", '"summary":[]')
         where = f'"output_index":{self._index},"summary_index":0,"item_id":"rs_{self._tag}_{self._index}"'
-        return opened + self._event("response.reasoning_summary_text.delta", f'{where},"delta":{quoted(piece)}')
+        return opened + self._event(
+            "response.reasoning_summary_text.delta", f'{where},"delta":{quoted(piece)}'
+        )
 
-    def call(self, name: str, arguments: Iterable[str], call_id: str = "call_1") -> Iterator[bytes]:
+    def call(
+        self, name: str, arguments: Iterable[str], call_id: str = "call_1"
+    ) -> Iterator[bytes]:
         closed = self._close()
         self._index += 1
         identity = f'"id":"fc_{self._tag}_{self._index}","call_id":{quoted(call_id)}'
         head = f'{identity},"type":"function_call","name":{quoted(name)}'
         opening = f'{{{head},"arguments":""}}'
-        yield closed + self._event("response.output_item.added", f'"output_index":{self._index},"item":{opening}')
+        yield closed + self._event(
+            "response.output_item.added", f'"output_index":{self._index},"item":{opening}'
+        )
         where = f'"output_index":{self._index},"item_id":"fc_{self._tag}_{self._index}"'
         written: list[str] = []
         for piece in arguments:
             written.append(piece)
-            yield self._event("response.function_call_arguments.delta", f'{where},"delta":{quoted(piece)}')
+            yield self._event(
+                "response.function_call_arguments.delta",
+                f'{where},"delta":{quoted(piece)}',
+            )
         item = f'{{{head},"status":"completed","arguments":{quoted("".join(written))}}}'
-        yield self._event("response.output_item.done", f'"output_index":{self._index},"item":{item}')
+        yield self._event(
+            "response.output_item.done", f'"output_index":{self._index},"item":{item}'
+        )
         self._items.append(item)
 
     def end(self, counts: Counts = USUAL) -> bytes:
@@ -214,7 +239,9 @@ class ResponsesSpeaker:
         return closed + self._event("response.completed", f'"response":{response}')
 
     def failure(self, said: str) -> bytes:
-        return self._event("error", f'"code":"server_error","message":{quoted(said)},"param":null')
+        return self._event(
+            "error", f'"code":"server_error","message":{quoted(said)},"param":null'
+        )
 
     def whole(self, text: str, counts: Counts = USUAL) -> bytes:
         usage = f'{{"input_tokens":{counts.input},"output_tokens":{counts.output}}}'
@@ -227,7 +254,9 @@ class ResponsesSpeaker:
     def _message(self, text: str) -> str:
         content = f'[{{"type":"output_text","text":{quoted(text)},"annotations":[]}}]'
         identity = f'"id":"msg_{self._tag}_{self._index}","type":"message"'
-        return f'{{{identity},"role":"assistant","status":"completed","content":{content}}}'
+        return (
+            f'{{{identity},"role":"assistant","status":"completed","content":{content}}}'
+        )
 
     def _item(self, kind: str, prefix: str, fields: str) -> bytes:
         if self._kind == kind:
@@ -236,7 +265,9 @@ class ResponsesSpeaker:
         self._kind = kind
         self._index += 1
         item = f'{{"id":"{prefix}_{self._tag}_{self._index}","type":"{kind}",{fields}}}'
-        return closed + self._event("response.output_item.added", f'"output_index":{self._index},"item":{item}')
+        return closed + self._event(
+            "response.output_item.added", f'"output_index":{self._index},"item":{item}'
+        )
 
     def _close(self) -> bytes:
         kind, self._kind = self._kind, ""
@@ -247,11 +278,15 @@ class ResponsesSpeaker:
             item = self._message(self._text)
             self._text = ""
         self._items.append(item)
-        return self._event("response.output_item.done", f'"output_index":{self._index},"item":{item}')
+        return self._event(
+            "response.output_item.done", f'"output_index":{self._index},"item":{item}'
+        )
 
     def _event(self, kind: str, fields: str) -> bytes:
         self._number += 1
-        return frame(f'{{"type":"{kind}","sequence_number":{self._number},{fields}}}', kind)
+        return frame(
+            f'{{"type":"{kind}","sequence_number":{self._number},{fields}}}', kind
+        )
 
 
 class ChatSpeaker:
@@ -270,7 +305,9 @@ class ChatSpeaker:
     def reasoning(self, piece: str) -> bytes:
         return self._chunk(f'{{"reasoning_content":{quoted(piece)}}}')
 
-    def call(self, name: str, arguments: Iterable[str], call_id: str = "call_1") -> Iterator[bytes]:
+    def call(
+        self, name: str, arguments: Iterable[str], call_id: str = "call_1"
+    ) -> Iterator[bytes]:
         self._stop = "tool_calls"
         self._calls += 1
         head = f'"index":{self._calls},"id":{quoted(call_id)},"type":"function"'
@@ -278,12 +315,18 @@ class ChatSpeaker:
         yield self._chunk(f'{{"tool_calls":[{{{head},"function":{function}}}]}}')
         for piece in arguments:
             function = f'{{"arguments":{quoted(piece)}}}'
-            yield self._chunk(f'{{"tool_calls":[{{"index":{self._calls},"function":{function}}}]}}')
+            yield self._chunk(
+                f'{{"tool_calls":[{{"index":{self._calls},"function":{function}}}]}}'
+            )
 
     def end(self, counts: Counts = USUAL) -> bytes:
         usage = f'{{"prompt_tokens":{counts.input},"completion_tokens":{counts.output}}}'
         last = f'{{"id":"c","choices":[{{"index":0,"delta":{{}},"finish_reason":"{self._stop}"}}]}}'
-        return frame(last) + frame(f'{{"id":"c","choices":[],"usage":{usage}}}') + frame("[DONE]")
+        return (
+            frame(last)
+            + frame(f'{{"id":"c","choices":[],"usage":{usage}}}')
+            + frame("[DONE]")
+        )
 
     def failure(self, said: str) -> bytes:
         return frame(self.refusal(said))
@@ -299,7 +342,9 @@ class ChatSpeaker:
 
     def _chunk(self, delta: str) -> bytes:
         choice = f'{{"index":0,"delta":{delta},"finish_reason":null}}'
-        return frame(f'{{"id":"c","object":"chat.completion.chunk","choices":[{choice}]}}')
+        return frame(
+            f'{{"id":"c","object":"chat.completion.chunk","choices":[{choice}]}}'
+        )
 
 
 class GeminiSpeaker:
@@ -307,7 +352,9 @@ class GeminiSpeaker:
 
     def begin(self, counts: Counts = USUAL) -> bytes:
         usage = f'{{"promptTokenCount":{counts.input}}}'
-        return frame(f'{{"responseId":"r","modelVersion":"gemini","usageMetadata":{usage}}}')
+        return frame(
+            f'{{"responseId":"r","modelVersion":"gemini","usageMetadata":{usage}}}'
+        )
 
     def text(self, piece: str) -> bytes:
         return self._part(f'{{"text":{quoted(piece)}}}')
@@ -315,7 +362,9 @@ class GeminiSpeaker:
     def reasoning(self, piece: str) -> bytes:
         return self._part(f'{{"text":{quoted(piece)},"thought":true}}')
 
-    def call(self, name: str, arguments: Iterable[str], call_id: str = "") -> Iterator[bytes]:
+    def call(
+        self, name: str, arguments: Iterable[str], call_id: str = ""
+    ) -> Iterator[bytes]:
         """This wire has no pieces of arguments: the whole call is one event, and one line."""
         identity = f'"id":{quoted(call_id)},' if call_id else ""
         yield b'data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"functionCall":'
@@ -326,7 +375,9 @@ class GeminiSpeaker:
 
     def end(self, counts: Counts = USUAL) -> bytes:
         usage = f'{{"promptTokenCount":{counts.input},"candidatesTokenCount":{counts.output}}}'
-        candidate = '{"index":0,"content":{"role":"model","parts":[]},"finishReason":"STOP"}'
+        candidate = (
+            '{"index":0,"content":{"role":"model","parts":[]},"finishReason":"STOP"}'
+        )
         return frame(f'{{"candidates":[{candidate}],"usageMetadata":{usage}}}')
 
     def failure(self, said: str) -> bytes:
@@ -342,7 +393,9 @@ class GeminiSpeaker:
         return f'{{"error":{{"code":503,"status":"UNAVAILABLE","message":{quoted(said)}}}}}'.encode()
 
     def _part(self, part: str) -> bytes:
-        return frame(f'{{"candidates":[{{"index":0,"content":{{"role":"model","parts":[{part}]}}}}]}}')
+        return frame(
+            f'{{"candidates":[{{"index":0,"content":{{"role":"model","parts":[{part}]}}}}]}}'
+        )
 
 
 class HostileWire(NamedTuple):
@@ -360,6 +413,12 @@ WIRES = (
     HostileWire("messages", "anthropic:claude-sonnet-4-6", "anthropic", MessagesSpeaker),
     HostileWire("responses", "openai:gpt-5.5", "openai", ResponsesSpeaker),
     HostileWire("chat", "openai:gpt-5-mini", "openai", ChatSpeaker, wire="chat"),
-    HostileWire("generateContent", "google:gemini-3-flash-preview", "gemini", GeminiSpeaker, version="v1beta"),
+    HostileWire(
+        "generateContent",
+        "google:gemini-3-flash-preview",
+        "gemini",
+        GeminiSpeaker,
+        version="v1beta",
+    ),
 )
 WIRES_BY_NAME = {wire.name: wire for wire in WIRES}

@@ -20,7 +20,11 @@ PAGE = b"<!doctype html><title>Sign in</title><script>alert(1)</script><p>Please
 def key_of(line: Connection) -> str:
     """The key that came with the request."""
     headers = line.request.headers
-    return headers.get("x-api-key") or headers.get("x-goog-api-key") or headers.get("authorization", "").split(" ")[-1]
+    return (
+        headers.get("x-api-key")
+        or headers.get("x-goog-api-key")
+        or headers.get("authorization", "").split(" ")[-1]
+    )
 
 
 def redirect(status: str) -> Play:
@@ -31,8 +35,16 @@ def redirect(status: str) -> Play:
     return play
 
 
-for _status in ("301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"):
-    row(f"redirects to another origin with {_status[:3]}", says="redirect")(redirect(_status))
+for _status in (
+    "301 Moved",
+    "302 Found",
+    "303 See Other",
+    "307 Temporary Redirect",
+    "308 Permanent Redirect",
+):
+    row(f"redirects to another origin with {_status[:3]}", says="redirect")(
+        redirect(_status)
+    )
 
 
 @row("redirects to itself, for ever", says="redirect")
@@ -47,7 +59,11 @@ async def redirect_to_file(line: Connection) -> None:
 
 @row("redirects to an address with the key in it, of 5 MB", says="redirect")
 async def redirect_huge(line: Connection) -> None:
-    await line.whole("302 Found", b"", f"location: {line.elsewhere}/?{key_of(line)}{'a' * line.size(50_000)}")
+    await line.whole(
+        "302 Found",
+        b"",
+        f"location: {line.elsewhere}/?{key_of(line)}{'a' * line.size(50_000)}",
+    )
 
 
 @row("redirects without saying where", says="redirect")
@@ -57,13 +73,22 @@ async def redirect_nowhere(line: Connection) -> None:
 
 @row("repeats the key in its refusal")
 async def key_echoed(line: Connection) -> None:
-    await line.whole("401 Unauthorized", line.speaker.refusal(f"Incorrect API key provided: {key_of(line)}."))
+    await line.whole(
+        "401 Unauthorized",
+        line.speaker.refusal(f"Incorrect API key provided: {key_of(line)}."),
+    )
 
 
 @row("repeats the key in the status line and in headers")
 async def key_in_headers(line: Connection) -> None:
     key = key_of(line)
-    await line.whole(f"400 bad key {key}", b"{}", f"request-id: {key}", f"x-request-id: {key}", f"retry-after: {key}")
+    await line.whole(
+        f"400 bad key {key}",
+        b"{}",
+        f"request-id: {key}",
+        f"x-request-id: {key}",
+        f"retry-after: {key}",
+    )
 
 
 @row("repeats the key in an error inside the stream")
@@ -76,7 +101,9 @@ async def key_in_stream(line: Connection) -> None:
 @row("repeats the key in a page")
 async def key_in_page(line: Connection) -> None:
     page = f"<html><title>{key_of(line)}</title></html>".encode()
-    await line.whole("502 Bad Gateway", page, f"content-type: text/html; x={key_of(line)}", kind="")
+    await line.whole(
+        "502 Bad Gateway", page, f"content-type: text/html; x={key_of(line)}", kind=""
+    )
 
 
 @row("refuses with an error of 100 MB")
@@ -112,28 +139,45 @@ async def error_deep(line: Connection) -> None:
 
 @row("refuses with an error of other types than documented")
 async def error_mistyped(line: Connection) -> None:
-    await line.whole("400 Bad Request", b'{"error":{"message":[1,{"a":null}],"type":7,"code":{"x":[]},"status":true}}')
+    await line.whole(
+        "400 Bad Request",
+        b'{"error":{"message":[1,{"a":null}],"type":7,"code":{"x":[]},"status":true}}',
+    )
 
 
 @row("refuses with escape sequences in the error")
 async def error_escapes(line: Connection) -> None:
-    await line.whole("400 Bad Request", line.speaker.refusal("\x1b]0;owned\x07\x1b[2J\x1b[31mred\x00\u202etxt.exe"))
+    await line.whole(
+        "400 Bad Request",
+        line.speaker.refusal("\x1b]0;owned\x07\x1b[2J\x1b[31mred\x00\u202etxt.exe"),
+    )
 
 
 @row("refuses with bytes that are no UTF-8")
 async def error_not_utf8(line: Connection) -> None:
-    await line.whole("500 Internal Server Error", b'{"error":{"message":"\xff\xfe\xc3\x28"}}')
+    await line.whole(
+        "500 Internal Server Error", b'{"error":{"message":"\xff\xfe\xc3\x28"}}'
+    )
 
 
 def told(wait: str, name: str) -> Play:
     async def play(line: Connection) -> None:
-        await line.whole("429 Too Many Requests", line.speaker.refusal("slow down"), f"retry-after: {wait}")
+        await line.whole(
+            "429 Too Many Requests",
+            line.speaker.refusal("slow down"),
+            f"retry-after: {wait}",
+        )
 
     play.__name__ = f"retry_after_{name}"
     return play
 
 
-for _wait, _name in (("1e308", "1e308"), ("99999999999", "aeons"), ("-5", "negative"), ("NaN", "nan")):
+for _wait, _name in (
+    ("1e308", "1e308"),
+    ("99999999999", "aeons"),
+    ("-5", "negative"),
+    ("NaN", "nan"),
+):
     row(f"asks to wait for {_wait} seconds")(told(_wait, _name))
 row("asks to wait until the year 9999")(told("Fri, 31 Dec 9999 23:59:59 GMT", "9999"))
 row("asks to wait for a word of 1 MB")(told("soon" * 20_000, "word"))
@@ -142,7 +186,12 @@ row("asks to wait for a word of 1 MB")(told("soon" * 20_000, "word"))
 @row("asks to wait in ten headers that differ")
 async def retry_after_many(line: Connection) -> None:
     waits = [f"retry-after: {10**at}" for at in range(10)]
-    await line.whole("503 Service Unavailable", line.speaker.refusal("busy"), *waits, "retry-after-ms: -1e9")
+    await line.whole(
+        "503 Service Unavailable",
+        line.speaker.refusal("busy"),
+        *waits,
+        "retry-after-ms: -1e9",
+    )
 
 
 @row("answers with status 999")
@@ -184,12 +233,18 @@ async def page_502(line: Connection) -> None:
     await line.whole("502 Bad Gateway", PAGE, kind="text/html")
 
 
-@row("answers 200 with an overload in a JSON body", says="overloaded, words of the provider")
+@row(
+    "answers 200 with an overload in a JSON body",
+    says="overloaded, words of the provider",
+)
 async def error_in_200(line: Connection) -> None:
     await line.whole("200 OK", line.speaker.refusal("overloaded, words of the provider"))
 
 
-@row("answers 200 with an overload in a JSON body that says it is a stream", says="words of the provider")
+@row(
+    "answers 200 with an overload in a JSON body that says it is a stream",
+    says="words of the provider",
+)
 async def error_in_200_as_stream(line: Connection) -> None:
     body = line.speaker.refusal("overloaded, words of the provider")
     await line.whole("200 OK", body, kind="text/event-stream")
@@ -275,9 +330,15 @@ async def two_kinds(line: Connection) -> None:
     await line.ended("AAA")
 
 
-@row("sets two hundred cookies of 400 bytes, which no later request may carry", "finishes", text="AAA")
+@row(
+    "sets two hundred cookies of 400 bytes, which no later request may carry",
+    "finishes",
+    text="AAA",
+)
 async def cookies(line: Connection) -> None:
-    set_each = [f"set-cookie: c{at}={'c' * 400}; path=/; max-age=99999" for at in range(200)]
+    set_each = [
+        f"set-cookie: c{at}={'c' * 400}; path=/; max-age=99999" for at in range(200)
+    ]
     await line.head("200 OK", *set_each)
     await line.body(line.speaker.begin())
     await line.ended("AAA")
@@ -322,7 +383,9 @@ async def deflate_bomb(line: Connection) -> None:
 
 @packed("packs 600 MB into a refusal")
 async def gzip_error(line: Connection) -> None:
-    await line.head("500 Internal Server Error", "content-encoding: gzip", kind="application/json")
+    await line.head(
+        "500 Internal Server Error", "content-encoding: gzip", kind="application/json"
+    )
     await line.body(bomb(line.size(600_000_000)))
     await line.over()
 
@@ -337,7 +400,11 @@ async def gzip_json(line: Connection) -> None:
 @packed("packs a good answer, unasked", "ends")
 async def gzip_good(line: Connection) -> None:
     await line.head("200 OK", "content-encoding: gzip")
-    await line.body(gzip.compress(line.speaker.begin() + line.speaker.text("AAA") + line.speaker.end()))
+    await line.body(
+        gzip.compress(
+            line.speaker.begin() + line.speaker.text("AAA") + line.speaker.end()
+        )
+    )
     await line.over()
 
 

@@ -37,7 +37,9 @@ def approved_command(command: str) -> list[Event]:
         MessageAdded(message=question),
         CallStarted(call="c1"),
         CallEnded(call="c1", stop="tool_use"),
-        MessageAdded(message=Message(id="m2", role="assistant", call="c1", parts=(part,))),
+        MessageAdded(
+            message=Message(id="m2", role="assistant", call="c1", parts=(part,))
+        ),
         ApprovalAsked(call_id="call_1", digest=digest),
         ApprovalGiven(call_id="call_1", approved=True, digest=digest),
         GrantGiven(grant="g-1", tool="shell", prefix=("touch",)),

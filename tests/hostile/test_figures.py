@@ -5,7 +5,17 @@ from collections import Counter
 
 from tests.hostile.__main__ import OTHERS
 from tests.hostile.behaviours import BY_NAME
-from tests.hostile.figures import BEFORE, LIST_PAGE, SUMMARY_PAGE, Row, expected_rows, inside, label, listing, summary
+from tests.hostile.figures import (
+    BEFORE,
+    LIST_PAGE,
+    SUMMARY_PAGE,
+    Row,
+    expected_rows,
+    inside,
+    label,
+    listing,
+    summary,
+)
 from tests.hostile.provider_runs import read_verdicts
 from tests.hostile.speech import WIRES
 
@@ -16,8 +26,13 @@ FIGURE = re.compile(r"\d+|hangs|died|–")
 
 def table(page_text: str, name: str) -> list[list[str]]:
     """The rows between the marks of this name, without the head, as cells."""
-    lines = [line for line in inside(page_text, name).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+    lines = [
+        line for line in inside(page_text, name).splitlines() if line.startswith("|")
+    ]
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines[2:]
+    ]
 
 
 def number(cell: str) -> int:
@@ -35,10 +50,14 @@ def summed() -> list[list[str]]:
 
 def test_each_attack_is_listed_once_and_nothing_else_is() -> None:
     found = Counter(row[0] for row in listed())
-    expected = Counter(label(row) for row in expected_rows()) + Counter(f"{what} (`{kind}`)" for kind, what in GROUPS)
+    expected = Counter(label(row) for row in expected_rows()) + Counter(
+        f"{what} (`{kind}`)" for kind, what in GROUPS
+    )
     kills = Counter(name for name in found if name.startswith("`kill -9`"))
     assert len(kills) == 2
-    assert found - kills == expected, f"run `make attack`: {(expected - found) + (found - kills - expected)}"
+    assert found - kills == expected, (
+        f"run `make attack`: {(expected - found) + (found - kills - expected)}"
+    )
 
 
 def test_each_row_of_the_list_counts_what_was_tried_survived_and_lost() -> None:
@@ -66,14 +85,20 @@ def test_each_behaviour_has_a_figure_for_each_wire() -> None:
     for name, *cells, ends in rows:
         for cell in cells:
             figures = cell.split(" · ")
-            assert len(figures) == len(WIRES) and all(FIGURE.fullmatch(each) for each in figures), f"{name}: {cell}"
+            assert len(figures) == len(WIRES) and all(
+                FIGURE.fullmatch(each) for each in figures
+            ), f"{name}: {cell}"
         assert "–" not in cells[1] + cells[3] and ends, name
 
 
 def test_each_group_of_behaviours_has_its_costs() -> None:
     rows = table(SUMMARY_PAGE.read_text("utf-8"), "costs")
-    assert [row[0] for row in rows] == list(dict.fromkeys(row.group for row in BY_NAME.values()))
-    assert all(re.fullmatch(r"[\d,]+( ms| MB)?", cell) for row in rows for cell in row[1:])
+    assert [row[0] for row in rows] == list(
+        dict.fromkeys(row.group for row in BY_NAME.values())
+    )
+    assert all(
+        re.fullmatch(r"[\d,]+( ms| MB)?", cell) for row in rows for cell in row[1:]
+    )
 
 
 def test_the_figures_before_are_of_attacks_there_are() -> None:

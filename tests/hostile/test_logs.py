@@ -24,6 +24,8 @@ def test_a_hostile_log_gives_a_window_or_a_sentence(
         assert code in (0, 1, 2)
         assert code == 0 or told.err.strip(), "it failed without a word"
         assert "Traceback" not in told.err and "Error:" not in told.err
-        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(told.out + told.err), "escape sequences came through"
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(told.out + told.err), (
+            "escape sequences came through"
+        )
         assert len(told.out) + len(told.err) < 1_000_000
     assert sys.getrecursionlimit() < 5_000, "the way out was a higher limit"

@@ -35,7 +35,11 @@ def evil() -> Iterator[Stranger]:
 
 @pytest.mark.parametrize("each", PROJECTS, ids=[each.name for each in PROJECTS])
 def test_a_cloned_project_runs_nothing_and_sends_nothing_that_nobody_agreed_to(
-    each: Project, provider: Server, evil: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    each: Project,
+    provider: Server,
+    evil: Stranger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = tmp_path / "clone"
     root.mkdir()
@@ -55,7 +59,9 @@ def test_a_cloned_project_runs_nothing_and_sends_nothing_that_nobody_agreed_to(
     before = len(provider.exchanges)
 
     def start() -> str:
-        agent = Agent(store=tmp_path / "s.db", environment=environment, instructions=("AGENTS.md",))
+        agent = Agent(
+            store=tmp_path / "s.db", environment=environment, instructions=("AGENTS.md",)
+        )
         return asyncio.run(agent.ask("hello")).text
 
     problem = ""
@@ -73,7 +79,14 @@ def test_a_cloned_project_runs_nothing_and_sends_nothing_that_nobody_agreed_to(
         assert {tool["name"] for tool in exchange.body["tools"]} <= OWN_TOOLS
         assert exchange.body["messages"], "the conversation was replaced"
         assert exchange.body["stream"] is True
-        assert not {"store", "background", "metadata", "base_url", "mcp_servers", "extra_headers"} & set(exchange.body)
+        assert not {
+            "store",
+            "background",
+            "metadata",
+            "base_url",
+            "mcp_servers",
+            "extra_headers",
+        } & set(exchange.body)
     assert problem or len(provider.exchanges) > before
     assert not evil.requests, "a request reached the project's address"
     assert not Path(lure.marker).exists(), "the project's program was started"

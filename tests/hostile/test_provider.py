@@ -24,7 +24,11 @@ def simulator() -> Iterator[Server]:
 
 
 async def verdict_of(
-    row: Behaviour, wire: HostileWire, provider: HostileProvider, simulator: Server, directory: Path
+    row: Behaviour,
+    wire: HostileWire,
+    provider: HostileProvider,
+    simulator: Server,
+    directory: Path,
 ) -> Verdict:
     async def calm() -> None:
         provider.calm.add(wire.name)
@@ -48,12 +52,17 @@ def wires_for(row: Behaviour) -> tuple[HostileWire, ...]:
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-async def test_a_hostile_provider_ends_one_turn_at_most(name: str, simulator: Server, tmp_path: Path) -> None:
+async def test_a_hostile_provider_ends_one_turn_at_most(
+    name: str, simulator: Server, tmp_path: Path
+) -> None:
     row = BY_NAME[name]
     with captured_log() as log:
         async with hostile_provider(ROLES) as provider:
             verdicts = await asyncio.gather(
-                *(verdict_of(row, wire, provider, simulator, tmp_path / wire.name) for wire in wires_for(row))
+                *(
+                    verdict_of(row, wire, provider, simulator, tmp_path / wire.name)
+                    for wire in wires_for(row)
+                )
             )
     lost = {verdict.wire: verdict.problems for verdict in verdicts if verdict.problems}
     assert not lost, f"a provider that {row.does}: {lost}"

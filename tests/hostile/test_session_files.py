@@ -17,7 +17,16 @@ from ullage.store.export import import_file
 from ullage.store.sqlite import SqliteStore
 
 ALLOWED: dict[str, Any] = {"tools": ("shell", "read", "list")}
-LOOKS = ("", "/context", "/messages", "/queue", "/export", "/history", "/tools", "/settings")
+LOOKS = (
+    "",
+    "/context",
+    "/messages",
+    "/queue",
+    "/export",
+    "/history",
+    "/tools",
+    "/settings",
+)
 
 
 class Stage(NamedTuple):
@@ -33,24 +42,35 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with (
         running(script({"text": "Calm."})) as provider,
         stranger() as evil,
-        serving(provider.url("anthropic"), directory / "sessions.db", root=str(directory), **ALLOWED) as server,
+        serving(
+            provider.url("anthropic"),
+            directory / "sessions.db",
+            root=str(directory),
+            **ALLOWED,
+        ) as server,
     ):
         server.api.session("canary")
         yield Stage(provider, server, evil, directory)
 
 
 @pytest.mark.parametrize("each", SESSION_FILES, ids=[each.name for each in SESSION_FILES])
-def test_an_imported_file_runs_nothing_and_reaches_nobody(each: SessionFile, stage: Stage) -> None:
+def test_an_imported_file_runs_nothing_and_reaches_nobody(
+    each: SessionFile, stage: Stage
+) -> None:
     api, name = stage.server.api, f"from-{each.name}"
     lure = Lure(stage.evil.url, str(stage.directory / f"made-by-{each.name}"))
     asked_before = len(stage.provider.exchanges)
-    imported = api.post("/v1/sessions/import", params={"id": name}, content=lines_of(each, lure))
+    imported = api.post(
+        "/v1/sessions/import", params={"id": name}, content=lines_of(each, lure)
+    )
     assert imported.status_code in (201, 400, 413, 422), imported.text
     if imported.status_code == 201:
         for path in LOOKS:
             looked = api.get(f"/v1/sessions/{name}{path}")
             assert looked.status_code < 500, (path, looked.text)
-        assert len(stage.provider.exchanges) == asked_before, "looking at a session called the provider"
+        assert len(stage.provider.exchanges) == asked_before, (
+            "looking at a session called the provider"
+        )
         sent = api.post(f"/v1/sessions/{name}/messages", json={"text": "Are you there?"})
         assert sent.status_code < 500 or "needs a key" in sent.text
         if sent.status_code == 202:
@@ -69,7 +89,9 @@ def test_starting_a_server_over_imported_files_runs_nothing(tmp_path: Path) -> N
         kept = SqliteStore(store)
         for each in SESSION_FILES:
             path = tmp_path / f"{each.name}.jsonl"
-            path.write_bytes(lines_of(each, Lure(evil.url, str(tmp_path / f"made-by-{each.name}"))))
+            path.write_bytes(
+                lines_of(each, Lure(evil.url, str(tmp_path / f"made-by-{each.name}")))
+            )
             try:
                 await import_file(kept, path, f"from-{each.name}")
             except UllageError:
@@ -78,7 +100,9 @@ def test_starting_a_server_over_imported_files_runs_nothing(tmp_path: Path) -> N
 
     with running(script({"text": "Calm."})) as provider, stranger() as evil:
         asyncio.run(fill(evil))
-        with serving(provider.url("anthropic"), store, root=str(tmp_path), **ALLOWED) as server:
+        with serving(
+            provider.url("anthropic"), store, root=str(tmp_path), **ALLOWED
+        ) as server:
             assert server.api.get("/v1/sessions").status_code == 200
             server.api.session("canary")
             server.api.say("canary", "Are you there?")
@@ -96,13 +120,18 @@ async def test_the_library_takes_the_files_as_the_server_does(tmp_path: Path) ->
             tools=ALLOWED["tools"],
             root=tmp_path,
             store=kept,
-            environment={"ANTHROPIC_API_KEY": "sk-hostile-KEY", "OPENAI_API_KEY": "sk-hostile-KEY"},
+            environment={
+                "ANTHROPIC_API_KEY": "sk-hostile-KEY",
+                "OPENAI_API_KEY": "sk-hostile-KEY",
+            },
             base_url=provider.url("anthropic"),
             config=False,
         )
         for each in SESSION_FILES:
             path = tmp_path / f"{each.name}.jsonl"
-            path.write_bytes(lines_of(each, Lure(evil.url, str(tmp_path / f"made-by-{each.name}"))))
+            path.write_bytes(
+                lines_of(each, Lure(evil.url, str(tmp_path / f"made-by-{each.name}")))
+            )
             name = f"from-{each.name}"
             try:
                 await import_file(kept, path, name)

@@ -30,7 +30,9 @@ def agent_of(url: str, directory: Path) -> Agent:
 
 
 @pytest.mark.parametrize("command", ["chat", "serve"])
-async def test_a_store_that_was_put_in_the_place_of_ones_own_is_refused(tmp_path: Path, command: str) -> None:
+async def test_a_store_that_was_put_in_the_place_of_ones_own_is_refused(
+    tmp_path: Path, command: str
+) -> None:
     marker = tmp_path / "made"
     await forge(tmp_path / "sessions.db", tmp_path / "theirs", f"touch {marker}")
     words = [
@@ -43,13 +45,20 @@ async def test_a_store_that_was_put_in_the_place_of_ones_own_is_refused(tmp_path
         "shell",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "ullage", *words], input="hi", capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "ullage", *words],
+        input="hi",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 2 and "`ullage adopt " in done.stderr
     assert not marker.exists()
 
 
-async def test_a_store_that_was_taken_over_runs_nothing_that_it_holds(tmp_path: Path) -> None:
+async def test_a_store_that_was_taken_over_runs_nothing_that_it_holds(
+    tmp_path: Path,
+) -> None:
     marker = tmp_path / "made"
     await forge(tmp_path / "sessions.db", tmp_path / "theirs", f"touch {marker}")
     adopt(tmp_path / "sessions.db", data_directory(), keep=harmless)
@@ -61,7 +70,9 @@ async def test_a_store_that_was_taken_over_runs_nothing_that_it_holds(tmp_path: 
     assert not marker.exists()
 
 
-async def test_a_store_of_ones_own_that_was_moved_goes_on_where_its_owner_says_so(tmp_path: Path) -> None:
+async def test_a_store_of_ones_own_that_was_moved_goes_on_where_its_owner_says_so(
+    tmp_path: Path,
+) -> None:
     marker = tmp_path / "made"
     await forge(tmp_path / "sessions.db", tmp_path / "before", f"touch {marker}")
     adopt(tmp_path / "sessions.db", data_directory(), keep=None)

@@ -9,12 +9,34 @@ from typing import NamedTuple
 SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 
 TYPES = frozenset(
-    {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
+    {
+        "errors",
+        "extensible",
+        "messages",
+        "usage",
+        "events",
+        "encoding",
+        "envelope",
+        "bounds",
+        "directories",
+    }
 )
 PUBLIC = frozenset({"__init__", "compaction"})
 """Files that only give names to users; nothing in the package imports them."""
 
-CORE = frozenset({"display", "models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
+CORE = frozenset(
+    {
+        "display",
+        "models",
+        "tokens",
+        "reasoning",
+        "meter",
+        "context",
+        "codec",
+        "agent",
+        "checkpoint",
+    }
+)
 SHELL = frozenset({"wire", "tools", "store", "importers"})
 PURE = {"types"} | CORE
 
@@ -37,7 +59,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"types", "tasks", *CORE, *SHELL}),
     "server": frozenset({"types", "tasks", "runtime", *CORE, *SHELL}),
     "cli": frozenset({"types", "tasks", "runtime", "server", *CORE, *SHELL}),
-    "the public names": frozenset({"types", "runtime", "store", "tools", "server", *CORE}),
+    "the public names": frozenset(
+        {"types", "runtime", "store", "tools", "server", *CORE}
+    ),
 }
 """Each package, and the packages that it may import besides itself. ``the public names`` are ``PUBLIC``."""
 
@@ -61,24 +85,36 @@ PACKAGES: dict[str, frozenset[str]] = {
     # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches
     "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2"}),
     "the public names": frozenset(),
-    "runtime": frozenset({"msgspec", "opentelemetry"}),  # only ``telemetry.py``, when it is asked for
+    "runtime": frozenset(
+        {"msgspec", "opentelemetry"}
+    ),  # only ``telemetry.py``, when it is asked for
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
     "cli": frozenset({"msgspec", "rich", "textual", "ullage_simulators", "genai_prices"}),
 }
 """The third-party packages that a package may import. A new one is a line here, in pyproject.toml and docs/why."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
-    "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual, and the warning of the rows
-    "directories.py": frozenset({"os", "sys", "pathlib"}),  # the user's places, of which nothing is read
-    "models/catalogue.py": frozenset({"logging", "pathlib"}),  # reads the catalogue, once in a process
-    "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
+    "meter/meter.py": frozenset(
+        {"logging"}
+    ),  # the two lines on estimate and actual, and the warning of the rows
+    "directories.py": frozenset(
+        {"os", "sys", "pathlib"}
+    ),  # the user's places, of which nothing is read
+    "models/catalogue.py": frozenset(
+        {"logging", "pathlib"}
+    ),  # reads the catalogue, once in a process
+    "tokens/bpe.py": frozenset(
+        {"importlib", "pathlib"}
+    ),  # finds and loads one compiled module without its package
 }
 """Files of the core that may import more of the standard library.
 
 A log record is an allowed effect, since no decision can depend on it: docs/why/core-and-shell.md.
 """
 
-DOES_IO = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
+DOES_IO = frozenset(
+    {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"}
+)
 """Built-in functions that the core does not call. ``hash`` differs between processes."""
 
 LOADED_BEFORE = frozenset({"meter", "checkpoint"})
@@ -129,7 +165,11 @@ def violations(file: str, source: str) -> Iterator[Violation]:
     """What one file does against the rules. ``file`` is its path below ``src/ullage``."""
     tree, package = ast.parse(source), package_of(file)
     if package not in MAY_IMPORT:
-        yield Violation(file, 1, f"the package {package!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md")
+        yield Violation(
+            file,
+            1,
+            f"the package {package!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md",
+        )
         return
     for found in imports(tree):
         what = _objection(file, package, found)
@@ -149,11 +189,21 @@ def _objection(file: str, package: str, found: Import) -> str:
         target = package_of(below[0]) if below else "the public names"
         if target not in MAY_IMPORT:
             return f"{found.module}: imports a public name; take it from the file that defines it"
-        return "" if target == package or target in MAY_IMPORT[package] else f"{package} may not import {target}"
+        return (
+            ""
+            if target == package or target in MAY_IMPORT[package]
+            else f"{package} may not import {target}"
+        )
     if top in sys.stdlib_module_names:
-        allowed = package not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
+        allowed = (
+            package not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
+        )
         return "" if allowed else f"{package} is in the core and may not import {top}"
-    return "" if top in PACKAGES[package] else f"{package} may not import the third-party package {top}"
+    return (
+        ""
+        if top in PACKAGES[package]
+        else f"{package} may not import the third-party package {top}"
+    )
 
 
 def _impure_calls(file: str, tree: ast.AST) -> Iterator[Violation]:
@@ -169,23 +219,42 @@ def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:
     """Types of functions that give events or messages."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id="Callable"), slice=ast.Tuple(elts=[*_, given])):
-                if CONTENT & {name.id for name in ast.walk(given) if isinstance(name, ast.Name)}:
-                    yield Violation(file, node.lineno, "takes a function that reads events or messages")
+            case ast.Subscript(
+                value=ast.Name(id="Callable"), slice=ast.Tuple(elts=[*_, given])
+            ):
+                if CONTENT & {
+                    name.id for name in ast.walk(given) if isinstance(name, ast.Name)
+                }:
+                    yield Violation(
+                        file,
+                        node.lineno,
+                        "takes a function that reads events or messages",
+                    )
             case ast.AsyncFunctionDef(name=name):
                 yield Violation(file, node.lineno, f"{name} waits for something")
 
 
 def sources() -> dict[str, str]:
     """Every file of the package by its path below ``src/ullage``."""
-    return {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+    return {
+        path.relative_to(SOURCE).as_posix(): path.read_text("utf-8")
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
 
 
 def cycle(files: Mapping[str, str], package: str = "ullage") -> list[str]:
     """One circle of imports between the files, as module names; empty when there is none."""
     modules = {_module(file, package): file for file in files if file != "__init__.py"}
     graph = {
-        module: sorted({target for each in _targets(files[file]) for target in modules if target == each} - {module})
+        module: sorted(
+            {
+                target
+                for each in _targets(files[file])
+                for target in modules
+                if target == each
+            }
+            - {module}
+        )
         for module, file in modules.items()
     }
     done: set[str] = set()
@@ -216,4 +285,9 @@ def _targets(source: str) -> Iterator[str]:
 
 
 def _module(file: str, package: str) -> str:
-    return ".".join([package, *file.removesuffix(".py").removesuffix("__init__").strip("/").split("/")]).rstrip(".")
+    return ".".join(
+        [
+            package,
+            *file.removesuffix(".py").removesuffix("__init__").strip("/").split("/"),
+        ]
+    ).rstrip(".")

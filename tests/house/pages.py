@@ -27,7 +27,11 @@ class Command(NamedTuple):
 
 def pages() -> list[Path]:
     """README, CONTRIBUTING, CHANGELOG, the READMEs of the packages and all of docs."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("packages/*/*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted(ROOT.glob("packages/*/*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
 
 
 def blocks(text: str) -> list[Block]:
@@ -35,7 +39,14 @@ def blocks(text: str) -> list[Block]:
     found = []
     for match in FENCE.finditer(text):
         language, *marks = match["info"].split() or [""]
-        found.append(Block(language, tuple(marks), match["text"], text.count("\n", 0, match.start()) + 2))
+        found.append(
+            Block(
+                language,
+                tuple(marks),
+                match["text"],
+                text.count("\n", 0, match.start()) + 2,
+            )
+        )
     return found
 
 
@@ -51,4 +62,6 @@ def commands(block: Block) -> list[Command]:
 def links(text: str) -> list[str]:
     """Targets of relative links, outside of code."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
-    return [match["target"] for match in LINK.finditer(prose) if "://" not in match["target"]]
+    return [
+        match["target"] for match in LINK.finditer(prose) if "://" not in match["target"]
+    ]

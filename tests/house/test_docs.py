@@ -8,13 +8,17 @@ import pytest
 
 from tests.house.pages import ROOT, Block, blocks, commands, links, pages
 
-PAGES = pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+PAGES = pytest.mark.parametrize(
+    "page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 RUN_BY_HAND = {"sh", "text", "json", "toml"}
 """Languages that are shown and not run: setting up, and what is not code."""
 
 
 @PAGES
-def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "page"}
@@ -25,14 +29,22 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
 
 
 @PAGES
-def test_the_commands_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run_and_print_what_is_shown(
+    page: Path, tmp_path: Path
+) -> None:
     for block in blocks(page.read_text("utf-8")):
         if block.language == "console":
             run_console(block, tmp_path)
 
 
 def run_console(block: Block, home: Path) -> None:
-    environment = {**os.environ, "HOME": str(home), "ULLAGE_DATA": str(home), "NO_COLOR": "1", "COLUMNS": "100"}
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "ULLAGE_DATA": str(home),
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+    }
     for command in commands(block):
         program, *arguments = shlex.split(command.line)
         if program != "ullage":
@@ -47,18 +59,28 @@ def run_console(block: Block, home: Path) -> None:
         )
         assert done.returncode == 0, f"{command.line}: {done.stderr}"
         if "exact" in block.marks:
-            assert [line.rstrip() for line in done.stdout.splitlines()] == command.output.splitlines()
+            assert [
+                line.rstrip() for line in done.stdout.splitlines()
+            ] == command.output.splitlines()
 
 
 @PAGES
 def test_every_block_of_a_page_says_what_it_is(page: Path) -> None:
-    unknown = {block.language for block in blocks(page.read_text("utf-8"))} - {"python", "console"} - RUN_BY_HAND
+    unknown = (
+        {block.language for block in blocks(page.read_text("utf-8"))}
+        - {"python", "console"}
+        - RUN_BY_HAND
+    )
     assert unknown == set()
 
 
 @PAGES
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    dead = [target for target in links(page.read_text("utf-8")) if not (page.parent / target).exists()]
+    dead = [
+        target
+        for target in links(page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
     assert dead == []
 
 
@@ -70,7 +92,9 @@ def test_the_readme_states_the_test_command_that_the_checks_run() -> None:
 
 def test_every_page_is_in_the_index() -> None:
     index = ROOT / "docs" / "index.md"
-    linked = {(index.parent / target).resolve() for target in links(index.read_text("utf-8"))}
+    linked = {
+        (index.parent / target).resolve() for target in links(index.read_text("utf-8"))
+    }
     assert {page for page in pages() if page != index} <= linked
 
 
@@ -94,7 +118,10 @@ def test_blocks_commands_and_links_are_found_where_they_are() -> None:
     python, console = blocks(PAGE)
     assert (python.language, python.text, python.line) == ("python", "x = 1\n", 3)
     assert console.marks == ("exact",)
-    assert commands(console) == [("ullage --version", "ullage 1"), ("ullage context a.jsonl", "one\n\ntwo")]
+    assert commands(console) == [
+        ("ullage --version", "ullage 1"),
+        ("ullage context a.jsonl", "one\n\ntwo"),
+    ]
     assert links(PAGE) == ["docs/there.md"]
 
 

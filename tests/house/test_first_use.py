@@ -16,8 +16,14 @@ from tests.house.layers import sources
 LATE = {
     ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
     ("tools/functions.py", "convert"): "of a user's types, one at a time",
-    ("tools/result_budget.py", "convert"): "of a class that a decoder was made of where it is imported",
-    ("checkpoint/checkpoint.py", "decode"): "of a class that a decoder was made of where it is imported",
+    (
+        "tools/result_budget.py",
+        "convert",
+    ): "of a class that a decoder was made of where it is imported",
+    (
+        "checkpoint/checkpoint.py",
+        "decode",
+    ): "of a class that a decoder was made of where it is imported",
 }
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PLAIN = {"dict", "list", "str", "object", "Any"}
@@ -25,14 +31,22 @@ PLAIN = {"dict", "list", "str", "object", "Any"}
 
 def late(text: str) -> Iterator[str]:
     """Calls inside functions that may be the first to ask for a class: decoders, and decoding into other than dicts."""
-    for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS)):
+    for function in (
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS)
+    ):
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             said = ast.unparse(call.func)
-            kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+            kind = next(
+                (word.value for word in call.keywords if word.arg == "type"), None
+            )
             is_plain = kind is not None and ast.unparse(kind).partition("[")[0] in PLAIN
             if said.startswith("msgspec.") and said.endswith(".Decoder"):
                 yield "Decoder"
-            elif said in ("msgspec.json.decode", "msgspec.msgpack.decode") and kind is not None and not is_plain:
+            elif (
+                said in ("msgspec.json.decode", "msgspec.msgpack.decode")
+                and kind is not None
+                and not is_plain
+            ):
                 yield "decode"
             elif said == "msgspec.convert":
                 yield "convert"
@@ -79,5 +93,11 @@ sys.exit(f"found out with the first rows: {found}" if found else 0)
 
 
 def test_the_first_rows_find_nothing_out() -> None:
-    ended = subprocess.run([sys.executable, "-c", FIRST_ROWS], capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", FIRST_ROWS],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert ended.returncode == 0, ended.stderr

@@ -91,9 +91,15 @@ def test_every_event_has_a_row() -> None:
 
 
 def is_event(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, events.Envelope) and kind is not events.Envelope
+    return (
+        isinstance(kind, type)
+        and issubclass(kind, events.Envelope)
+        and kind is not events.Envelope
+    )
 
 
 @pytest.mark.parametrize("fold", FOLDS)
 def test_a_fold_handles_exactly_the_events_of_its_rows(fold: str) -> None:
-    assert handled(fold) == {event for event, changed in CHANGES.items() if fold in changed.split()}
+    assert handled(fold) == {
+        event for event, changed in CHANGES.items() if fold in changed.split()
+    }

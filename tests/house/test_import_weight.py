@@ -22,14 +22,20 @@ PACKAGES = {"msgspec", "ullage", "typing_extensions"}
 
 def loaded(place: Path) -> tuple[set[str], str]:
     done = subprocess.run(
-        [sys.executable, "-c", LIST_WHAT_IMPORT_LOADS], cwd=place, capture_output=True, text=True, check=True
+        [sys.executable, "-c", LIST_WHAT_IMPORT_LOADS],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(done.stderr.split()), done.stdout
 
 
 def test_importing_the_package_loads_no_package_but_msgspec(tmp_path: Path) -> None:
     modules, _ = loaded(tmp_path)
-    assert {name.partition(".")[0] for name in modules} - sys.stdlib_module_names <= PACKAGES
+    assert {
+        name.partition(".")[0] for name in modules
+    } - sys.stdlib_module_names <= PACKAGES
 
 
 def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:

@@ -3,7 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.layers import CORE, EXCEPTIONS, MAY_IMPORT, PURE, SHELL, TYPES, cycle, sources, violations
+from tests.house.layers import (
+    CORE,
+    EXCEPTIONS,
+    MAY_IMPORT,
+    PURE,
+    SHELL,
+    TYPES,
+    cycle,
+    sources,
+    violations,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,7 +62,9 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "wrapped", ["{}", "def f():\n    {}", "if TYPE_CHECKING:\n    {}"], ids=["top", "lazy", "typed"]
+    "wrapped",
+    ["{}", "def f():\n    {}", "if TYPE_CHECKING:\n    {}"],
+    ids=["top", "lazy", "typed"],
 )
 def test_a_planted_import_is_caught(file: str, planted: str, wrapped: str) -> None:
     assert len(list(violations(file, wrapped.format(planted)))) == 1
@@ -80,9 +92,15 @@ def test_a_planted_call_that_does_io_is_caught_in_the_core_alone(planted: str) -
     [
         ("tokens/bpe.py", "import importlib.util"),
         ("__main__.py", "from ullage.cli import main"),
-        ("meter/fold.py", "from ullage import events\nfrom ullage.tokens.pretoken import count\nimport math"),
+        (
+            "meter/fold.py",
+            "from ullage import events\nfrom ullage.tokens.pretoken import count\nimport math",
+        ),
         ("meter/meter.py", "import logging\nfrom ullage.codec.dialects import normalise"),
-        ("importers/pi.py", "import json, os\nfrom ullage.codec.dialects import normalise"),
+        (
+            "importers/pi.py",
+            "import json, os\nfrom ullage.codec.dialects import normalise",
+        ),
         ("cli/main.py", "import rich\nfrom ullage_simulators import chat"),
         ("meter/fold.py", "opened = reopen('x')\nhashed = value.hash()"),
     ],
@@ -98,24 +116,40 @@ def test_a_planted_circle_is_caught() -> None:
         "meter/c.py": "import ullage.meter.a",
         "meter/__init__.py": "",
     }
-    assert cycle(files) == ["ullage.meter.a", "ullage.meter.b", "ullage.meter.c", "ullage.meter.a"]
+    assert cycle(files) == [
+        "ullage.meter.a",
+        "ullage.meter.b",
+        "ullage.meter.c",
+        "ullage.meter.a",
+    ]
 
 
 def test_the_table_has_no_circle_itself() -> None:
     left = {package: set(allowed) for package, allowed in MAY_IMPORT.items()}
     while left:
-        bottom = [package for package, allowed in left.items() if not allowed & left.keys()]
+        bottom = [
+            package for package, allowed in left.items() if not allowed & left.keys()
+        ]
         assert bottom, f"packages that import each other: {sorted(left)}"
         for package in bottom:
             del left[package]
 
 
 def test_the_core_imports_nothing_of_the_shell() -> None:
-    assert all(not MAY_IMPORT[package] & (SHELL | {"runtime", "server", "cli"}) for package in PURE)
-    assert all(file.split("/")[0].removesuffix(".py") in CORE | TYPES for file in EXCEPTIONS)
+    assert all(
+        not MAY_IMPORT[package] & (SHELL | {"runtime", "server", "cli"})
+        for package in PURE
+    )
+    assert all(
+        file.split("/")[0].removesuffix(".py") in CORE | TYPES for file in EXCEPTIONS
+    )
 
 
 def test_every_package_is_on_the_map_in_contributing() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     packages = MAY_IMPORT.keys() - {"types", "the public names"}
-    assert {package for package in packages if not re.search(rf"^\| `{package}(/|\.py)`", text, re.M)} == set()
+    assert {
+        package
+        for package in packages
+        if not re.search(rf"^\| `{package}(/|\.py)`", text, re.M)
+    } == set()

@@ -71,7 +71,9 @@ def test_a_leftover_is_found_on_its_own_line() -> None:
         ("../build/cask/", False),
     ],
 )
-def test_a_path_of_the_machine_is_found_and_a_longer_name_is_not(line: str, found: bool) -> None:
+def test_a_path_of_the_machine_is_found_and_a_longer_name_is_not(
+    line: str, found: bool
+) -> None:
     assert bool(list(machine_paths(line, ["/build/cask"]))) is found
 
 
@@ -79,5 +81,10 @@ def test_sizes_are_listed_and_nothing_fails() -> None:
     long = "def f():\n" + "    x = 1\n" * 600
     assert list(large("a.py", long)) == ["a.py:1: 602 lines", "a.py:1: f has 601 lines"]
     assert list(large("a.py", "def f():\n    pass\n")) == []
-    done = subprocess.run([sys.executable, "-m", "scripts.sizes"], cwd=ROOT, check=False, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.sizes"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+    )
     assert done.returncode == 0

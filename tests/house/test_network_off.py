@@ -32,7 +32,10 @@ def test_an_async_client_is_held_too(network_attempts: list[str]) -> None:
 
 
 def test_loopback_works() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
         client.sendall(b"x")
         connection, _ = server.accept()
         with connection:

@@ -10,7 +10,9 @@ import pytest
 from tests.house.layers import sources
 from ullage.models.providers import TABLE
 
-NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {"opencode"}
+NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {
+    "opencode"
+}
 """All but the one that is also the name of a format of logs."""
 
 EXCEPTIONS = {
@@ -47,7 +49,11 @@ EXCEPTIONS = {
 def named(source: str) -> Iterator[tuple[int, str]]:
     """Literals that are a provider's name, with their lines."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value in NAMES
+        ):
             yield node.lineno, node.value
 
 

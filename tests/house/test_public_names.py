@@ -66,13 +66,18 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
 
 def test_a_prompt_completes_every_public_name() -> None:
     completer = rlcompleter.Completer({"ullage": ullage})
-    assert {match.removeprefix("ullage.") for match in all_matches(completer, "ullage.")} == set(PUBLIC)
+    assert {
+        match.removeprefix("ullage.") for match in all_matches(completer, "ullage.")
+    } == set(PUBLIC)
 
 
 def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> None:
     completer = rlcompleter.Completer({"ullage": ullage})
     agent = set(all_matches(completer, "ullage.Agent.")) - {"ullage.Agent.mro"}
-    assert agent == {f"ullage.Agent.{name}" for name in ("ask", "run", "session", "sessions", "warnings")}
+    assert agent == {
+        f"ullage.Agent.{name}"
+        for name in ("ask", "run", "session", "sessions", "warnings")
+    }
     session = set(all_matches(completer, "ullage.Session."))
     assert "ullage.Session.send" in session and "ullage.Session.look" not in session
 
@@ -87,24 +92,41 @@ def all_matches(completer: rlcompleter.Completer, text: str) -> Iterator[str]:
 
 
 def test_every_public_name_is_there_and_says_what_it_is() -> None:
-    assert [name for name in PUBLIC if name != "Part" and not inspect.getdoc(getattr(ullage, name))] == []
+    assert [
+        name
+        for name in PUBLIC
+        if name != "Part" and not inspect.getdoc(getattr(ullage, name))
+    ] == []
 
 
 def test_the_package_holds_its_public_names_and_nothing_else() -> None:
     source = Path(inspect.getfile(ullage)).read_text("utf-8")
     docstring, *statements = ast.parse(source).body
     assert isinstance(docstring, ast.Expr)
-    imports = [each for each in ast.walk(ast.Module(statements, [])) if isinstance(each, ast.ImportFrom)]
+    imports = [
+        each
+        for each in ast.walk(ast.Module(statements, []))
+        if isinstance(each, ast.ImportFrom)
+    ]
     imported = {name.name for each in imports for name in each.names}
     assert imported - {"TYPE_CHECKING", "import_module"} == set(PUBLIC)
-    made = [each for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    made = [
+        each for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)
+    ]
     assert [each.name for each in made] == ["__getattr__", "__dir__"]
 
 
-def test_the_names_that_are_imported_later_are_those_that_only_type_checkers_import_at_once() -> None:
+def test_the_names_that_are_imported_later_are_those_that_only_type_checkers_import_at_once() -> (
+    None
+):
     tree = ast.parse(Path(inspect.getfile(ullage)).read_text("utf-8"))
     (guarded,) = (each for each in tree.body if isinstance(each, ast.If))
-    later = {name.name for each in guarded.body if isinstance(each, ast.ImportFrom) for name in each.names}
+    later = {
+        name.name
+        for each in guarded.body
+        if isinstance(each, ast.ImportFrom)
+        for name in each.names
+    }
     assert later == ullage._LATER.keys()
     for name in later:
         value = getattr(ullage, name)

@@ -9,15 +9,21 @@ from tests.house.pages import ROOT
 
 RECIPES = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Recipes")[2]
 ROOTS = (ROOT, ROOT / "src" / "ullage", ROOT / "src" / "ullage" / "server" / "page")
-PATHS = sorted(set(re.findall(r"`([\w/.*]+(?:\.(?:py|md|js|json|jsonl|sql|toml)|/))`", RECIPES)))
-NAMED = sorted(set(re.findall(r"`([A-Z_]{4,}|\w+\.\w+)` (?:of|in) `([\w/]+\.(?:py|js))`", RECIPES)))
+PATHS = sorted(
+    set(re.findall(r"`([\w/.*]+(?:\.(?:py|md|js|json|jsonl|sql|toml)|/))`", RECIPES))
+)
+NAMED = sorted(
+    set(re.findall(r"`([A-Z_]{4,}|\w+\.\w+)` (?:of|in) `([\w/]+\.(?:py|js))`", RECIPES))
+)
 
 
 def meant(path: str) -> list[Path]:
     """The files and directories that a recipe may mean by this path; a bare name is looked for everywhere."""
     is_bare = "/" not in path.rstrip("/")
     if is_bare:
-        return [found for root in (ROOT / "src", ROOT / "tests") for found in root.rglob(path)] or [*ROOT.glob(path)]
+        return [
+            found for root in (ROOT / "src", ROOT / "tests") for found in root.rglob(path)
+        ] or [*ROOT.glob(path)]
     return [found for root in ROOTS for found in root.glob(path)]
 
 

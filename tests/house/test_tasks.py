@@ -17,14 +17,23 @@ def raw_tasks(tree: ast.Module) -> list[int]:
     """The lines that make a task outside a task group."""
     groups: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.withitem) and ast.unparse(node.context_expr) == "asyncio.TaskGroup()":
+        if (
+            isinstance(node, ast.withitem)
+            and ast.unparse(node.context_expr) == "asyncio.TaskGroup()"
+        ):
             assert isinstance(node.optional_vars, ast.Name)
             groups.add(node.optional_vars.id)
     lines: list[int] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in RAW and ast.unparse(node.value) not in groups:
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in RAW
+            and ast.unparse(node.value) not in groups
+        ):
             lines.append(node.lineno)
-        if isinstance(node, ast.ImportFrom) and any(name.name in RAW for name in node.names):
+        if isinstance(node, ast.ImportFrom) and any(
+            name.name in RAW for name in node.names
+        ):
             lines.append(node.lineno)
     return lines
 
@@ -35,7 +44,9 @@ def test_only_tasks_py_makes_tasks_outside_a_group() -> None:
         lines = raw_tasks(ast.parse(path.read_text()))
         if lines and path != PACKAGE / "tasks.py":
             found[str(path.relative_to(PACKAGE))] = lines
-    assert not found, "use a task group, or `background`, `to_completion`, `start` and `stop` of ullage.tasks"
+    assert not found, (
+        "use a task group, or `background`, `to_completion`, `start` and `stop` of ullage.tasks"
+    )
 
 
 @pytest.mark.parametrize(

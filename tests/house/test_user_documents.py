@@ -11,7 +11,14 @@ import ullage
 from tests.house.layers import imports
 from tests.house.pages import ROOT, blocks, pages
 
-MODULES = {"ullage", *(f"ullage.{name}" for name in ullage.__all__ if inspect.ismodule(getattr(ullage, name)))}
+MODULES = {
+    "ullage",
+    *(
+        f"ullage.{name}"
+        for name in ullage.__all__
+        if inspect.ismodule(getattr(ullage, name))
+    ),
+}
 """What a user may import from, derived from the public names."""
 
 CONTRIBUTORS = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/why/")
@@ -22,7 +29,11 @@ def inner_imports(source: str) -> Iterator[str]:
     for found in imports(ast.parse(source)):
         name = found.module
         is_ours = name.partition(".")[0] in ("ullage", "ullage_simulators")
-        is_public = name == "ullage_simulators" or name in MODULES or name.removeprefix("ullage.") in ullage.__all__
+        is_public = (
+            name == "ullage_simulators"
+            or name in MODULES
+            or name.removeprefix("ullage.") in ullage.__all__
+        )
         if is_ours and not is_public:
             yield name
 
@@ -30,18 +41,34 @@ def inner_imports(source: str) -> Iterator[str]:
 def user_documents() -> list[Path]:
     """Every page and example but those for people who work on Ullage."""
     found = [*pages(), *sorted((ROOT / "examples").rglob("*.py"))]
-    return [path for path in found if not path.relative_to(ROOT).as_posix().startswith(CONTRIBUTORS)]
+    return [
+        path
+        for path in found
+        if not path.relative_to(ROOT).as_posix().startswith(CONTRIBUTORS)
+    ]
 
 
-@pytest.mark.parametrize("path", user_documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path", user_documents(), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 def test_a_user_document_imports_no_inner_module(path: Path) -> None:
     text = path.read_text("utf-8")
-    sources = [block.text for block in blocks(text) if block.language == "python"] if path.suffix == ".md" else [text]
+    sources = (
+        [block.text for block in blocks(text) if block.language == "python"]
+        if path.suffix == ".md"
+        else [text]
+    )
     assert [name for source in sources for name in inner_imports(source)] == []
 
 
 def test_the_public_modules_are_these() -> None:
-    assert sorted(MODULES) == ["ullage", "ullage.compaction", "ullage.encoding", "ullage.errors", "ullage.events"]
+    assert sorted(MODULES) == [
+        "ullage",
+        "ullage.compaction",
+        "ullage.encoding",
+        "ullage.errors",
+        "ullage.events",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,11 @@ def compared(source: str) -> Iterator[str]:
         if not isinstance(node, ast.Compare) or "wire" not in ast.unparse(node.left):
             continue
         for literal in ast.walk(node):
-            if isinstance(literal, ast.Constant) and isinstance(literal.value, str) and literal.value in WIRES:
+            if (
+                isinstance(literal, ast.Constant)
+                and isinstance(literal.value, str)
+                and literal.value in WIRES
+            ):
                 yield literal.value
 
 

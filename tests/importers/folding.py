@@ -48,7 +48,11 @@ class Folded:
                 assert message.revision > self.messages[message.id].revision
                 self.messages[message.id] = message
             case Pruned(parts=parts):
-                held = {part.id for message in self.messages.values() for part in message.parts}
+                held = {
+                    part.id
+                    for message in self.messages.values()
+                    for part in message.parts
+                }
                 assert set(parts) <= held
                 self.pruned |= set(parts)
             case Rewound(to=to):
@@ -80,11 +84,18 @@ class Folded:
 
     def inputs(self) -> list[int | None]:
         """Reported input of the main calls that finished."""
-        return [call.usage.input if call.usage else None for call in self.main if call.outcome == "finished"]
+        return [
+            call.usage.input if call.usage else None
+            for call in self.main
+            if call.outcome == "finished"
+        ]
 
     def said(self) -> list[str]:
         """Role and text of each message in view; tools by their names."""
-        return [f"{self.messages[name].role}: {text_of(self.messages[name])}" for name in self.view]
+        return [
+            f"{self.messages[name].role}: {text_of(self.messages[name])}"
+            for name in self.view
+        ]
 
 
 def text_of(message: Message) -> str:

@@ -32,7 +32,11 @@ def make_database(path: Path, *, revert: str = "") -> Path:
         database.executescript(SCHEMA)
         for file in STORAGE.glob("session/*/*.json"):
             info = load(file)
-            reverted = json.dumps({"messageID": revert}) if revert and "parentID" not in info else None
+            reverted = (
+                json.dumps({"messageID": revert})
+                if revert and "parentID" not in info
+                else None
+            )
             database.execute(
                 "INSERT INTO session VALUES (?, 'p', ?, ?, ?, ?, ?, 1, ?, 999999)",
                 (
@@ -50,12 +54,20 @@ def make_database(path: Path, *, revert: str = "") -> Path:
             name, session = data.pop("id"), data.pop("sessionID")
             created = data["time"]["created"]
             database.execute(
-                "INSERT INTO message VALUES (?, ?, ?, ?, ?)", (name, session, created, created, json.dumps(data))
+                "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
+                (name, session, created, created, json.dumps(data)),
             )
         for file in STORAGE.glob("part/*/*.json"):
             data = load(file)
-            name, message, session = data.pop("id"), data.pop("messageID"), data.pop("sessionID")
-            database.execute("INSERT INTO part VALUES (?, ?, ?, 1, ?)", (name, message, session, json.dumps(data)))
+            name, message, session = (
+                data.pop("id"),
+                data.pop("messageID"),
+                data.pop("sessionID"),
+            )
+            database.execute(
+                "INSERT INTO part VALUES (?, ?, ?, 1, ?)",
+                (name, message, session, json.dumps(data)),
+            )
     return path
 
 
@@ -70,4 +82,7 @@ def add_rows(path: Path, session: str, rows: list[dict[str, Any]]) -> None:
                 "INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (f"msg_n{seq}", session, kind, seq, at, at, json.dumps(data)),
             )
-        database.execute("INSERT INTO session_context_epoch VALUES (?, 'You are an agent.', '{}', 0)", (session,))
+        database.execute(
+            "INSERT INTO session_context_epoch VALUES (?, 'You are an agent.', '{}', 0)",
+            (session,),
+        )

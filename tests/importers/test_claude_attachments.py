@@ -7,7 +7,9 @@ from ullage.importers.claude_attachments import Attachments
 from ullage.importers.rows import EventWriter
 
 
-def read(attachment: dict[str, Any], rendered: str = "") -> tuple[str | None, EventWriter]:
+def read(
+    attachment: dict[str, Any], rendered: str = ""
+) -> tuple[str | None, EventWriter]:
     rows = EventWriter("s")
     entry: dict[str, Any] = {"attachment": attachment}
     if rendered:
@@ -19,11 +21,23 @@ def read(attachment: dict[str, Any], rendered: str = "") -> tuple[str | None, Ev
 @pytest.mark.parametrize(
     ("attachment", "text"),
     [
-        ({"type": "edited_text_file", "filename": "a.py", "snippet": "1 x"}, "injected: a.py\n1 x"),
-        ({"type": "file", "content": {"type": "text", "file": {"content": "body"}}}, "injected: body"),
-        ({"type": "hook_additional_context", "content": ["one", "two"]}, "injected: one\ntwo"),
+        (
+            {"type": "edited_text_file", "filename": "a.py", "snippet": "1 x"},
+            "injected: a.py\n1 x",
+        ),
+        (
+            {"type": "file", "content": {"type": "text", "file": {"content": "body"}}},
+            "injected: body",
+        ),
+        (
+            {"type": "hook_additional_context", "content": ["one", "two"]},
+            "injected: one\ntwo",
+        ),
         ({"type": "queued_command", "prompt": "hurry"}, "said: hurry"),
-        ({"type": "queued_command", "prompt": [{"type": "text", "text": "hurry"}]}, "said: hurry"),
+        (
+            {"type": "queued_command", "prompt": [{"type": "text", "text": "hurry"}]},
+            "said: hurry",
+        ),
         ({"type": "hook_success", "content": "shown only"}, None),
         ({"type": "hologram", "content": "unknown"}, None),
         ({}, None),
@@ -37,16 +51,27 @@ def test_what_an_attachment_of_an_older_version_sends_is_its_own_text(
 
 def test_the_text_as_it_was_sent_goes_before_the_attachments_own() -> None:
     assert read({"type": "hologram"}, "sent")[0] == "injected: sent"
-    assert read({"type": "file", "content": {"content": "own"}}, "sent")[0] == "injected: sent"
+    assert (
+        read({"type": "file", "content": {"content": "own"}}, "sent")[0]
+        == "injected: sent"
+    )
 
 
 def test_memory_agents_and_instructions_are_rows_of_the_system_prompt() -> None:
     rows = EventWriter("s")
     attachments = Attachments(rows)
     for attachment in (
-        {"type": "nested_memory", "displayPath": "a/CLAUDE.md", "content": {"content": "old"}},
+        {
+            "type": "nested_memory",
+            "displayPath": "a/CLAUDE.md",
+            "content": {"content": "old"},
+        },
         {"type": "agent_listing_delta", "addedLines": ["- explorer: looks"]},
-        {"type": "nested_memory", "displayPath": "a/CLAUDE.md", "content": {"content": "new"}},
+        {
+            "type": "nested_memory",
+            "displayPath": "a/CLAUDE.md",
+            "content": {"content": "new"},
+        },
     ):
         assert attachments.read({"attachment": attachment}, "m") is None
     assert [(block.kind, block.name, block.text) for block in rows.system] == [
@@ -58,10 +83,32 @@ def test_memory_agents_and_instructions_are_rows_of_the_system_prompt() -> None:
 def test_deferred_tools_come_and_go() -> None:
     rows = EventWriter("s")
     attachments = Attachments(rows)
-    attachments.read({"attachment": {"type": "deferred_tools_delta", "addedNames": ["mcp__a__x", "B"]}}, "m")
-    change = {"type": "deferred_tools_delta", "addedNames": ["B", "C"], "removedNames": ["mcp__a__x"]}
+    attachments.read(
+        {
+            "attachment": {
+                "type": "deferred_tools_delta",
+                "addedNames": ["mcp__a__x", "B"],
+            }
+        },
+        "m",
+    )
+    change = {
+        "type": "deferred_tools_delta",
+        "addedNames": ["B", "C"],
+        "removedNames": ["mcp__a__x"],
+    }
     attachments.read({"attachment": change}, "m")
-    assert [(tool.name, tool.deferred) for tool in rows.tools] == [("B", True), ("C", True)]
-    snapshot = {"type": "prompt_snapshot", "systemPrompt": "p", "tools": [{"name": "B", "input_schema": {}}]}
+    assert [(tool.name, tool.deferred) for tool in rows.tools] == [
+        ("B", True),
+        ("C", True),
+    ]
+    snapshot = {
+        "type": "prompt_snapshot",
+        "systemPrompt": "p",
+        "tools": [{"name": "B", "input_schema": {}}],
+    }
     attachments.read({"attachment": snapshot}, "m")
-    assert [(tool.name, tool.deferred) for tool in rows.tools] == [("B", False), ("C", True)]
+    assert [(tool.name, tool.deferred) for tool in rows.tools] == [
+        ("B", False),
+        ("C", True),
+    ]

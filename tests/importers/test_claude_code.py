@@ -4,7 +4,14 @@ import msgspec
 import pytest
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, LimitLearnt, ModelChanged, SessionStarted, SystemChanged, ToolsChanged
+from ullage.events import (
+    CompactionCommitted,
+    LimitLearnt,
+    ModelChanged,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
 from ullage.importers import ImportedSession, read
 from ullage.importers.claude_code import ClaudeCodeReader
 from ullage.messages import ImagePart, ReasoningPart, ToolCallPart, ToolResultPart
@@ -20,13 +27,21 @@ def lines(name: str) -> list[bytes]:
 
 def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
     session = imported("session")
-    assert (session.format, session.cwd, session.title) == ("claude-code", "/home/ann/shop", "Fix the price test")
+    assert (session.format, session.cwd, session.title) == (
+        "claude-code",
+        "/home/ann/shop",
+        "Fix the price test",
+    )
     assert session.session == "5e0a1c2e-0000-4000-8000-000000000001"
     assert session.program == "claude-code 2.1.7"
     assert session.exit_code == 0
     started = session.events[0]
     assert isinstance(started, SessionStarted)
-    assert (started.model, started.wire, started.provider) == ("claude-sonnet-4-5", "messages", "anthropic")
+    assert (started.model, started.wire, started.provider) == (
+        "claude-sonnet-4-5",
+        "messages",
+        "anthropic",
+    )
 
 
 def test_the_lines_of_one_call_are_one_call_with_the_last_usage() -> None:
@@ -34,7 +49,11 @@ def test_the_lines_of_one_call_are_one_call_with_the_last_usage() -> None:
     assert session.inputs() == [9004, 9423]
     first = session.main[0]
     assert first.usage is not None
-    assert (first.usage.output, first.usage.placeholder, first.stop) == (151, False, "tool_use")
+    assert (first.usage.output, first.usage.placeholder, first.stop) == (
+        151,
+        False,
+        "tool_use",
+    )
     answer = session.messages["msg_1"]
     assert isinstance(answer.parts[0], ReasoningPart)
     assert [part.name for part in answer.of_type(ToolCallPart)] == ["Read", "Read"]
@@ -44,7 +63,9 @@ def test_results_that_stand_between_the_lines_of_a_call_come_after_its_answer() 
     session = Folded(imported("session").events)
     answer = session.view.index("msg_1")
     assert session.view[answer + 1 : answer + 3] == ["r1", "r2"]
-    assert [part.name for part in session.messages["r2"].of_type(ToolResultPart)] == ["Read"]
+    assert [part.name for part in session.messages["r2"].of_type(ToolResultPart)] == [
+        "Read"
+    ]
 
 
 def test_an_answer_that_is_too_long_for_its_output_count_has_a_placeholder() -> None:
@@ -62,7 +83,9 @@ def test_an_answer_that_is_too_long_for_its_output_count_has_a_placeholder() -> 
 
 
 def test_signatures_are_kept_with_their_thinking() -> None:
-    part = next(Folded(imported("session").events).messages["msg_1"].of_type(ReasoningPart))
+    part = next(
+        Folded(imported("session").events).messages["msg_1"].of_type(ReasoningPart)
+    )
     assert part.provider is not None
     assert msgspec.json.decode(part.provider.data) == {"signature": "c2lnbmF0dXJl"}
     assert (part.provider.wire, part.provider.model) == ("messages", "claude-sonnet-4-5")
@@ -70,16 +93,22 @@ def test_signatures_are_kept_with_their_thinking() -> None:
 
 
 def test_an_image_in_a_result_is_known_by_its_pixels() -> None:
-    result = next(Folded(imported("session").events).messages["r2"].of_type(ToolResultPart))
+    result = next(
+        Folded(imported("session").events).messages["r2"].of_type(ToolResultPart)
+    )
     image = result.content[1]
     assert isinstance(image, ImagePart)
     assert (image.mime, image.width, image.height) == ("image/png", 320, 240)
 
 
-def test_lists_of_skills_and_names_of_deferred_tools_are_no_messages_of_a_person() -> None:
+def test_lists_of_skills_and_names_of_deferred_tools_are_no_messages_of_a_person() -> (
+    None
+):
     events = imported("session").events
     system = next(event for event in events if isinstance(event, SystemChanged)).system
-    assert [(block.kind, block.text) for block in system] == [("skills", "- review: reads a diff")]
+    assert [(block.kind, block.text) for block in system] == [
+        ("skills", "- review: reads a diff")
+    ]
     tools = next(event for event in events if isinstance(event, ToolsChanged)).tools
     assert [(tool.name, tool.server, tool.deferred) for tool in tools] == [
         ("mcp__tracker__search", "tracker", True),
@@ -92,7 +121,12 @@ def test_lists_of_skills_and_names_of_deferred_tools_are_no_messages_of_a_person
 def test_a_line_that_follows_an_older_one_rewinds() -> None:
     reader = ClaudeCodeReader()
     session = Folded([*reader.feed(lines("rewind")[:6]), *reader.settle()])
-    assert session.said() == ["user: first", "assistant: one", "user: second, better", "assistant: three"]
+    assert session.said() == [
+        "user: first",
+        "assistant: one",
+        "user: second, better",
+        "assistant: three",
+    ]
 
 
 def test_a_branch_that_was_left_can_be_taken_up_again() -> None:
@@ -118,7 +152,9 @@ def test_side_chains_are_spend_and_not_context() -> None:
     assert session.inputs() == [803, 863]
     children = [call for call in session.calls if call.purpose == "child"]
     assert [call.usage.output for call in children if call.usage] == [40]
-    assert not any("look around" in said for said in session.said() if said.startswith("user"))
+    assert not any(
+        "look around" in said for said in session.said() if said.startswith("user")
+    )
 
 
 def test_a_subagents_own_log_is_read_as_its_own_thread() -> None:
@@ -133,9 +169,15 @@ def test_logs_of_subagents_beside_a_session_add_to_its_spend(tmp_path: Path) -> 
     (tmp_path / "main.jsonl").write_bytes(b"\n".join(source[:2] + source[5:]))
     inside = tmp_path / "main" / "subagents"
     inside.mkdir(parents=True)
-    (inside / "agent-ag1.jsonl").write_bytes(b"\n".join([*source[2:5], b'{"torn', b'{"usage": 1}']))
+    (inside / "agent-ag1.jsonl").write_bytes(
+        b"\n".join([*source[2:5], b'{"torn', b'{"usage": 1}'])
+    )
     session = Folded(read(tmp_path / "main.jsonl").events)
-    assert [call.usage.input for call in session.calls if call.purpose == "child" and call.usage] == [50003]
+    assert [
+        call.usage.input
+        for call in session.calls
+        if call.purpose == "child" and call.usage
+    ] == [50003]
     assert session.inputs() == [803, 863]
 
 
@@ -150,7 +192,9 @@ def test_a_compaction_leaves_its_summary_and_what_it_kept() -> None:
     assert session.inputs()[-1] == 2653
 
 
-def test_results_cleared_by_the_program_are_pruned_and_those_logged_as_cleared_are_marked() -> None:
+def test_results_cleared_by_the_program_are_pruned_and_those_logged_as_cleared_are_marked() -> (
+    None
+):
     session = Folded(imported("compaction").events)
     cleared = next(session.messages["r1"].of_type(ToolResultPart))
     assert cleared.id in session.pruned
@@ -165,16 +209,24 @@ def test_a_compaction_whose_summary_is_missing_still_empties_the_view() -> None:
 
 
 def test_an_error_of_the_api_is_a_failed_call_without_usage() -> None:
-    failed = [call for call in Folded(imported("odd").events).calls if call.outcome == "failed"]
-    assert [(call.usage, call.error) for call in failed] == [(None, "API Error: 529 overloaded")]
+    failed = [
+        call for call in Folded(imported("odd").events).calls if call.outcome == "failed"
+    ]
+    assert [(call.usage, call.error) for call in failed] == [
+        (None, "API Error: 529 overloaded")
+    ]
 
 
 def test_a_change_of_model_is_seen() -> None:
-    changed = [event.model for event in imported("odd").events if isinstance(event, ModelChanged)]
+    changed = [
+        event.model for event in imported("odd").events if isinstance(event, ModelChanged)
+    ]
     assert changed == ["claude-haiku-4-5"]
 
 
-def test_lines_that_cant_be_used_are_counted_with_their_reasons_and_the_rest_is_read() -> None:
+def test_lines_that_cant_be_used_are_counted_with_their_reasons_and_the_rest_is_read() -> (
+    None
+):
     odd = imported("odd")
     assert dict(odd.reasons) == {
         "no JSON object": 2,
@@ -208,14 +260,21 @@ def test_the_stream_output_is_read_too_and_its_cumulative_result_is_no_context()
 
 @pytest.mark.parametrize(
     ("text", "window"),
-    [("claude-sonnet-4-5 · 52k/200k tokens (26%)", 200_000), ("claude-sonnet-4-5 · 9.5k/1m tokens (1%)", 1_000_000)],
+    [
+        ("claude-sonnet-4-5 · 52k/200k tokens (26%)", 200_000),
+        ("claude-sonnet-4-5 · 9.5k/1m tokens (1%)", 1_000_000),
+    ],
 )
-def test_the_output_of_the_context_command_names_the_window(text: str, window: int) -> None:
+def test_the_output_of_the_context_command_names_the_window(
+    text: str, window: int
+) -> None:
     reader = ClaudeCodeReader()
     reader.feed(lines("session"))
     content = f"<local-command-stdout> Context Usage\\n {text}</local-command-stdout>"
     line = f'{{"type":"user","uuid":"z1","parentUuid":"a5","message":{{"role":"user","content":"{content}"}}}}'
-    learnt = [event for event in reader.feed([line.encode()]) if isinstance(event, LimitLearnt)]
+    learnt = [
+        event for event in reader.feed([line.encode()]) if isinstance(event, LimitLearnt)
+    ]
     assert [(event.window, event.source) for event in learnt] == [(window, "provider")]
 
 
@@ -224,7 +283,9 @@ def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None
         whole = ClaudeCodeReader("x")
         expected = [*whole.feed(lines(name)), *whole.settle()]
         reader = ClaudeCodeReader("x")
-        assert [event for line in lines(name) for event in reader.feed([line])] + reader.settle() == expected
+        assert [
+            event for line in lines(name) for event in reader.feed([line])
+        ] + reader.settle() == expected
 
 
 def test_a_queued_message_is_read_when_it_is_delivered() -> None:
@@ -247,14 +308,23 @@ def test_a_snapshot_of_the_prompt_gives_system_and_tools() -> None:
         "attachment": {
             "type": "prompt_snapshot",
             "systemPrompt": ["You are an agent.", {"type": "text", "text": "Be brief."}],
-            "tools": [{"name": "Read", "description": "Reads", "input_schema": {"type": "object"}}],
+            "tools": [
+                {
+                    "name": "Read",
+                    "description": "Reads",
+                    "input_schema": {"type": "object"},
+                }
+            ],
         },
     }
     instructions = {
         "type": "attachment",
         "uuid": "p2",
         "parentUuid": "p1",
-        "attachment": {"type": "instructions", "files": [{"path": "CLAUDE.md", "content": "Use tabs."}]},
+        "attachment": {
+            "type": "instructions",
+            "files": [{"path": "CLAUDE.md", "content": "Use tabs."}],
+        },
     }
     reader.feed([msgspec.json.encode(snapshot), msgspec.json.encode(instructions)])
     assert [(block.kind, block.text) for block in reader.rows.system] == [
@@ -262,15 +332,32 @@ def test_a_snapshot_of_the_prompt_gives_system_and_tools() -> None:
         ("prompt", "Be brief."),
         ("instructions", "Use tabs."),
     ]
-    assert [(tool.name, bytes(tool.schema)) for tool in reader.rows.tools] == [("Read", b'{"type":"object"}')]
+    assert [(tool.name, bytes(tool.schema)) for tool in reader.rows.tools] == [
+        ("Read", b'{"type":"object"}')
+    ]
 
 
-@pytest.mark.parametrize(("text", "origin"), [("<system-reminder>be brief", "injected"), ("stop that", "said")])
-def test_what_stands_beside_a_result_is_a_message_of_its_own(text: str, origin: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "origin"), [("<system-reminder>be brief", "injected"), ("stop that", "said")]
+)
+def test_what_stands_beside_a_result_is_a_message_of_its_own(
+    text: str, origin: str
+) -> None:
     reader = ClaudeCodeReader()
-    content = [{"type": "tool_result", "tool_use_id": "t2", "content": "late"}, {"type": "text", "text": text}]
-    line = {"type": "user", "uuid": "z1", "parentUuid": "a5", "message": {"role": "user", "content": content}}
-    events = [*reader.feed([*lines("session"), msgspec.json.encode(line)]), *reader.settle()]
+    content = [
+        {"type": "tool_result", "tool_use_id": "t2", "content": "late"},
+        {"type": "text", "text": text},
+    ]
+    line = {
+        "type": "user",
+        "uuid": "z1",
+        "parentUuid": "a5",
+        "message": {"role": "user", "content": content},
+    }
+    events = [
+        *reader.feed([*lines("session"), msgspec.json.encode(line)]),
+        *reader.settle(),
+    ]
     session = Folded(events)
     assert session.said()[-2:] == ["tool: [Read] late", f"user: {text}"]
     assert session.messages[session.view[-1]].origin == origin

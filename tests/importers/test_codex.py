@@ -1,7 +1,14 @@
 import msgspec
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, LimitLearnt, ModelChanged, SessionStarted, SystemChanged, ToolsChanged
+from ullage.events import (
+    CompactionCommitted,
+    LimitLearnt,
+    ModelChanged,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
 from ullage.importers import ImportedSession, read
 from ullage.importers.codex import CodexReader
 from ullage.messages import ReasoningPart, ToolCallPart
@@ -17,12 +24,20 @@ def lines(name: str) -> list[bytes]:
 
 def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
     session = imported("session")
-    assert (session.format, session.cwd, session.title) == ("codex", "/home/ann/shop", "Price test")
+    assert (session.format, session.cwd, session.title) == (
+        "codex",
+        "/home/ann/shop",
+        "Price test",
+    )
     assert session.session == "019b0000-0000-7000-8000-00000000c0de"
     assert session.program == "codex 0.98.0"
     started = session.events[0]
     assert isinstance(started, SessionStarted)
-    assert (started.model, started.wire, started.provider) == ("gpt-5.2-codex", "responses", "openai")
+    assert (started.model, started.wire, started.provider) == (
+        "gpt-5.2-codex",
+        "responses",
+        "openai",
+    )
 
 
 def test_instructions_and_dynamic_tools_are_known() -> None:
@@ -42,7 +57,9 @@ def test_the_last_usage_is_the_context_and_the_sum_never_is() -> None:
 
 
 def test_the_window_that_the_log_names_is_learnt() -> None:
-    learnt = [event for event in imported("session").events if isinstance(event, LimitLearnt)]
+    learnt = [
+        event for event in imported("session").events if isinstance(event, LimitLearnt)
+    ]
     assert {event.window for event in learnt} == {258400}
     assert {event.source for event in learnt} == {"provider"}
 
@@ -66,19 +83,31 @@ def test_what_the_program_wrote_in_the_users_name_is_injected() -> None:
 
 def test_encrypted_reasoning_is_kept_whole() -> None:
     session = Folded(imported("session").events)
-    part = next(part for name in session.view for part in session.messages[name].of_type(ReasoningPart))
+    part = next(
+        part
+        for name in session.view
+        for part in session.messages[name].of_type(ReasoningPart)
+    )
     assert part.text == "**Looking**"
     assert part.opaque_size == len("gAAAAABencrypted")
     assert part.provider is not None
-    assert msgspec.json.decode(part.provider.data)["encrypted_content"] == "gAAAAABencrypted"
+    assert (
+        msgspec.json.decode(part.provider.data)["encrypted_content"] == "gAAAAABencrypted"
+    )
 
 
 def test_a_usage_that_stands_before_the_items_of_its_call_is_theirs() -> None:
     session = Folded(imported("usage_first").events)
     assert session.inputs() == [5000, 5100]
-    first = next(name for name in session.view if session.messages[name].role == "assistant")
+    first = next(
+        name for name in session.view if session.messages[name].role == "assistant"
+    )
     assert len(list(session.messages[first].of_type(ToolCallPart))) == 2
-    assert session.said()[-3:] == ["tool: [shell] one", "tool: [shell] two", "assistant: done"]
+    assert session.said()[-3:] == [
+        "tool: [shell] one",
+        "tool: [shell] two",
+        "assistant: done",
+    ]
 
 
 def test_a_compaction_by_replacement_keeps_what_it_repeats() -> None:
@@ -95,7 +124,9 @@ def test_a_compaction_by_replacement_keeps_what_it_repeats() -> None:
 def test_the_compactions_own_call_is_spend_and_its_tokens_are_the_summarys() -> None:
     events = imported("compaction").events
     session = Folded(events)
-    assert [(call.purpose, call.usage.input if call.usage else None) for call in session.calls] == [
+    assert [
+        (call.purpose, call.usage.input if call.usage else None) for call in session.calls
+    ] == [
         ("main", 200000),
         ("summary", 201000),
         ("main", 1600),
@@ -123,8 +154,13 @@ def test_turns_that_were_rolled_back_leave_the_view() -> None:
 
 def test_an_interrupted_call_is_cancelled_and_a_change_of_model_is_seen() -> None:
     events = imported("rollback").events
-    assert [event.model for event in events if isinstance(event, ModelChanged)] == ["gpt-5.1"]
-    assert [(call.outcome, call.error) for call in Folded(events).calls][-1] == ("cancelled", "interrupted")
+    assert [event.model for event in events if isinstance(event, ModelChanged)] == [
+        "gpt-5.1"
+    ]
+    assert [(call.outcome, call.error) for call in Folded(events).calls][-1] == (
+        "cancelled",
+        "interrupted",
+    )
 
 
 def test_lines_that_cant_be_used_are_counted_with_their_reasons() -> None:
@@ -151,7 +187,11 @@ def test_a_record_of_the_usage_beside_its_event_is_not_a_second_call() -> None:
         source = lines("session")
         source.insert(position, record)
         reader = CodexReader()
-        assert Folded([*reader.feed(source), *reader.settle()]).inputs() == [9000, 9200, 9300]
+        assert Folded([*reader.feed(source), *reader.settle()]).inputs() == [
+            9000,
+            9200,
+            9300,
+        ]
 
 
 def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
@@ -159,4 +199,6 @@ def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None
         whole = CodexReader("x")
         expected = [*whole.feed(lines(name)), *whole.settle()]
         reader = CodexReader("x")
-        assert [event for line in lines(name) for event in reader.feed([line])] + reader.settle() == expected
+        assert [
+            event for line in lines(name) for event in reader.feed([line])
+        ] + reader.settle() == expected

@@ -18,7 +18,9 @@ from ullage.importers.detect import FORMATS
 from ullage.importers.reader import Reader
 
 READERS: dict[str, type[Reader]] = {
-    each.name.replace("-", "_"): each.reader for each in FORMATS if each.reader is not None
+    each.name.replace("-", "_"): each.reader
+    for each in FORMATS
+    if each.reader is not None
 }
 LINES = sorted(path for path in FIXTURES.glob("*/*.jsonl"))
 WHOLE = sorted(path for path in FIXTURES.glob("*/*.json"))
@@ -53,7 +55,11 @@ def test_a_log_cut_at_any_byte_keeps_the_events_of_its_whole_lines(path: Path) -
     start = 0
     for line in data.splitlines(keepends=True):
         step = max(1, len(line) // 25)
-        for cut in {*range(start, start + len(line), step), start + 1, start + len(line) - 1}:
+        for cut in {
+            *range(start, start + len(line), step),
+            start + 1,
+            start + len(line) - 1,
+        }:
             assert fed(path, data[:cut])[: len(certain)] == certain
         certain += reader.feed([line])
         start += len(line)
@@ -81,14 +87,18 @@ def test_single_bytes_changed_anywhere_never_raise(path: Path, tmp_path: Path) -
     for _ in range(60):
         damaged = bytearray(data)
         for _ in range(chance.choice((1, 3, 40))):
-            damaged[chance.randrange(len(damaged))] = chance.choice(b'{}[]",:0x\0\xff\\ntf')
+            damaged[chance.randrange(len(damaged))] = chance.choice(
+                b'{}[]",:0x\0\xff\\ntf'
+            )
         target = tmp_path / "damaged"
         target.write_bytes(damaged)
         attempt(target)
 
 
 @pytest.mark.parametrize("path", WHOLE, ids=name)
-def test_a_file_of_one_value_cut_at_any_byte_never_raises(path: Path, tmp_path: Path) -> None:
+def test_a_file_of_one_value_cut_at_any_byte_never_raises(
+    path: Path, tmp_path: Path
+) -> None:
     data = path.read_bytes()
     target = tmp_path / "cut.json"
     for cut in range(0, len(data), max(1, len(data) // 200)):
@@ -97,10 +107,20 @@ def test_a_file_of_one_value_cut_at_any_byte_never_raises(path: Path, tmp_path: 
 
 
 scalars: st.SearchStrategy[Any] = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("\ud83d") | st.just("text")
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.just("\ud83d")
+    | st.just("text")
 )
 foreign = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
 )
 
 
@@ -117,7 +137,9 @@ def replaced(value: Any, chance: random.Random, other: Any) -> Any:
 
 @pytest.mark.parametrize("path", LINES, ids=name)
 @given(seed=st.integers(0, 10_000), other=foreign)
-def test_values_of_other_types_anywhere_in_a_line_never_raise(path: Path, seed: int, other: Any) -> None:
+def test_values_of_other_types_anywhere_in_a_line_never_raise(
+    path: Path, seed: int, other: Any
+) -> None:
     import json
 
     chance = random.Random(seed)
@@ -132,7 +154,9 @@ def test_values_of_other_types_anywhere_in_a_line_never_raise(path: Path, seed: 
 
 
 @given(data=st.binary(max_size=300))
-def test_random_bytes_never_raise_anything_untyped(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_random_bytes_never_raise_anything_untyped(
+    data: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     target = tmp_path_factory.mktemp("random") / "log"
     for start in (b"", b'{"type":"user",', b"[", b"SQLite format 3\0", b'{"messages":['):
         target.write_bytes(start + data)

@@ -32,18 +32,30 @@ def test_a_file_that_only_begins_like_a_database_is_a_clear_error(tmp_path: Path
             read(path)
 
 
-def test_a_value_that_is_too_large_is_a_clear_error_before_it_is_loaded(tmp_path: Path) -> None:
+def test_a_value_that_is_too_large_is_a_clear_error_before_it_is_loaded(
+    tmp_path: Path,
+) -> None:
     path = make_database(tmp_path / "opencode.db")
-    changed(path, f"UPDATE part SET data = zeroblob({DATABASE_CELL_BYTES + 1}) WHERE rowid = 1")
+    changed(
+        path,
+        f"UPDATE part SET data = zeroblob({DATABASE_CELL_BYTES + 1}) WHERE rowid = 1",
+    )
     with pytest.raises(UnreadableInput, match="holds a value of more than 64 MB"):
         read(path)
 
 
 @pytest.mark.sweep  # waits for the limit of time
-def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(tmp_path: Path) -> None:
+def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(
+    tmp_path: Path,
+) -> None:
     for table in ("session", "part"):
         path = changed(tmp_path / f"{table}.db", SCHEMA)
-        changed(path, "INSERT INTO session (id, time_updated) VALUES ('ses_1', 1)" if table != "session" else "")
+        changed(
+            path,
+            "INSERT INTO session (id, time_updated) VALUES ('ses_1', 1)"
+            if table != "session"
+            else "",
+        )
         changed(path, f"DROP TABLE {table}; CREATE VIEW {table} AS SELECT x AS id, '' AS data, 'ses_1' AS session_id, "
                       f"x AS message_id FROM (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
                       f"SELECT x FROM n)")  # fmt: skip
@@ -53,12 +65,18 @@ def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(tmp_path: Pa
 
 def test_triggers_and_functions_of_the_database_do_not_run(tmp_path: Path) -> None:
     path = make_database(tmp_path / "opencode.db")
-    changed(path, "CREATE TRIGGER evil AFTER INSERT ON part BEGIN DELETE FROM session; END")
+    changed(
+        path, "CREATE TRIGGER evil AFTER INSERT ON part BEGIN DELETE FROM session; END"
+    )
     before = path.read_bytes()
     assert read(path).events
     assert path.read_bytes() == before
     with open_database(path, whose="OpenCode's") as database:
-        for query in ("SELECT load_extension('/tmp/evil.so')", "DELETE FROM session", "CREATE TABLE x (y)"):
+        for query in (
+            "SELECT load_extension('/tmp/evil.so')",
+            "DELETE FROM session",
+            "CREATE TABLE x (y)",
+        ):
             with pytest.raises(sqlite3.Error):
                 list(database.rows(query))
 
@@ -66,7 +84,15 @@ def test_triggers_and_functions_of_the_database_do_not_run(tmp_path: Path) -> No
 def test_columns_of_any_type_never_raise_anything_untyped(tmp_path: Path) -> None:
     values = ("NULL", "-9223372036854775808", "1e308", "x'00ff'", "'[[['")
     names = {
-        "session": ("id", "parent_id", "directory", "title", "version", "revert", "time_updated"),
+        "session": (
+            "id",
+            "parent_id",
+            "directory",
+            "title",
+            "version",
+            "revert",
+            "time_updated",
+        ),
         "message": ("id", "session_id", "time_created", "data"),
         "part": ("id", "message_id", "session_id", "data"),
     }
@@ -74,14 +100,19 @@ def test_columns_of_any_type_never_raise_anything_untyped(tmp_path: Path) -> Non
         for column in columns:
             for number, value in enumerate(values):
                 path = make_database(tmp_path / f"{table}-{column}-{number}.db")
-                changed(path, f"PRAGMA ignore_check_constraints = 1; UPDATE OR REPLACE {table} SET {column} = {value}")
+                changed(
+                    path,
+                    f"PRAGMA ignore_check_constraints = 1; UPDATE OR REPLACE {table} SET {column} = {value}",
+                )
                 try:
                     Folded(read(path).events)
                 except InputError:
                     continue
 
 
-def test_a_database_with_garbage_at_any_place_never_raises_anything_untyped(tmp_path: Path) -> None:
+def test_a_database_with_garbage_at_any_place_never_raises_anything_untyped(
+    tmp_path: Path,
+) -> None:
     whole = make_database(tmp_path / "whole.db").read_bytes()
     chance = random.Random(7)
     for number in range(200):

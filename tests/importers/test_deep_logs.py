@@ -27,7 +27,9 @@ def places(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             for one in places(inner):
-                yield json.dumps({**value, key: 0}).replace(f"{json.dumps(key)}: 0", f"{json.dumps(key)}: {one}", 1)
+                yield json.dumps({**value, key: 0}).replace(
+                    f"{json.dumps(key)}: 0", f"{json.dumps(key)}: {one}", 1
+                )
     elif isinstance(value, list):
         for at, inner in enumerate(value):
             for one in places(inner):
@@ -77,18 +79,28 @@ def test_a_value_as_deep_as_allowed_is_read_in_any_place(path: Path) -> None:
     for at, line in enumerate(lines):
         for marked in places(json.loads(line)):
             for opening in ("[", '{"type":'):
-                deep = marked.replace(json.dumps(MARK), nested(JSON_DEPTH - 10, opening)).encode()
-                deep_in_the_stack(300, partial(metered, path, [*lines[:at], deep, *lines[at + 1 :]]))
+                deep = marked.replace(
+                    json.dumps(MARK), nested(JSON_DEPTH - 10, opening)
+                ).encode()
+                deep_in_the_stack(
+                    300, partial(metered, path, [*lines[:at], deep, *lines[at + 1 :]])
+                )
 
 
 @pytest.mark.parametrize("levels", [800, 5_000, 200_000])
 @pytest.mark.parametrize("path", LINES, ids=name)
-def test_a_line_that_is_nested_too_deep_is_skipped_and_counted(path: Path, levels: int, tmp_path: Path) -> None:
+def test_a_line_that_is_nested_too_deep_is_skipped_and_counted(
+    path: Path, levels: int, tmp_path: Path
+) -> None:
     lines = good_lines(path)
     last = json.loads(lines[-1])
     key = next(iter(last))
     for opening in ("[", '{"a":'):
-        deep = json.dumps({**last, key: MARK}).replace(json.dumps(MARK), nested(levels, opening)).encode()
+        deep = (
+            json.dumps({**last, key: MARK})
+            .replace(json.dumps(MARK), nested(levels, opening))
+            .encode()
+        )
         log = tmp_path / path.name
         log.write_bytes(b"\n".join([*lines, deep, lines[-1]]) + b"\n")
         imported = read(log)
@@ -98,9 +110,13 @@ def test_a_line_that_is_nested_too_deep_is_skipped_and_counted(path: Path, level
 
 @given(st.sampled_from(LINES), st.integers(0, 400), st.data())
 @settings(max_examples=40, deadline=None)
-def test_any_depth_at_any_place_is_read_or_skipped(path: Path, levels: int, data: st.DataObject) -> None:
+def test_any_depth_at_any_place_is_read_or_skipped(
+    path: Path, levels: int, data: st.DataObject
+) -> None:
     lines = good_lines(path)
     at = data.draw(st.integers(0, len(lines) - 1))
     marked = data.draw(st.sampled_from(list(places(json.loads(lines[at])))))
-    deep = marked.replace(json.dumps(MARK), nested(levels, data.draw(st.sampled_from(["[", '{"content":'])))).encode()
+    deep = marked.replace(
+        json.dumps(MARK), nested(levels, data.draw(st.sampled_from(["[", '{"content":'])))
+    ).encode()
     metered(path, [*lines[:at], deep, *lines[at + 1 :]])

@@ -12,14 +12,18 @@ LOGS = sorted(path for path in FIXTURES.glob("*/*.json*") if path.is_file())
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_every_format_is_told_by_its_content_whatever_the_file_is_called(path: Path, tmp_path: Path) -> None:
+def test_every_format_is_told_by_its_content_whatever_the_file_is_called(
+    path: Path, tmp_path: Path
+) -> None:
     renamed = tmp_path / "log.txt"
     renamed.write_bytes(path.read_bytes())
     assert read(renamed).format == path.parent.name.replace("_", "-")
     Folded(read(renamed).events)
 
 
-def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(tmp_path: Path) -> None:
+def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "notes.md"
     path.write_text("# Notes\n\nnothing here\n")
     with pytest.raises(NotASession) as caught:
@@ -53,7 +57,9 @@ def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes
         read(path)
 
 
-def test_a_file_that_is_not_there_or_is_a_directory_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_is_a_directory_is_a_clear_error(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UnreadableInput, match="No such file"):
         read(tmp_path / "nowhere.jsonl")
     with pytest.raises(NotASession, match="The directory"):
@@ -67,7 +73,9 @@ def test_a_compressed_log_says_how_to_unpack_it(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_chat_in_one_object_that_is_cut_short_is_read_up_to_the_cut(tmp_path: Path) -> None:
+def test_a_chat_in_one_object_that_is_cut_short_is_read_up_to_the_cut(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "chat.json"
     whole = (FIXTURES / "gemini_cli/chat.json").read_bytes()
     path.write_bytes(whole[: whole.index(b"and this?")])
@@ -90,7 +98,9 @@ def test_a_log_whose_first_lines_are_damaged_is_still_told() -> None:
 
 def test_a_growing_log_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
-    source = (FIXTURES / "claude_code/session.jsonl").read_bytes().splitlines(keepends=True)
+    source = (
+        (FIXTURES / "claude_code/session.jsonl").read_bytes().splitlines(keepends=True)
+    )
     path.write_bytes(b"".join(source[:6]))
     reader = reader_for(path)
     with path.open("rb") as file:
@@ -102,9 +112,16 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
     assert Folded(events).inputs() == [9004, 9423]
 
 
-@pytest.mark.skipif("ULLAGE_RECORDINGS" not in os.environ, reason="needs ULLAGE_RECORDINGS, a directory of real logs")
+@pytest.mark.skipif(
+    "ULLAGE_RECORDINGS" not in os.environ,
+    reason="needs ULLAGE_RECORDINGS, a directory of real logs",
+)
 def test_recorded_sessions_are_read_without_a_skipped_line() -> None:
-    found = [path for path in Path(os.environ["ULLAGE_RECORDINGS"]).rglob("*.jsonl") if path.stat().st_size > 100_000]
+    found = [
+        path
+        for path in Path(os.environ["ULLAGE_RECORDINGS"]).rglob("*.jsonl")
+        if path.stat().st_size > 100_000
+    ]
     assert found
     for path in found:
         session = read(path)

@@ -26,28 +26,58 @@ def test_a_line_that_is_no_json_says_why(line: bytes, reason: str) -> None:
     ("line", "value"),
     [
         (b'{"a": 1}\0\0', {"a": 1}),
-        (b'{"text": "half \\ud83d", "id": "half \\ud83d"}', {"text": "half \ud83d", "id": "half \ufffd"}),
+        (
+            b'{"text": "half \\ud83d", "id": "half \\ud83d"}',
+            {"text": "half \ud83d", "id": "half \ufffd"},
+        ),
         (b'{"a": NaN}', None),
         (b'"\xff"', "\ufffd"),
     ],
 )
-def test_what_strict_json_refuses_is_read_all_the_same(line: bytes, value: object) -> None:
+def test_what_strict_json_refuses_is_read_all_the_same(
+    line: bytes, value: object
+) -> None:
     found = f.decode_line(line)
     assert found == value or value is None
 
 
 def test_a_value_of_the_wrong_type_is_as_good_as_absent() -> None:
-    fields = {"a": 1, "b": "x", "c": [1, {"k": 1}, "t"], "d": {"e": 1}, "t": True, "big": 10**400, "nan": float("nan")}
-    assert (f.text(fields, "a"), f.text(fields, "b"), f.text(fields, "z")) == ("", "x", "")
-    assert (f.number(fields, "a"), f.number(fields, "t"), f.number(fields, "big"), f.number(fields, "nan")) == (
+    fields = {
+        "a": 1,
+        "b": "x",
+        "c": [1, {"k": 1}, "t"],
+        "d": {"e": 1},
+        "t": True,
+        "big": 10**400,
+        "nan": float("nan"),
+    }
+    assert (f.text(fields, "a"), f.text(fields, "b"), f.text(fields, "z")) == (
+        "",
+        "x",
+        "",
+    )
+    assert (
+        f.number(fields, "a"),
+        f.number(fields, "t"),
+        f.number(fields, "big"),
+        f.number(fields, "nan"),
+    ) == (
         1.0,
         None,
         None,
         None,
     )
-    assert (f.count(fields, "a"), f.count({"n": 0}, "n"), f.count({"n": -1}, "n")) == (1, None, None)
+    assert (f.count(fields, "a"), f.count({"n": 0}, "n"), f.count({"n": -1}, "n")) == (
+        1,
+        None,
+        None,
+    )
     assert (f.mapping(fields, "d"), f.mapping(fields, "c")) == ({"e": 1}, {})
-    assert (f.objects(fields, "c"), f.texts(fields, "c"), f.items(fields, "d")) == ([{"k": 1}], ["t"], [])
+    assert (f.objects(fields, "c"), f.texts(fields, "c"), f.items(fields, "d")) == (
+        [{"k": 1}],
+        ["t"],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +115,9 @@ def test_a_whole_value_is_read_as_it_is() -> None:
         (b'{"a": 1, "b": {"c": [', {"a": 1}),
     ],
 )
-def test_of_a_value_that_is_cut_short_the_complete_elements_are_read(torn: bytes, complete: object) -> None:
+def test_of_a_value_that_is_cut_short_the_complete_elements_are_read(
+    torn: bytes, complete: object
+) -> None:
     assert read_document(torn) == (complete, True)
 
 
@@ -97,16 +129,25 @@ def test_what_has_no_complete_element_is_unusable(data: bytes) -> None:
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
 @given(value=st.lists(values, min_size=1, max_size=6), share=st.floats(0, 1))
-def test_whole_elements_before_a_cut_are_never_lost_or_altered(value: list[object], share: float) -> None:
+def test_whole_elements_before_a_cut_are_never_lost_or_altered(
+    value: list[object], share: float
+) -> None:
     data = json.dumps(value, indent=1).encode()
     cut = data[: round(share * len(data))]
-    whole = sum(1 for at in range(len(value)) if json.dumps(value[: at + 1], indent=1).encode()[:-2] + b"," in cut)
+    whole = sum(
+        1
+        for at in range(len(value))
+        if json.dumps(value[: at + 1], indent=1).encode()[:-2] + b"," in cut
+    )
     try:
         found = read_document(cut).value
     except Unusable:

@@ -15,7 +15,11 @@ def lines(name: str) -> list[bytes]:
 
 def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
     session = imported("session.jsonl")
-    assert (session.format, session.cwd, session.title) == ("gemini-cli", "/home/ann/shop", "Prices explained")
+    assert (session.format, session.cwd, session.title) == (
+        "gemini-cli",
+        "/home/ann/shop",
+        "Prices explained",
+    )
     started = session.events[0]
     assert isinstance(started, SessionStarted)
     assert (started.model, started.wire) == ("gemini-3-pro-preview", "generateContent")
@@ -37,7 +41,9 @@ def test_a_record_that_comes_again_is_one_call_and_its_results_are_read_once() -
 
 def test_notices_and_commands_to_the_program_are_not_sent() -> None:
     said = Folded(imported("session.jsonl").events).said()
-    assert not any("/stats" in each or "Update" in each or "API Error" in each for each in said)
+    assert not any(
+        "/stats" in each or "Update" in each or "API Error" in each for each in said
+    )
 
 
 def test_a_rewind_takes_back_its_message_and_all_after_it() -> None:
@@ -48,7 +54,9 @@ def test_a_rewind_takes_back_its_message_and_all_after_it() -> None:
 
 def test_masked_results_are_replaced_by_what_stands_there_now() -> None:
     events = imported("compression.jsonl").events
-    replaced = next(event for event in events if isinstance(event, MessageReplaced)).message
+    replaced = next(
+        event for event in events if isinstance(event, MessageReplaced)
+    ).message
     result = next(replaced.of_type(ToolResultPart))
     assert result.cleared
     assert replaced.revision == 1
@@ -78,7 +86,10 @@ def test_the_older_form_is_one_object() -> None:
     assert (chat.format, chat.title, chat.exit_code) == ("gemini-cli", "what is this?", 0)
     assert Folded(chat.events).inputs() == [7000, 7100]
     assert dict(chat.reasons) == {"no `type`": 1}
-    assert Folded(chat.events).said()[-2:] == ["assistant: A price. <ToolCallPart>", 'tool: [read_file] {"output":"x"}']
+    assert Folded(chat.events).said()[-2:] == [
+        "assistant: A price. <ToolCallPart>",
+        'tool: [read_file] {"output":"x"}',
+    ]
 
 
 def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
@@ -86,4 +97,6 @@ def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None
         whole = GeminiCliReader("x")
         expected = [*whole.feed(lines(name)), *whole.settle()]
         reader = GeminiCliReader("x")
-        assert [event for line in lines(name) for event in reader.feed([line])] + reader.settle() == expected
+        assert [
+            event for line in lines(name) for event in reader.feed([line])
+        ] + reader.settle() == expected

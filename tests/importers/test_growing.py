@@ -13,7 +13,9 @@ FIXTURES = Path(__file__).parent / "fixtures"
 SESSION = FIXTURES / "claude_code" / "session.jsonl"
 
 
-def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(tmp_path: Path) -> None:
+def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     lines = SESSION.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-2]))
@@ -29,12 +31,16 @@ def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(tmp_path: 
         file.write(lines[-1][20:])
     third = log.look()
     assert third is not None
-    assert (*first.certain, *second.certain, *third.certain, *third.held) == read(path).events
+    assert (*first.certain, *second.certain, *third.certain, *third.held) == read(
+        path
+    ).events
     assert third.imported.skipped_lines == 0
     assert log.look() is None
 
 
-def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(tmp_path: Path) -> None:
+def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     log = GrowingLog(path)
     with pytest.raises(UnreadableInput):
@@ -47,7 +53,9 @@ def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(tm
     assert growth is not None and (*growth.certain, *growth.held) == read(path).events
 
 
-def test_one_json_value_and_a_directory_are_read_whole_when_they_change(tmp_path: Path) -> None:
+def test_one_json_value_and_a_directory_are_read_whole_when_they_change(
+    tmp_path: Path,
+) -> None:
     chat = tmp_path / "chat.json"
     shutil.copy(FIXTURES / "gemini_cli" / "chat.json", chat)
     storage = tmp_path / "opencode"
@@ -55,7 +63,9 @@ def test_one_json_value_and_a_directory_are_read_whole_when_they_change(tmp_path
     for path in (chat, storage):
         log = GrowingLog(path)
         growth = log.look()
-        assert growth is not None and growth.is_whole and growth.certain == read(path).events
+        assert (
+            growth is not None and growth.is_whole and growth.certain == read(path).events
+        )
         assert log.look() is None
     chat.write_bytes(chat.read_bytes() + b"\n")
     log = GrowingLog(chat)
@@ -115,8 +125,14 @@ def test_collections_are_copied_once_and_words_are_shared() -> None:
     reader = reader_for(FIXTURES / "pi" / "session.jsonl")
     reader.feed((FIXTURES / "pi" / "session.jsonl").read_bytes().splitlines())
     branch = branched(reader)
-    assert branch.rows is not reader.rows and branch.rows.messages is not reader.rows.messages
-    assert all(branch.rows.messages[name] is message for name, message in reader.rows.messages.items())
+    assert (
+        branch.rows is not reader.rows
+        and branch.rows.messages is not reader.rows.messages
+    )
+    assert all(
+        branch.rows.messages[name] is message
+        for name, message in reader.rows.messages.items()
+    )
     shared: list[int] = []
     first, second = branched((shared, shared))
     assert first is second is not shared

@@ -45,26 +45,61 @@ def test_what_was_reverted_left_the_view(tmp_path: Path) -> None:
 def test_the_newer_rows_are_read_where_they_tell_more(tmp_path: Path) -> None:
     path = make_database(tmp_path / "opencode.db")
     model = {"providerID": "openai", "id": "gpt-5.2"}
-    tokens = {"input": 100, "output": 20, "reasoning": 30, "cache": {"read": 400, "write": 0}}
+    tokens = {
+        "input": 100,
+        "output": 20,
+        "reasoning": 30,
+        "cache": {"read": 400, "write": 0},
+    }
     tool = {
         "type": "tool",
         "id": "c1",
         "name": "read",
-        "state": {"status": "completed", "input": {}, "content": [{"type": "text", "text": "out"}]},
+        "state": {
+            "status": "completed",
+            "input": {},
+            "content": [{"type": "text", "text": "out"}],
+        },
         "time": {"created": 1, "pruned": 1_780_000_000_004},
     }
     add_rows(
         path,
         "ses_0001",
         [
-            {"type": "user", "text": "look", "files": [{"mime": "image/png", "data": "AAAA", "name": "a.png"}]},
-            {"type": "assistant", "model": model, "content": [{"type": "text", "text": "ok"}, tool], "tokens": tokens},
+            {
+                "type": "user",
+                "text": "look",
+                "files": [{"mime": "image/png", "data": "AAAA", "name": "a.png"}],
+            },
+            {
+                "type": "assistant",
+                "model": model,
+                "content": [{"type": "text", "text": "ok"}, tool],
+                "tokens": tokens,
+            },
             {"type": "system", "text": "the date changed"},
             {"type": "shell", "command": "ls", "output": {"output": "a"}},
             {"type": "idle", "outcome": "succeeded"},
-            {"type": "compaction", "status": "failed", "reason": "auto", "tokens": tokens, "error": {}},
-            {"type": "compaction", "status": "completed", "reason": "auto", "summary": "s", "recent": "r"},
-            {"type": "assistant", "model": model, "content": [], "error": {"message": "overloaded"}},
+            {
+                "type": "compaction",
+                "status": "failed",
+                "reason": "auto",
+                "tokens": tokens,
+                "error": {},
+            },
+            {
+                "type": "compaction",
+                "status": "completed",
+                "reason": "auto",
+                "summary": "s",
+                "recent": "r",
+            },
+            {
+                "type": "assistant",
+                "model": model,
+                "content": [],
+                "error": {"message": "overloaded"},
+            },
             {"type": "hologram"},
             {"type": "synthetic", "text": "go on"},
         ],
@@ -79,7 +114,9 @@ def test_the_newer_rows_are_read_where_they_tell_more(tmp_path: Path) -> None:
     assert session.said()[-1] == "user: go on"
     assert "<summary>\ns\n</summary>" in session.said()[0]
     assert len(session.pruned) == 1
-    system = next(event for event in imported.events if isinstance(event, SystemChanged)).system
+    system = next(
+        event for event in imported.events if isinstance(event, SystemChanged)
+    ).system
     assert [block.text for block in system] == ["You are an agent."]
     assert dict(imported.reasons) == {"unknown kind of message: hologram": 1}
 

@@ -7,7 +7,9 @@ from ullage.messages import TextPart, ToolCallPart, ToolResultPart
 def test_parts_are_named_after_their_message_in_one_portion_or_several() -> None:
     reading = LogParts("m", "messages")
     names = [
-        part.id for content in ("one", [{"type": "text", "text": "two"}, "three"]) for part in reading.read(content)
+        part.id
+        for content in ("one", [{"type": "text", "text": "two"}, "three"])
+        for part in reading.read(content)
     ]
     assert names[0] == "m/0"
     assert len(set(names)) == 3
@@ -24,7 +26,9 @@ def test_a_result_has_the_name_of_its_tool_and_is_marked_when_it_was_cleared() -
     part = LogParts("m", "messages").read([block], {"t1": "Read"})[0]
     assert isinstance(part, ToolResultPart)
     assert (part.name, part.cleared) == ("Read", True)
-    part = LogParts("m", "messages").read([{**block, "content": f"grep {CLEARED}"}], {})[0]
+    part = LogParts("m", "messages").read([{**block, "content": f"grep {CLEARED}"}], {})[
+        0
+    ]
     assert isinstance(part, ToolResultPart)
     assert (part.name, part.cleared) == ("", False)
 
@@ -32,19 +36,44 @@ def test_a_result_has_the_name_of_its_tool_and_is_marked_when_it_was_cleared() -
 @pytest.mark.parametrize(
     ("wire", "content"),
     [
-        ("messages", [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "c", "name": "n", "input": {"k": 1}}]),
+        (
+            "messages",
+            [
+                {"type": "text", "text": "a"},
+                {"type": "tool_use", "id": "c", "name": "n", "input": {"k": 1}},
+            ],
+        ),
         (
             "responses",
             [
-                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
-                {"type": "function_call", "call_id": "c", "name": "n", "arguments": '{"k":1}'},
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": "a"}],
+                },
+                {
+                    "type": "function_call",
+                    "call_id": "c",
+                    "name": "n",
+                    "arguments": '{"k":1}',
+                },
             ],
         ),
-        ("generateContent", [{"text": "a"}, {"functionCall": {"id": "c", "name": "n", "args": {"k": 1}}}]),
+        (
+            "generateContent",
+            [{"text": "a"}, {"functionCall": {"id": "c", "name": "n", "args": {"k": 1}}}],
+        ),
     ],
 )
-def test_each_wires_own_blocks_become_the_same_parts(wire: str, content: list[object]) -> None:
+def test_each_wires_own_blocks_become_the_same_parts(
+    wire: str, content: list[object]
+) -> None:
     text, call = LogParts("m", wire).read(content)
     assert isinstance(text, TextPart)
     assert isinstance(call, ToolCallPart)
-    assert (text.text, call.call_id, call.name, call.arguments) == ("a", "c", "n", '{"k":1}')
+    assert (text.text, call.call_id, call.name, call.arguments) == (
+        "a",
+        "c",
+        "n",
+        '{"k":1}',
+    )

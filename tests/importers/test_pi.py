@@ -17,11 +17,19 @@ def lines(name: str) -> list[bytes]:
 
 def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
     session = imported("session")
-    assert (session.format, session.session, session.cwd) == ("pi", "pi-session-1", "/home/ann/shop")
+    assert (session.format, session.session, session.cwd) == (
+        "pi",
+        "pi-session-1",
+        "/home/ann/shop",
+    )
     assert session.title == "Shop drawing"
     started = session.events[0]
     assert isinstance(started, SessionStarted)
-    assert (started.model, started.wire, started.provider) == ("claude-opus-4-6", "messages", "anthropic")
+    assert (started.model, started.wire, started.provider) == (
+        "claude-opus-4-6",
+        "messages",
+        "anthropic",
+    )
 
 
 def test_cache_stands_outside_the_input_of_a_log_and_inside_ours() -> None:
@@ -30,7 +38,12 @@ def test_cache_stands_outside_the_input_of_a_log_and_inside_ours() -> None:
 
 def test_answers_that_failed_or_were_aborted_are_calls_but_are_not_sent_back() -> None:
     session = Folded(imported("session").events)
-    assert [call.outcome for call in session.calls] == ["finished", "cancelled", "failed", "finished"]
+    assert [call.outcome for call in session.calls] == [
+        "finished",
+        "cancelled",
+        "failed",
+        "finished",
+    ]
     aborted = session.calls[1].usage
     assert aborted is not None
     assert (aborted.input, aborted.output, aborted.final) == (2125, None, False)
@@ -97,11 +110,20 @@ def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None
         whole = PiReader("x")
         expected = [*whole.feed(lines(name)), *whole.settle()]
         reader = PiReader("x")
-        assert [event for line in lines(name) for event in reader.feed([line])] + reader.settle() == expected
+        assert [
+            event for line in lines(name) for event in reader.feed([line])
+        ] + reader.settle() == expected
 
 
 def test_going_back_to_before_a_compaction_undoes_it() -> None:
     reader = PiReader()
-    entry = {"type": "message", "id": "m8", "parentId": "m1", "message": {"role": "user", "content": "otherwise"}}
-    session = Folded([*reader.feed([*lines("branch"), msgspec.json.encode(entry)]), *reader.settle()])
+    entry = {
+        "type": "message",
+        "id": "m8",
+        "parentId": "m1",
+        "message": {"role": "user", "content": "otherwise"},
+    }
+    session = Folded(
+        [*reader.feed([*lines("branch"), msgspec.json.encode(entry)]), *reader.settle()]
+    )
     assert session.said() == ["user: one", "user: otherwise"]

@@ -13,11 +13,25 @@ def put(source: str, target: Path, modified: float) -> None:
 
 
 def furnish(home: Path) -> None:
-    put("claude_code/session.jsonl", home / ".claude/projects/-home-ann-shop/s.jsonl", 5_000)
-    put("claude_code/sidechain.jsonl", home / ".claude/projects/-home-ann-shop/agent-1.jsonl", 9_000)
-    put("codex/session.jsonl", home / ".codex/sessions/2026/02/03/rollout-2026-02-03T11-00-00-x.jsonl", 6_000)
+    put(
+        "claude_code/session.jsonl",
+        home / ".claude/projects/-home-ann-shop/s.jsonl",
+        5_000,
+    )
+    put(
+        "claude_code/sidechain.jsonl",
+        home / ".claude/projects/-home-ann-shop/agent-1.jsonl",
+        9_000,
+    )
+    put(
+        "codex/session.jsonl",
+        home / ".codex/sessions/2026/02/03/rollout-2026-02-03T11-00-00-x.jsonl",
+        6_000,
+    )
     put("pi/session.jsonl", home / ".pi/agent/sessions/--home-ann-shop--/a.jsonl", 4_000)
-    put("gemini_cli/session.jsonl", home / ".gemini/tmp/shop/chats/session-a.jsonl", 3_000)
+    put(
+        "gemini_cli/session.jsonl", home / ".gemini/tmp/shop/chats/session-a.jsonl", 3_000
+    )
     put("gemini_cli/chat.json", home / ".gemini/tmp/shop/chats/session-b.json", 2_000)
     (home / ".local/share/opencode").mkdir(parents=True)
     make_database(home / ".local/share/opencode/opencode.db")
@@ -44,7 +58,9 @@ def test_on_a_machine_without_logs_it_says_where_was_looked(tmp_path: Path) -> N
     assert found.newest is None
     formats = {"ullage", "claude-code", "codex", "pi", "gemini-cli", "opencode"}
     assert {looked.format for looked in found.looked} == formats
-    assert all(looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked)
+    assert all(
+        looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked
+    )
 
 
 def test_the_environment_moves_the_places(tmp_path: Path) -> None:
@@ -61,19 +77,31 @@ def test_the_environment_moves_the_places(tmp_path: Path) -> None:
     assert [place.format for place in found.places] == ["codex", "claude-code", "pi"]
 
 
-def test_a_database_that_cant_be_read_is_named_and_the_rest_is_found(tmp_path: Path) -> None:
+def test_a_database_that_cant_be_read_is_named_and_the_rest_is_found(
+    tmp_path: Path,
+) -> None:
     furnish(tmp_path)
-    (tmp_path / ".local/share/opencode/opencode.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 2000)
+    (tmp_path / ".local/share/opencode/opencode.db").write_bytes(
+        b"SQLite format 3\0" + b"\xff" * 2000
+    )
     found = find_sessions({}, tmp_path)
     assert found.newest is not None
     assert found.newest.format == "codex"
-    assert ["can't be read" in looked.problem for looked in found.looked if looked.problem] == [True]
+    assert [
+        "can't be read" in looked.problem for looked in found.looked if looked.problem
+    ] == [True]
 
 
 def test_a_glance_gives_title_directory_and_model(tmp_path: Path) -> None:
     furnish(tmp_path)
-    glances = {place.path.name: glance(place) for place in find_sessions({}, tmp_path).places}
-    assert glances["s.jsonl"] == ("Fix the price test", "/home/ann/shop", "claude-sonnet-4-5")
+    glances = {
+        place.path.name: glance(place) for place in find_sessions({}, tmp_path).places
+    }
+    assert glances["s.jsonl"] == (
+        "Fix the price test",
+        "/home/ann/shop",
+        "claude-sonnet-4-5",
+    )
     assert glances["rollout-2026-02-03T11-00-00-x.jsonl"].title == "Price test"
     assert glances["a.jsonl"].title == "Shop drawing"
     assert glances["session-a.jsonl"].model == "gemini-3-flash-preview"

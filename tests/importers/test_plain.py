@@ -21,12 +21,29 @@ def test_an_anthropic_body_with_its_answer_is_one_call() -> None:
     folded = Folded(session.events)
     assert folded.inputs() == [700]
     assert folded.main[0].stop == "end_turn"
-    assert [said.split(" ")[0] for said in folded.said()] == ["user:", "assistant:", "tool:", "assistant:"]
+    assert [said.split(" ")[0] for said in folded.said()] == [
+        "user:",
+        "assistant:",
+        "tool:",
+        "assistant:",
+    ]
     image = next(folded.messages[folded.view[0]].of_type(ImagePart))
     assert (image.width, image.height) == (320, 240)
-    assert next(event for event in session.events if isinstance(event, SystemChanged)).system[0].text == "Be brief."
-    assert next(event for event in session.events if isinstance(event, ToolsChanged)).tools[0].name == "look"
-    assert next(event for event in session.events if isinstance(event, ParamsChanged)).params == {"max_tokens": 1000}
+    assert (
+        next(event for event in session.events if isinstance(event, SystemChanged))
+        .system[0]
+        .text
+        == "Be brief."
+    )
+    assert (
+        next(event for event in session.events if isinstance(event, ToolsChanged))
+        .tools[0]
+        .name
+        == "look"
+    )
+    assert next(
+        event for event in session.events if isinstance(event, ParamsChanged)
+    ).params == {"max_tokens": 1000}
 
 
 def test_a_list_of_chat_messages_is_a_conversation_without_calls() -> None:
@@ -35,7 +52,12 @@ def test_a_list_of_chat_messages_is_a_conversation_without_calls() -> None:
     assert started(session)[1] == "chat"
     assert folded.calls == []
     assert len(folded.view) == 4
-    assert next(event for event in session.events if isinstance(event, SystemChanged)).system[0].text == "Be brief."
+    assert (
+        next(event for event in session.events if isinstance(event, SystemChanged))
+        .system[0]
+        .text
+        == "Be brief."
+    )
 
 
 def test_lines_of_messages_with_usage_are_calls_even_when_they_repeat() -> None:
@@ -43,7 +65,12 @@ def test_lines_of_messages_with_usage_are_calls_even_when_they_repeat() -> None:
     folded = Folded(session.events)
     assert started(session) == ("gpt-5.1", "chat")
     assert folded.inputs() == [9, 21]
-    assert folded.said() == ["user: hello", "assistant: Hi.", "user: hello", "assistant: Hi."]
+    assert folded.said() == [
+        "user: hello",
+        "assistant: Hi.",
+        "user: hello",
+        "assistant: Hi.",
+    ]
     assert dict(session.reasons) == {"neither a request, an answer nor a message": 1}
 
 
@@ -61,7 +88,11 @@ def test_a_responses_body_is_read() -> None:
     session = imported("responses_body.json")
     assert started(session) == ("gpt-5.2", "responses")
     folded = Folded(session.events)
-    reasoning = next(part for name in folded.view for part in folded.messages[name].of_type(ReasoningPart))
+    reasoning = next(
+        part
+        for name in folded.view
+        for part in folded.messages[name].of_type(ReasoningPart)
+    )
     assert reasoning.opaque_size == 4
 
 
@@ -73,6 +104,8 @@ def test_a_gemini_body_with_its_answer_is_one_call() -> None:
 
 def test_an_answer_alone_is_nothing_to_go_by() -> None:
     reader = PlainReader()
-    reader.feed([b'{"object":"chat.completion","choices":[],"usage":{"prompt_tokens":3}}'])
+    reader.feed(
+        [b'{"object":"chat.completion","choices":[],"usage":{"prompt_tokens":3}}']
+    )
     reader.settle()
     assert dict(reader.skips.reasons) == {"an answer without a request before it": 1}

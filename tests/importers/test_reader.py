@@ -33,10 +33,16 @@ def test_what_is_held_back_comes_when_nothing_more_follows() -> None:
     assert [event.message.id for event in reader.settle()] == ["b"]  # type: ignore[union-attr]
 
 
-def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they_stand() -> None:
+def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they_stand() -> (
+    None
+):
     reader = EveryLine()
     reader.feed([b"\n", b"  \r\n", b"", b'{"x":1}\n', b"oops", b"[1]"])
-    assert reader.skips.listed == [(4, "no id"), (5, "torn: no complete JSON value"), (6, "no JSON object")]
+    assert reader.skips.listed == [
+        (4, "no id"),
+        (5, "torn: no complete JSON value"),
+        (6, "no JSON object"),
+    ]
     assert reader.imported([]).lines == 6
 
 
@@ -46,7 +52,9 @@ def test_a_line_beyond_all_measure_is_not_decoded() -> None:
     assert dict(reader.skips.reasons) == {"longer than 64 MB": 1}
 
 
-def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the_first_prompt() -> None:
+def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the_first_prompt() -> (
+    None
+):
     reader = EveryLine()
     reader.prompted("  \n ")
     reader.prompted("what\n is   this? " + "x" * 100)
@@ -59,12 +67,16 @@ def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the
 
 
 def test_a_session_without_message_and_call_is_not_usable() -> None:
-    empty = ImportedSession(format="pi", session="s", events=(SessionStarted(), CallStarted(call="c")))
+    empty = ImportedSession(
+        format="pi", session="s", events=(SessionStarted(), CallStarted(call="c"))
+    )
     assert (empty.usable, empty.exit_code) == (False, 2)
 
 
 def test_a_call_alone_is_enough() -> None:
-    session = ImportedSession(format="pi", session="s", events=(SessionStarted(), CallEnded(call="c")))
+    session = ImportedSession(
+        format="pi", session="s", events=(SessionStarted(), CallEnded(call="c"))
+    )
     assert (session.usable, session.exit_code) == (True, 0)
 
 
@@ -73,7 +85,10 @@ def test_all_skipped_lines_are_counted_but_only_the_first_are_listed() -> None:
     for line in range(MOST_LISTED + 500):
         skips.add(line, "torn" if line % 2 else "unknown")
     session = ImportedSession(
-        format="pi", session="s", skipped=tuple(skips.listed), reasons=tuple(skips.reasons.most_common())
+        format="pi",
+        session="s",
+        skipped=tuple(skips.listed),
+        reasons=tuple(skips.reasons.most_common()),
     )
     assert len(session.skipped) == MOST_LISTED
     assert session.skipped_lines == MOST_LISTED + 500

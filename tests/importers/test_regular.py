@@ -30,7 +30,9 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
             (tmp_path, "a directory"),
             (Path("/dev/zero"), "a device"),
         ):
-            with pytest.raises(UnreadableInput, match=f"is {kind}, and only regular files are read"):
+            with pytest.raises(
+                UnreadableInput, match=f"is {kind}, and only regular files are read"
+            ):
                 open_regular(where)
             if kind != "a directory":
                 for look in (read, lambda path: GrowingLog(path).look()):
@@ -48,7 +50,9 @@ def test_a_file_of_a_terabyte_without_content_is_refused(tmp_path: Path) -> None
     path = tmp_path / "sparse"
     path.touch()
     os.truncate(path, 1 << 40)
-    with pytest.raises(UnreadableInput, match="1,099,511,627,776 bytes; the most that is read"):
+    with pytest.raises(
+        UnreadableInput, match="1,099,511,627,776 bytes; the most that is read"
+    ):
         read(path)
 
 
@@ -61,12 +65,23 @@ def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
 def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "log"
     for ending in (b"\n", b""):
-        path.write_bytes(b"short\n" + b"x" * 5_000_000 + b"\nnext\n" + b"y" * 100 + ending)
+        path.write_bytes(
+            b"short\n" + b"x" * 5_000_000 + b"\nnext\n" + b"y" * 100 + ending
+        )
         with open_regular(path) as file:
-            assert list(lines_of(file, longest=50)) == [b"short\n", b"x" * 51, b"next\n", b"y" * 51]
+            assert list(lines_of(file, longest=50)) == [
+                b"short\n",
+                b"x" * 51,
+                b"next\n",
+                b"y" * 51,
+            ]
     path.write_bytes(b"x" * 50 + b"\n" + b"y" * 50 + b"\nz")
     with open_regular(path) as file:
-        assert list(lines_of(file, longest=50)) == [b"x" * 50 + b"\n", b"y" * 50 + b"\n", b"z"]
+        assert list(lines_of(file, longest=50)) == [
+            b"x" * 50 + b"\n",
+            b"y" * 50 + b"\n",
+            b"z",
+        ]
 
 
 @pytest.mark.slow
@@ -82,7 +97,9 @@ def test_a_line_of_200_megabytes_is_counted_and_the_rest_is_read(tmp_path: Path)
     assert imported.lines == 3
 
 
-def test_a_growing_log_passes_over_a_line_that_is_too_long_while_it_is_written(tmp_path: Path) -> None:
+def test_a_growing_log_passes_over_a_line_that_is_too_long_while_it_is_written(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"role":"user","content":"first"}\n')
     log = GrowingLog(path)

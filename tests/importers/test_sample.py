@@ -14,7 +14,11 @@ def test_the_sample_session_is_what_its_script_writes() -> None:
 
 def test_the_sample_session_shows_what_a_log_may_hold() -> None:
     sample = read(SAMPLE)
-    assert (sample.format, sample.title, sample.reasons) == ("claude-code", "Expired tea timers stay in the list", ())
+    assert (sample.format, sample.title, sample.reasons) == (
+        "claude-code",
+        "Expired tea timers stay in the list",
+        (),
+    )
     session = Folded(sample.events)
     assert len(session.main) > 40
     assert {call.purpose for call in session.calls} == {"main", "child"}

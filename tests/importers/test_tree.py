@@ -14,13 +14,17 @@ class Log:
     def line(self, key: str, parent: str, role: Role = "user") -> None:
         self.tree.follow(parent)
         name = self.rows.unique(key)
-        self.rows.add(Message(id=name, role=role, parts=(TextPart(id=f"{name}/0", text=key),)))
+        self.rows.add(
+            Message(id=name, role=role, parts=(TextPart(id=f"{name}/0", text=key),))
+        )
         self.tree.place(key, parent, name)
 
     def texts(self) -> list[str]:
         session = Folded(self.rows.take(final=True))
         assert session.view == list(self.rows.view)
-        parts = {part.id for name in session.view for part in session.messages[name].parts}
+        parts = {
+            part.id for name in session.view for part in session.messages[name].parts
+        }
         assert len(parts) == len(session.view)
         return [said.split(": ")[1] for said in session.said()]
 

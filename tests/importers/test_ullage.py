@@ -3,7 +3,13 @@ from pathlib import Path
 import msgspec
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAdded, UnknownEvent
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    MessageAdded,
+    UnknownEvent,
+)
 from ullage.importers import read, reader_for
 from ullage.importers.ullage import FORMAT, UllageReader
 from ullage.store import export
@@ -18,8 +24,16 @@ def lines() -> list[bytes]:
 
 def test_a_session_of_our_own_is_read_as_it_was_written() -> None:
     session = read(LOG)
-    assert (session.format, session.session, session.cwd) == ("ullage", "3f0c1a52-shop", "/home/ann/shop")
-    assert (session.title, session.program, session.skipped) == ("Fix the price test.", "ullage 0.1", ())
+    assert (session.format, session.session, session.cwd) == (
+        "ullage",
+        "3f0c1a52-shop",
+        "/home/ann/shop",
+    )
+    assert (session.title, session.program, session.skipped) == (
+        "Fix the price test.",
+        "ullage 0.1",
+        (),
+    )
     assert len(session.events) == 29
     assert Folded(session.events).said() == [
         "user: Fix the price test.",
@@ -38,7 +52,9 @@ async def test_what_the_store_exports_is_what_is_read(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("3f0c1a52-shop", events)
     await export.export_file(store, "3f0c1a52-shop", tmp_path / "again.jsonl")
-    assert read(tmp_path / "again.jsonl").events == tuple(await store.read("3f0c1a52-shop"))
+    assert read(tmp_path / "again.jsonl").events == tuple(
+        await store.read("3f0c1a52-shop")
+    )
     taken = await export.import_file(store, LOG, "imported")
     assert (taken.events, taken.kept, taken.skipped) == (29, 1, ())
     await store.close()
@@ -90,7 +106,10 @@ def test_lines_that_do_not_follow_are_counted_with_their_reason() -> None:
     reader = UllageReader()
     reader.feed([*whole, added, b"{torn\n", b'{"format":7}\n'])
     assert [skipped.line for skipped in reader.skips.listed] == [32, 33, 34]
-    assert reader.skips.listed[0].reason == "message_added does not follow from what was read before it"
+    assert (
+        reader.skips.listed[0].reason
+        == "message_added does not follow from what was read before it"
+    )
     assert reader.title == "Fix the price test."
 
 

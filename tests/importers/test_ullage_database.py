@@ -23,12 +23,18 @@ async def filled(path: Path) -> SqliteStore:
     return store
 
 
-async def test_a_session_is_read_from_the_database_while_its_program_has_it_open(tmp_path: Path) -> None:
+async def test_a_session_is_read_from_the_database_while_its_program_has_it_open(
+    tmp_path: Path,
+) -> None:
     store = await filled(tmp_path / "x.db")
     for wanted in ("", "3f0c1a52-shop"):
         session = read(tmp_path / "x.db", session=wanted)
         assert session.events == tuple(await store.read("3f0c1a52-shop"))
-        assert (session.format, session.title, session.cwd) == ("ullage", "Fix the price test.", "/home/ann/shop")
+        assert (session.format, session.title, session.cwd) == (
+            "ullage",
+            "Fix the price test.",
+            "/home/ann/shop",
+        )
         assert (session.other_sessions, session.skipped) == (1, ())
         Folded(session.events)
     assert read(tmp_path / "x.db", session="older").events == ()
@@ -52,7 +58,9 @@ def test_the_store_and_its_importer_agree_what_it_is() -> None:
     assert VERSION == opening.VERSION
 
 
-async def test_a_database_of_a_newer_version_or_without_sessions_says_so(tmp_path: Path) -> None:
+async def test_a_database_of_a_newer_version_or_without_sessions_says_so(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / FILE
     opening.open_for_writing(path).close()
     with pytest.raises(NotASession, match="no session at all"):
@@ -62,7 +70,9 @@ async def test_a_database_of_a_newer_version_or_without_sessions_says_so(tmp_pat
     with pytest.raises(UnreadableInput, match="newer Ullage"):
         read(path)
     found = find_sessions({"ULLAGE_DATA": str(tmp_path)}, tmp_path)
-    assert ["newer Ullage" in looked.problem for looked in found.looked if looked.problem] == [True]
+    assert [
+        "newer Ullage" in looked.problem for looked in found.looked if looked.problem
+    ] == [True]
 
 
 async def test_a_damaged_database_never_raises_anything_untyped(tmp_path: Path) -> None:

@@ -21,7 +21,15 @@ from ullage.codec.decode import decoder_for
 from ullage.codec.history import encode
 from ullage.codec.repair import Repaired, repair
 from ullage.codec.stream import Answer, ServerEvent
-from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Request,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.wire.sse import EventReader
 
 
@@ -53,34 +61,67 @@ def _messages(name: str, model: str, params: Mapping[str, object]) -> Dialect:
 
 
 def _gemini(name: str, model: str) -> Dialect:
-    return Dialect(name, "generateContent", "google", model, "gemini", "/v1beta", SEES_THOUGHTS)
+    return Dialect(
+        name, "generateContent", "google", model, "gemini", "/v1beta", SEES_THOUGHTS
+    )
 
 
 ANTHROPIC = _messages("anthropic", "claude-sonnet-4-5", ENABLED)
 ADAPTIVE_CLAUDE = _messages("adaptive-claude", "claude-sonnet-4-6", ADAPTIVE)
 BOUND_CLAUDE = _messages("bound-claude", "claude-fable-5-1", ADAPTIVE)
-RESPONSES = Dialect("responses", "responses", "openai", "gpt-5.5", "openai", params=SUMMARY)
-ROUNDED_RESPONSES = Dialect("rounded-responses", "responses", "openai", "gpt-5", "openai", params=SUMMARY)
+RESPONSES = Dialect(
+    "responses", "responses", "openai", "gpt-5.5", "openai", params=SUMMARY
+)
+ROUNDED_RESPONSES = Dialect(
+    "rounded-responses", "responses", "openai", "gpt-5", "openai", params=SUMMARY
+)
 CHAT = Dialect("chat", "chat", "openai", "gpt-5-mini", "openai", shows_reasoning=False)
 GEMINI = _gemini("gemini", "gemini-3-flash-preview")
 OLDER_GEMINI = _gemini("older-gemini", "gemini-2.5-flash")
 DEEPSEEK = Dialect("deepseek", "chat", "deepseek", "deepseek-reasoner", "deepseek")
 XAI = Dialect("xai", "chat", "xai", "grok-4.3", "xai")
-OPENROUTER = Dialect("openrouter", "chat", "openrouter", "anthropic/claude-sonnet-4.5", "openrouter")
+OPENROUTER = Dialect(
+    "openrouter", "chat", "openrouter", "anthropic/claude-sonnet-4.5", "openrouter"
+)
 MOONSHOT = Dialect("moonshot", "chat", "moonshot", "kimi-k2.5", "moonshot")
-MISTRAL = Dialect("mistral", "chat", "mistral", "mistral-medium-latest", "mistral", shows_reasoning=False)
+MISTRAL = Dialect(
+    "mistral",
+    "chat",
+    "mistral",
+    "mistral-medium-latest",
+    "mistral",
+    shows_reasoning=False,
+)
 VLLM = Dialect("vllm", "chat", "vllm", "glm-4.7", "vllm")
 
 FIVE = (ANTHROPIC, RESPONSES, CHAT, GEMINI, DEEPSEEK)
 """The four wires, and Chat that wants its reasoning back."""
-MORE = (ADAPTIVE_CLAUDE, BOUND_CLAUDE, ROUNDED_RESPONSES, OLDER_GEMINI, XAI, OPENROUTER, MOONSHOT, MISTRAL, VLLM)
+MORE = (
+    ADAPTIVE_CLAUDE,
+    BOUND_CLAUDE,
+    ROUNDED_RESPONSES,
+    OLDER_GEMINI,
+    XAI,
+    OPENROUTER,
+    MOONSHOT,
+    MISTRAL,
+    VLLM,
+)
 
-_PATH = msgspec.Raw(b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}')
+_PATH = msgspec.Raw(
+    b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'
+)
 TOOLS = (
     Tool(name="read", description="Gives the text of a file.", schema=_PATH),
-    Tool(name="list", description="Gives the names of the files in a folder.", schema=_PATH),
+    Tool(
+        name="list", description="Gives the names of the files in a folder.", schema=_PATH
+    ),
 )
-SYSTEM = (SystemBlock(text="You look after the files of a small museum. Read before you answer."),)
+SYSTEM = (
+    SystemBlock(
+        text="You look after the files of a small museum. Read before you answer."
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +190,9 @@ class Conversation:
                 id=f"{name}.{at}",
                 call_id=call.call_id,
                 name=call.name,
-                content=(TextPart(id=f"{name}.{at}.text", text=texts[min(at, len(texts) - 1)]),),
+                content=(
+                    TextPart(id=f"{name}.{at}.text", text=texts[min(at, len(texts) - 1)]),
+                ),
             )
             for at, call in enumerate(calls)
         )
@@ -189,15 +232,22 @@ class Conversation:
         self.messages.append(self.stored(message))
         return answer
 
-    def _call(self, dialect: Dialect, request: Request, encoded: Encoded, call: str) -> tuple[Answer, bytes]:
+    def _call(
+        self, dialect: Dialect, request: Request, encoded: Encoded, call: str
+    ) -> tuple[Answer, bytes]:
         name = f"m{len(self.messages)}"
         headers = {**encoded.headers, "content-type": "application/json", **_key(dialect)}
         pieces: list[bytes] = []
         with self.http.stream(
-            "POST", dialect.url(self.server, encoded.path), headers=headers, content=encoded.content
+            "POST",
+            dialect.url(self.server, encoded.path),
+            headers=headers,
+            content=encoded.content,
         ) as response:
             if response.status_code != 200:
-                raise Refused(f"{dialect.name}: {response.status_code} {response.read().decode()}")
+                raise Refused(
+                    f"{dialect.name}: {response.status_code} {response.read().decode()}"
+                )
             try:
                 for piece in response.iter_raw():
                     pieces.append(piece)
@@ -208,7 +258,9 @@ class Conversation:
             return read_answer(request, received, message_id=name, call=call), received
         decoder = decoder_for(request, message_id=name, call=call)
         reader = EventReader()
-        events: list[ServerEvent] = [event for piece in pieces for event in reader.feed(piece)] + reader.close()
+        events: list[ServerEvent] = [
+            event for piece in pieces for event in reader.feed(piece)
+        ] + reader.close()
         for event in events:
             decoder.feed(event)
         return decoder.finish(reader.is_whole), received
@@ -225,7 +277,9 @@ def _key(dialect: Dialect) -> dict[str, str]:
 
 def _with_own_names(message: Message, names: Mapping[str, str]) -> Message:
     parts = tuple(
-        replace(part, name=names.get(part.name, part.name)) if isinstance(part, ToolCallPart) else part
+        replace(part, name=names.get(part.name, part.name))
+        if isinstance(part, ToolCallPart)
+        else part
         for part in message.parts
     )
     return replace(message, parts=parts)

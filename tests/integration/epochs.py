@@ -13,14 +13,24 @@ from ullage.reasoning import family_of
 
 Section = Literal["system", "tools", "messages", "model"]
 
-CACHE_MARKS: Final = frozenset({"cache_control", "cachePoint", "prompt_cache_key", "prompt_cache_breakpoint"})
+CACHE_MARKS: Final = frozenset(
+    {"cache_control", "cachePoint", "prompt_cache_key", "prompt_cache_breakpoint"}
+)
 """Fields that mark where to cache and say nothing to the model
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). Their place moves from request to request."""
 
 _SECTIONS: Final[Mapping[str, tuple[tuple[Section, tuple[str, ...]], ...]]] = {
-    "messages": (("tools", ("tools",)), ("system", ("system",)), ("messages", ("messages",))),
+    "messages": (
+        ("tools", ("tools",)),
+        ("system", ("system",)),
+        ("messages", ("messages",)),
+    ),
     "chat": (("tools", ("tools", "functions")), ("messages", ("messages",))),
-    "responses": (("tools", ("tools",)), ("system", ("instructions",)), ("messages", ("input",))),
+    "responses": (
+        ("tools", ("tools",)),
+        ("system", ("instructions",)),
+        ("messages", ("input",)),
+    ),
     "generateContent": (
         ("tools", ("tools",)),
         ("system", ("systemInstruction", "system_instruction")),
@@ -30,7 +40,12 @@ _SECTIONS: Final[Mapping[str, tuple[tuple[Section, tuple[str, ...]], ...]]] = {
 """Per wire the parts of a body that the model reads, in the order a provider's cache sees them."""
 
 
-_ORDER: Final[Mapping[Section, int]] = {"model": 0, "tools": 1, "system": 2, "messages": 3}
+_ORDER: Final[Mapping[Section, int]] = {
+    "model": 0,
+    "tools": 1,
+    "system": 2,
+    "messages": 3,
+}
 _SYSTEM_ROLES: Final = ("system", "developer")
 
 
@@ -75,7 +90,11 @@ def _head_apart(section: Section, listed: list[Any]) -> list[Block]:
     """The blocks of one section; system messages that stand before all others are the system prompt."""
     head = 0
     if section == "messages":
-        while head < len(listed) and isinstance(listed[head], dict) and listed[head].get("role") in _SYSTEM_ROLES:
+        while (
+            head < len(listed)
+            and isinstance(listed[head], dict)
+            and listed[head].get("role") in _SYSTEM_ROLES
+        ):
             head += 1
     made = [Block("system", place, one) for place, one in enumerate(listed[:head])]
     return made + [Block(section, place, one) for place, one in enumerate(listed[head:])]
@@ -84,14 +103,23 @@ def _head_apart(section: Section, listed: list[Any]) -> list[Block]:
 def without_marks(value: Any) -> Any:
     """A block as the model reads it."""
     if isinstance(value, Mapping):
-        return {key: without_marks(item) for key, item in value.items() if key not in CACHE_MARKS}
+        return {
+            key: without_marks(item)
+            for key, item in value.items()
+            if key not in CACHE_MARKS
+        }
     if isinstance(value, list | tuple):
         return [without_marks(item) for item in value]
     return value
 
 
 def compare(
-    wire: str, before: Mapping[str, Any], after: Mapping[str, Any], *, model: str = "", earlier_model: str = ""
+    wire: str,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    model: str = "",
+    earlier_model: str = "",
 ) -> EpochChange | None:
     """``None`` when the later body extends the earlier one; otherwise where it departs. Both are parsed bodies.
 
@@ -100,10 +128,14 @@ def compare(
     """
     if earlier_model and model and earlier_model != model:
         return EpochChange("model", 0, 0, False)
-    return compare_blocks(blocks_of(wire, before), blocks_of(wire, after), is_bound=is_bound(wire, model))
+    return compare_blocks(
+        blocks_of(wire, before), blocks_of(wire, after), is_bound=is_bound(wire, model)
+    )
 
 
-def compare_blocks(before: Sequence[Block], after: Sequence[Block], *, is_bound: bool = True) -> EpochChange | None:
+def compare_blocks(
+    before: Sequence[Block], after: Sequence[Block], *, is_bound: bool = True
+) -> EpochChange | None:
     """The same for blocks that were made before."""
     same = 0
     for one, other in zip(before, after, strict=False):
@@ -115,9 +147,17 @@ def compare_blocks(before: Sequence[Block], after: Sequence[Block], *, is_bound:
     if old is None and (new is None or new.section == "messages"):
         return None
     is_last = same == len(before) - 1 and old is not None and old.section == "messages"
-    if is_last and old is not None and new is not None and grows(old.content, new.content):
+    if (
+        is_last
+        and old is not None
+        and new is not None
+        and grows(old.content, new.content)
+    ):
         return None
-    changed = min((one for one in (old, new) if one is not None), key=lambda one: _ORDER[one.section])
+    changed = min(
+        (one for one in (old, new) if one is not None),
+        key=lambda one: _ORDER[one.section],
+    )
     return EpochChange(changed.section, changed.place, same, is_bound)
 
 
@@ -128,7 +168,9 @@ def grows(old: object, new: object) -> bool:
     for key in ("content", "parts"):
         held, now = old.get(key), new.get(key)
         if isinstance(held, list) and isinstance(now, list):
-            same_rest = {k: v for k, v in old.items() if k != key} == {k: v for k, v in new.items() if k != key}
+            same_rest = {k: v for k, v in old.items() if k != key} == {
+                k: v for k, v in new.items() if k != key
+            }
             return same_rest and len(now) > len(held) and now[: len(held)] == held
     return False
 
@@ -140,4 +182,6 @@ def is_bound(wire: str, model: str) -> bool:
     (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking); OpenAI drops encrypted items behind a
     shortened history.
     """
-    return (wire in ("messages", "converse") and family_of(model) in ("claude", "")) or wire == "responses"
+    return (
+        wire in ("messages", "converse") and family_of(model) in ("claude", "")
+    ) or wire == "responses"

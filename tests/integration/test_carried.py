@@ -8,7 +8,14 @@ from typing import Self
 import pytest
 from ullage_simulators import Server, running
 
-from tests.integration.conversation import FIVE, MISTRAL, MOONSHOT, XAI, Conversation, Dialect
+from tests.integration.conversation import (
+    FIVE,
+    MISTRAL,
+    MOONSHOT,
+    XAI,
+    Conversation,
+    Dialect,
+)
 from tests.integration.test_moves import script, there_and_back
 from ullage.codec.blocks import Encoded
 from ullage.codec.stream import Answer
@@ -34,7 +41,9 @@ class Carried(Conversation):
         self.runner.close()
         super().__exit__(*problem)
 
-    def _call(self, dialect: Dialect, request: Request, encoded: Encoded, call: str) -> tuple[Answer, bytes]:
+    def _call(
+        self, dialect: Dialect, request: Request, encoded: Encoded, call: str
+    ) -> tuple[Answer, bytes]:
         endpoint = Endpoint(
             provider=dialect.provider,
             wire=dialect.wire,
@@ -42,26 +51,50 @@ class Carried(Conversation):
             key=Key("simulated"),
             auth=AUTH.get(dialect.wire, "bearer"),
         )
-        assert prepare(request, endpoint, options=self.options).post.content == encoded.content
+        assert (
+            prepare(request, endpoint, options=self.options).post.content
+            == encoded.content
+        )
         name = f"m{len(self.messages)}"
-        asked = ask(request, endpoint, client=self.client, message_id=name, call=call, options=self.options)
+        asked = ask(
+            request,
+            endpoint,
+            client=self.client,
+            message_id=name,
+            call=call,
+            options=self.options,
+        )
         return self.runner.run(asked), b""
 
 
-def history(server: Server, kind: type[Conversation], one: Dialect, other: Dialect, *, stream: bool) -> list[Message]:
+def history(
+    server: Server,
+    kind: type[Conversation],
+    one: Dialect,
+    other: Dialect,
+    *,
+    stream: bool,
+) -> list[Message]:
     with kind(server, stream=stream) as conversation:
         there_and_back(conversation, one, other)
         return conversation.messages
 
 
-PAIRS = [*zip(FIVE, (*FIVE[1:], FIVE[0]), strict=True), (MOONSHOT, MISTRAL), (MISTRAL, XAI)]
+PAIRS = [
+    *zip(FIVE, (*FIVE[1:], FIVE[0]), strict=True),
+    (MOONSHOT, MISTRAL),
+    (MISTRAL, XAI),
+]
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize(
-    ("one", "other"), [pytest.param(one, other, id=f"{one.name}-{other.name}") for one, other in PAIRS]
+    ("one", "other"),
+    [pytest.param(one, other, id=f"{one.name}-{other.name}") for one, other in PAIRS],
 )
-def test_the_transport_gives_the_history_that_is_made_by_hand(one: Dialect, other: Dialect, streamed: bool) -> None:
+def test_the_transport_gives_the_history_that_is_made_by_hand(
+    one: Dialect, other: Dialect, streamed: bool
+) -> None:
     made = []
     for kind in (Conversation, Carried):
         with running(script(), seed=7) as server:

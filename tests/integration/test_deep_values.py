@@ -39,13 +39,18 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "its items": lambda given: foreign.items_of(given.encode()),
     "arguments": parse_arguments,
     "arguments sent back": sound_arguments,
-    "a row of the ledger": lambda given: decode_event('{"type":"params_changed","params":' + given + "}"),
+    "a row of the ledger": lambda given: decode_event(
+        '{"type":"params_changed","params":' + given + "}"
+    ),
     "a schema": read_schema,
 }
 
 
 @pytest.mark.parametrize("entrance", ENTRANCES.values(), ids=ENTRANCES.keys())
-@given(st.one_of(st.integers(0, 1_200), st.sampled_from([5_000, 200_000, 1_000_000])), st.sampled_from([*OPENINGS]))
+@given(
+    st.one_of(st.integers(0, 1_200), st.sampled_from([5_000, 200_000, 1_000_000])),
+    st.sampled_from([*OPENINGS]),
+)
 @settings(max_examples=25, deadline=None)
 def test_text_of_any_depth_gives_an_error_of_ours_or_a_value(
     entrance: Callable[[str], object], levels: int, opening: str
@@ -64,7 +69,11 @@ def test_values_of_any_depth_give_an_error_of_ours_or_a_value(levels: int) -> No
     foreign.to_raw(deep)
     meter = Meter("claude-sonnet-4-5")
     content = [{"type": "tool_use", "id": "a", "name": "b", "input": deep}]
-    body = {"max_tokens": 9, "messages": [{"role": "user", "content": content}], "metadata": deep}
+    body = {
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": content}],
+        "metadata": deep,
+    }
     for _ in range(2):
         reading = meter.before(body)
         meter.after(reading.call, {"input_tokens": 5, "more": deep}, content)

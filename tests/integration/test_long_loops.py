@@ -62,17 +62,34 @@ LOOPS = [
         VLLM,
     )
 ]
-WORDS = ("vase", "amphora", "bronze", "label", "shelf", "lender", "roof", "damp", "light", "key", "catalogue", "glass")
+WORDS = (
+    "vase",
+    "amphora",
+    "bronze",
+    "label",
+    "shelf",
+    "lender",
+    "roof",
+    "damp",
+    "light",
+    "key",
+    "catalogue",
+    "glass",
+)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     lines = (
         ScriptLine(
-            ScriptedAnswer("Which rooms are left? The hall, then the yard.", "Reading on.", CALLS),
+            ScriptedAnswer(
+                "Which rooms are left? The hall, then the yard.", "Reading on.", CALLS
+            ),
             When(contains="go on"),
         ),
-        ScriptLine(ScriptedAnswer("Everything has been seen.", "All rooms are in order.")),
+        ScriptLine(
+            ScriptedAnswer("Everything has been seen.", "All rooms are in order.")
+        ),
     )
     with running(Scenario(answers=lines), seed=11) as server:
         yield server
@@ -85,7 +102,10 @@ def loop(conversation: Conversation, dialect: Dialect, steps: int) -> None:
     for step in range(steps):
         conversation.ask(dialect)
         ending = "go on" if step < steps - 1 else "done"
-        conversation.give(*(" ".join(dice.choices(WORDS, k=dice.randint(2, 20))) for _ in range(2)), ending)
+        conversation.give(
+            *(" ".join(dice.choices(WORDS, k=dice.randint(2, 20))) for _ in range(2)),
+            ending,
+        )
     conversation.ask(dialect)
 
 
@@ -124,7 +144,9 @@ def read(usage: Usage) -> dict[str, int | None]:
 
 
 @pytest.mark.parametrize("dialect", LOOPS)
-def test_a_long_loop_with_parallel_calls_only_grows_and_is_charged_as_read(server: Server, dialect: Dialect) -> None:
+def test_a_long_loop_with_parallel_calls_only_grows_and_is_charged_as_read(
+    server: Server, dialect: Dialect
+) -> None:
     before = len(server.truth().bills)
     with Conversation(server) as conversation:
         loop(conversation, dialect, STEPS)
@@ -136,20 +158,29 @@ def test_a_long_loop_with_parallel_calls_only_grows_and_is_charged_as_read(serve
     for earlier_body, later_body in pairwise(bodies):
         assert epochs.compare(dialect.wire, earlier_body, later_body) is None
     bills = bills_of(server, before)
-    assert [read(sent.answer.usage) for sent in conversation.sent] == [charged(bill, dialect) for bill in bills]
-    assert all(sent.answer.usage.final and not sent.answer.usage.flags for sent in conversation.sent)
+    assert [read(sent.answer.usage) for sent in conversation.sent] == [
+        charged(bill, dialect) for bill in bills
+    ]
+    assert all(
+        sent.answer.usage.final and not sent.answer.usage.flags
+        for sent in conversation.sent
+    )
     assert max(bill.cache_read for bill in bills) > 1_000
 
 
 @pytest.mark.parametrize("dialect", LOOPS)
-def test_answers_that_are_not_streamed_are_charged_as_read(server: Server, dialect: Dialect) -> None:
+def test_answers_that_are_not_streamed_are_charged_as_read(
+    server: Server, dialect: Dialect
+) -> None:
     before = len(server.truth().bills)
     with Conversation(server, stream=False) as conversation:
         loop(conversation, dialect, 6)
         conversation.say("Once more, go on.")
         loop_on(conversation, dialect)
     bills = bills_of(server, before)
-    assert [read(sent.answer.usage) for sent in conversation.sent] == [charged(bill, dialect) for bill in bills]
+    assert [read(sent.answer.usage) for sent in conversation.sent] == [
+        charged(bill, dialect) for bill in bills
+    ]
 
 
 def loop_on(conversation: Conversation, dialect: Dialect) -> None:
@@ -159,7 +190,11 @@ def loop_on(conversation: Conversation, dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", LOOPS)
-def test_a_repaired_history_needs_no_repair_where_it_was_made(server: Server, dialect: Dialect) -> None:
+def test_a_repaired_history_needs_no_repair_where_it_was_made(
+    server: Server, dialect: Dialect
+) -> None:
     with Conversation(server) as conversation:
         loop(conversation, dialect, 4)
-    assert [sent.repaired.repairs for sent in conversation.sent] == [()] * len(conversation.sent)
+    assert [sent.repaired.repairs for sent in conversation.sent] == [()] * len(
+        conversation.sent
+    )

@@ -11,7 +11,14 @@ from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration import epochs
-from tests.integration.conversation import BOUND_CLAUDE, FIVE, MORE, Conversation, Dialect, Sent
+from tests.integration.conversation import (
+    BOUND_CLAUDE,
+    FIVE,
+    MORE,
+    Conversation,
+    Dialect,
+    Sent,
+)
 from ullage.encoding import encode
 from ullage.messages import ReasoningPart, ToolCallPart
 
@@ -28,15 +35,21 @@ def script() -> Scenario:
     for dialect in ALL:
         model, private = dialect.model, thought(dialect)
         begin = ScriptedAnswer(
-            f"{private}: two files.", "I look.", (Call("read", '{"path": "a"}'), Call("list", '{"path": "b"}'))
+            f"{private}: two files.",
+            "I look.",
+            (Call("read", '{"path": "a"}'), Call("list", '{"path": "b"}')),
         )
         lines += [
             ScriptLine(begin, When(contains="begin", model=model)),
             ScriptLine(
-                ScriptedAnswer(f"{private}: one more.", "", (Call("read", '{"path":"c"}'),)),
+                ScriptedAnswer(
+                    f"{private}: one more.", "", (Call("read", '{"path":"c"}'),)
+                ),
                 When(contains="go on", model=model),
             ),
-            ScriptLine(ScriptedAnswer(f"{private}: enough.", "That is all."), When(model=model)),
+            ScriptLine(
+                ScriptedAnswer(f"{private}: enough.", "That is all."), When(model=model)
+            ),
         ]
     return Scenario(answers=tuple(lines))
 
@@ -71,7 +84,11 @@ def to(dialect: Dialect, conversation: Conversation) -> list[Sent]:
     return [sent for sent in conversation.sent if sent.dialect == dialect]
 
 
-MOVES = [pytest.param(one, other, id=f"{one.name}-{other.name}") for one in FIVE for other in FIVE]
+MOVES = [
+    pytest.param(one, other, id=f"{one.name}-{other.name}")
+    for one in FIVE
+    for other in FIVE
+]
 FURTHER = [
     pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}")
     for one in MORE
@@ -91,7 +108,9 @@ def test_a_tool_loop_moves_to_another_dialect_and_back(
 
 
 @pytest.mark.parametrize(("one", "other"), FURTHER)
-def test_it_moves_to_and_from_the_other_providers_too(server: Server, one: Dialect, other: Dialect) -> None:
+def test_it_moves_to_and_from_the_other_providers_too(
+    server: Server, one: Dialect, other: Dialect
+) -> None:
     with Conversation(server) as conversation:
         there_and_back(conversation, one, other)
         check(conversation, one, other)
@@ -99,7 +118,9 @@ def test_it_moves_to_and_from_the_other_providers_too(server: Server, one: Diale
 
 def check(conversation: Conversation, one: Dialect, other: Dialect) -> None:
     assert [
-        len(list(message.of_type(ToolCallPart))) for message in conversation.messages if message.role == "assistant"
+        len(list(message.of_type(ToolCallPart)))
+        for message in conversation.messages
+        if message.role == "assistant"
     ] == [2, 1, 1, 1, 0, 2, 0, 0]
     no_foreign_thought_is_in_any_request(conversation, one, other)
     own_thoughts_come_back_to_their_model(conversation, one)
@@ -107,7 +128,9 @@ def check(conversation: Conversation, one: Dialect, other: Dialect) -> None:
     the_messages_are_what_they_were(conversation)
 
 
-def no_foreign_thought_is_in_any_request(conversation: Conversation, one: Dialect, other: Dialect) -> None:
+def no_foreign_thought_is_in_any_request(
+    conversation: Conversation, one: Dialect, other: Dialect
+) -> None:
     if (one.wire, one.provider) == (other.wire, other.provider):
         return  # one provider's models read each other's, or their provider leaves out what they can't
     for sent in conversation.sent:
@@ -115,7 +138,9 @@ def no_foreign_thought_is_in_any_request(conversation: Conversation, one: Dialec
         assert thought(foreign) not in sent.encoded.content.decode()
 
 
-def own_thoughts_come_back_to_their_model(conversation: Conversation, one: Dialect) -> None:
+def own_thoughts_come_back_to_their_model(
+    conversation: Conversation, one: Dialect
+) -> None:
     """Within the turn; what of earlier turns is sent is the policy's, which sends all."""
     held = conversation.sent[0].answer.message
     reasoning = list(held.of_type(ReasoningPart))
@@ -125,13 +150,19 @@ def own_thoughts_come_back_to_their_model(conversation: Conversation, one: Diale
         assert thought(one) in back.encoded.content.decode()
 
 
-def requests_to_one_dialect_extend_each_other(conversation: Conversation, one: Dialect, other: Dialect) -> None:
+def requests_to_one_dialect_extend_each_other(
+    conversation: Conversation, one: Dialect, other: Dialect
+) -> None:
     for dialect in {one.name: one, other.name: other}.values():
         for earlier, later in pairwise(to(dialect, conversation)):
             assert later.encoded.extends(earlier.encoded)
             assert epochs.compare(dialect.wire, earlier.body, later.body) is None
             covered = {message.id for message in earlier.request.messages}
-            lasting = [repair for repair in earlier.repaired.repairs if repair.kind != "thinking_off"]
+            lasting = [
+                repair
+                for repair in earlier.repaired.repairs
+                if repair.kind != "thinking_off"
+            ]
             assert lasting == [
                 repair
                 for repair in later.repaired.repairs
@@ -147,8 +178,12 @@ def the_messages_are_what_they_were(conversation: Conversation) -> None:
         assert given == written[: len(given)]
 
 
-@pytest.mark.parametrize("other", [pytest.param(dialect, id=dialect.name) for dialect in FIVE])
-def test_thinking_that_is_bound_to_what_stands_before_it_stays_valid(server: Server, other: Dialect) -> None:
+@pytest.mark.parametrize(
+    "other", [pytest.param(dialect, id=dialect.name) for dialect in FIVE]
+)
+def test_thinking_that_is_bound_to_what_stands_before_it_stays_valid(
+    server: Server, other: Dialect
+) -> None:
     with Conversation(server) as conversation:
         there_and_back(conversation, BOUND_CLAUDE, other)
         for sent in to(BOUND_CLAUDE, conversation):

@@ -61,7 +61,8 @@ SYSTEM = (
     SystemBlock(
         text="You look after the files of a small museum, and answer visitors who ask about its rooms. "
         + " ".join(
-            f"Rule {n}: read the label of case {n} before you speak of it, and name its lender." for n in range(60)
+            f"Rule {n}: read the label of case {n} before you speak of it, and name its lender."
+            for n in range(60)
         )
     ),
 )
@@ -87,7 +88,9 @@ def script(seed: int) -> Scenario:
         )
         for step in range(STEPS)
     ]
-    return Scenario(answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120)))))
+    return Scenario(
+        answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120))))
+    )
 
 
 WORDS = (  # noqa: SIM905
@@ -118,21 +121,30 @@ def estimates(dialect: Dialect, seed: int) -> list[Estimate]:
     """Some turns of a tool loop, with the meter beside them."""
     dice = random.Random(f"{seed} {dialect.name}")
     made: list[Estimate] = []
-    with running(script(seed), seed=seed) as server, Conversation(server, system=SYSTEM) as conversation:
+    with (
+        running(script(seed), seed=seed) as server,
+        Conversation(server, system=SYSTEM) as conversation,
+    ):
         meter = Meter(dialect.model, wire=dialect.wire, provider=dialect.provider)
         for _ in range(TURNS):
             conversation.say(f"{prose(dice, dice.randint(5, 60))} go on 0")
             for step in range(1, STEPS + 1):
                 made.append(ask(conversation, dialect, meter))
                 ending = f"go on {step}" if step < STEPS else "that is all"
-                conversation.give(*(text(dice) for _ in range(2)), f"{text(dice)} {ending}")
+                conversation.give(
+                    *(text(dice) for _ in range(2)), f"{text(dice)} {ending}"
+                )
                 last = conversation.messages[-1]
-                if len(last.parts) < 3:  # the word that leads the script stands in the last result
+                if (
+                    len(last.parts) < 3
+                ):  # the word that leads the script stands in the last result
                     conversation.messages.pop()
                     conversation.give(f"{text(dice)} {ending}")
             made.append(ask(conversation, dialect, meter))
         bills = server.truth().bills
-    return [one._replace(actual=bill.input) for one, bill in zip(made, bills, strict=True)]
+    return [
+        one._replace(actual=bill.input) for one, bill in zip(made, bills, strict=True)
+    ]
 
 
 def ask(conversation: Conversation, dialect: Dialect, meter: Meter) -> Estimate:
@@ -143,8 +155,12 @@ def ask(conversation: Conversation, dialect: Dialect, meter: Meter) -> Estimate:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS])
-def test_after_two_actuals_half_of_the_estimates_are_within_one_percent(dialect: Dialect, seed: int) -> None:
+@pytest.mark.parametrize(
+    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
+)
+def test_after_two_actuals_half_of_the_estimates_are_within_one_percent(
+    dialect: Dialect, seed: int
+) -> None:
     held = estimates(dialect, seed)[LEARNT:]
     assert median(one.error for one in held) <= 0.01
 
@@ -153,8 +169,12 @@ def held_by(dialect: Dialect) -> list[Estimate]:
     return [one for seed in SEEDS for one in estimates(dialect, seed)[LEARNT:]]
 
 
-@pytest.mark.parametrize("dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS])
-def test_on_every_dialect_the_interval_holds_the_actual_and_is_no_wider_than_a_fiftieth(dialect: Dialect) -> None:
+@pytest.mark.parametrize(
+    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
+)
+def test_on_every_dialect_the_interval_holds_the_actual_and_is_no_wider_than_a_fiftieth(
+    dialect: Dialect,
+) -> None:
     held = held_by(dialect)
     assert sum(one.is_inside for one in held) >= LEAST_INSIDE * len(held)
     assert mean(one.width for one in held) <= WIDEST

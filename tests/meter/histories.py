@@ -54,15 +54,27 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                 events.append(MessageAdded(message=said(name, draw(words))))
                 ids.append(name)
             case "image":
-                image = ImagePart(id=f"{name}.i", width=draw(st.none() | st.integers(1, 5000)), height=300)
-                events.append(MessageAdded(message=Message(id=name, role="user", parts=(image,))))
+                image = ImagePart(
+                    id=f"{name}.i",
+                    width=draw(st.none() | st.integers(1, 5000)),
+                    height=300,
+                )
+                events.append(
+                    MessageAdded(message=Message(id=name, role="user", parts=(image,)))
+                )
                 ids.append(name)
             case "call":
                 events += _call(draw, name, ids, results)
             case "replace" if ids:
-                events.append(MessageReplaced(message=said(draw(st.sampled_from(ids)), draw(words))))
+                events.append(
+                    MessageReplaced(message=said(draw(st.sampled_from(ids)), draw(words)))
+                )
             case "prune" if results:
-                events.append(Pruned(parts=tuple(draw(st.sets(st.sampled_from(results), max_size=3)))))
+                events.append(
+                    Pruned(
+                        parts=tuple(draw(st.sets(st.sampled_from(results), max_size=3)))
+                    )
+                )
             case "compact" if ids:
                 chosen = sorted(draw(st.sets(st.sampled_from(ids))))
                 cut = draw(st.integers(0, len(chosen)))
@@ -70,9 +82,13 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                 events.append(
                     CompactionCommitted(
                         compaction=name,
-                        summary=said(f"{name}.s", draw(words)) if draw(st.booleans()) else None,
+                        summary=said(f"{name}.s", draw(words))
+                        if draw(st.booleans())
+                        else None,
                         summarised=tuple(chosen[:cut]),
-                        dropped=tuple(DroppedMessage(id=each, reason="old") for each in chosen[cut:]),
+                        dropped=tuple(
+                            DroppedMessage(id=each, reason="old") for each in chosen[cut:]
+                        ),
                         summary_tokens=draw(st.none() | st.integers(0, 5000)),
                     )
                 )
@@ -86,7 +102,9 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
             case "system":
                 events.append(SystemChanged(system=(SystemBlock(text=draw(words)),)))
             case "tools":
-                tools = tuple(tool(f"tool{n}", draw(words)) for n in range(draw(st.integers(0, 4))))
+                tools = tuple(
+                    tool(f"tool{n}", draw(words)) for n in range(draw(st.integers(0, 4)))
+                )
                 events.append(ToolsChanged(tools=tools))
             case "policy":
                 events.append(
@@ -96,16 +114,39 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                     )
                 )
             case "limit":
-                events.append(LimitLearnt(model=model, source="user", window=draw(st.integers(1, 200_000))))
+                events.append(
+                    LimitLearnt(
+                        model=model, source="user", window=draw(st.integers(1, 200_000))
+                    )
+                )
             case _:
                 pass
     return [_numbered(event, seq) for seq, event in enumerate(events, 1)]
 
 
-OUTCOMES: tuple[Outcome, ...] = ("finished", "finished", "finished", "failed", "cancelled", "dropped")
+OUTCOMES: tuple[Outcome, ...] = (
+    "finished",
+    "finished",
+    "finished",
+    "failed",
+    "cancelled",
+    "dropped",
+)
 
 KINDS = (
-    *("user", "user", "call", "call", "call", "call", "image", "replace", "prune", "compact", "uncompact"),
+    *(
+        "user",
+        "user",
+        "call",
+        "call",
+        "call",
+        "call",
+        "image",
+        "replace",
+        "prune",
+        "compact",
+        "uncompact",
+    ),
     *("rewind", "model", "system", "tools", "policy", "limit"),
 )
 
@@ -114,18 +155,31 @@ def _call(draw: st.DrawFn, name: str, ids: list[str], results: list[str]) -> lis
     reported = draw(st.none() | st.builds(usage, counts, counts, reasoning=counts))
     outcome: Outcome = draw(st.sampled_from(OUTCOMES))
     calls = draw(st.integers(0, 3))
-    made = answer(name, draw(words), reasoning=draw(st.just("") | words), calls=calls, call=f"c-{name}")
+    made = answer(
+        name,
+        draw(words),
+        reasoning=draw(st.just("") | words),
+        calls=calls,
+        call=f"c-{name}",
+    )
     events: list[Event] = [CallStarted(call=f"c-{name}")] if draw(st.booleans()) else []
     ended = CallEnded(call=f"c-{name}", outcome=outcome, usage=reported)
     added = MessageAdded(message=made)
     events += [ended, added] if draw(st.booleans()) else [added, ended]
     ids.append(name)
     for number in range(draw(st.integers(0, calls))):
-        events.append(MessageAdded(message=result(f"{name}.r{number}", f"{name}-{number}", draw(words))))
+        events.append(
+            MessageAdded(
+                message=result(f"{name}.r{number}", f"{name}-{number}", draw(words))
+            )
+        )
         ids.append(f"{name}.r{number}")
         results.append(f"{name}.r{number}.result")
     return events
 
 
 def _numbered(event: Event, seq: int) -> Event:
-    return type(event)(**{field: getattr(event, field) for field in event.__struct_fields__} | {"seq": seq})
+    return type(event)(
+        **{field: getattr(event, field) for field in event.__struct_fields__}
+        | {"seq": seq}
+    )

@@ -2,7 +2,14 @@ import msgspec
 
 from tests.meter.session import answer, result, said, usage
 from ullage import Meter
-from ullage.events import Calibrated, CallEnded, CallStarted, Event, MessageAdded, SessionStarted
+from ullage.events import (
+    Calibrated,
+    CallEnded,
+    CallStarted,
+    Event,
+    MessageAdded,
+    SessionStarted,
+)
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.regression import Observation
 
@@ -12,14 +19,26 @@ STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="an
 def taught() -> Calibration:
     calibration = Calibration()
     for content in (900.0, 400.0, 1500.0):
-        seen = Observation(content=content, residual=0.3 * content, actual=9_000, expected=10.0, expected_text=80.0)
+        seen = Observation(
+            content=content,
+            residual=0.3 * content,
+            actual=9_000,
+            expected=10.0,
+            expected_text=80.0,
+        )
         calibration = calibration.learn("anthropic", "claude-haiku-4-5", seen)
     return calibration
 
 
 def known(state: bytes, call: str = "") -> Calibrated:
     return Calibrated(
-        model="claude-haiku-4-5", call=call, estimated=0, actual=0, error=0, ratio=1.0, state=msgspec.Raw(state)
+        model="claude-haiku-4-5",
+        call=call,
+        estimated=0,
+        actual=0,
+        error=0,
+        ratio=1.0,
+        state=msgspec.Raw(state),
     )
 
 
@@ -38,7 +57,9 @@ def after(meter: Meter, *events: Event) -> Meter:
     return meter
 
 
-def test_a_session_that_begins_with_what_was_known_reads_like_a_meter_that_was_given_it() -> None:
+def test_a_session_that_begins_with_what_was_known_reads_like_a_meter_that_was_given_it() -> (
+    None
+):
     given = after(Meter(calibration=taught()), STARTED, *SESSION)
     told = after(Meter(), STARTED, known(taught().as_json()), *SESSION)
     assert told.calibration == given.calibration

@@ -5,7 +5,12 @@ from ullage.meter import fingerprint
 
 
 def said(message_id: str, text: str = "hello", *, revision: int = 0) -> Message:
-    return Message(id=message_id, role="user", parts=(TextPart(id=f"{message_id}.1", text=text),), revision=revision)
+    return Message(
+        id=message_id,
+        role="user",
+        parts=(TextPart(id=f"{message_id}.1", text=text),),
+        revision=revision,
+    )
 
 
 def test_equal_histories_have_equal_digests_and_rolling_on_extends_them() -> None:
@@ -38,5 +43,9 @@ def test_a_lone_surrogate_does_not_break_a_digest() -> None:
 
 def test_system_and_tools_are_named_by_content() -> None:
     tool = Tool(name="read", schema=msgspec.Raw(b'{"type":"object"}'))
-    assert fingerprint.of_tools([tool]) != fingerprint.of_tools([msgspec.structs.replace(tool, deferred=True)])
-    assert fingerprint.of_system([SystemBlock(text="x")]) != fingerprint.of_system([SystemBlock(text="y")])
+    assert fingerprint.of_tools([tool]) != fingerprint.of_tools(
+        [msgspec.structs.replace(tool, deferred=True)]
+    )
+    assert fingerprint.of_system([SystemBlock(text="x")]) != fingerprint.of_system(
+        [SystemBlock(text="y")]
+    )

@@ -25,13 +25,24 @@ def talked(*, first: int) -> Fold:
 def compacted(fold: Fold) -> int:
     """How far the reading is off after all but the newest message has left, without a summary."""
     fold.apply(CallStarted(call="last"))
-    fold.apply(CallEnded(call="last", usage=usage(round(fold.view.tokens + fold.fixed.tokens) + HIDDEN, 0)))
+    fold.apply(
+        CallEnded(
+            call="last",
+            usage=usage(round(fold.view.tokens + fold.fixed.tokens) + HIDDEN, 0),
+        )
+    )
     gone = tuple(fold.view.entries)[:-1]
-    fold.apply(CompactionCommitted(compaction="c", summarised=gone, summary=said("s", "Short."), summary_tokens=9))
+    fold.apply(
+        CompactionCommitted(
+            compaction="c", summarised=gone, summary=said("s", "Short."), summary_tokens=9
+        )
+    )
     return fold.forecast().tokens - round(fold.view.tokens + fold.fixed.tokens) - HIDDEN
 
 
-def test_what_a_first_short_request_cost_beyond_its_estimate_stays_when_messages_leave() -> None:
+def test_what_a_first_short_request_cost_beyond_its_estimate_stays_when_messages_leave() -> (
+    None
+):
     assert abs(compacted(talked(first=0))) <= 0.1 * HIDDEN
 
 
@@ -60,11 +71,17 @@ def dense(*, first: int = 150) -> Fold:
     return fold
 
 
-def test_what_a_first_message_cost_beyond_its_estimate_leaves_with_the_messages_once_that_is_known() -> None:
+def test_what_a_first_message_cost_beyond_its_estimate_leaves_with_the_messages_once_that_is_known() -> (
+    None
+):
     fold = dense()
     *gone, newest = fold.view.entries.values()
     stays = fold.fixed.tokens + HIDDEN + DENSE * newest.cost.tokens
-    fold.apply(CompactionCommitted(compaction="c", summarised=tuple(each.message.id for each in gone)))
+    fold.apply(
+        CompactionCommitted(
+            compaction="c", summarised=tuple(each.message.id for each in gone)
+        )
+    )
     assert abs(fold.forecast().tokens - stays) <= 10
 
 
@@ -73,7 +90,11 @@ def test_a_reported_length_of_a_summary_is_not_corrected_as_an_estimate() -> Non
     gone = tuple(with_summary.view.entries)[:-1]
     without.apply(CompactionCommitted(compaction="c", summarised=gone))
     long = said("s", words(400))
-    with_summary.apply(CompactionCommitted(compaction="c", summarised=gone, summary=long, summary_tokens=900))
+    with_summary.apply(
+        CompactionCommitted(
+            compaction="c", summarised=gone, summary=long, summary_tokens=900
+        )
+    )
     assert abs(with_summary.forecast().tokens - without.forecast().tokens - 900) <= 12
 
 

@@ -63,7 +63,9 @@ def added_by(
     tool_names: dict[str, str] | None = None,
     media: MediaCost = no_media,
 ) -> Added:
-    return message_cost(message, own, counter, tool_names=tool_names or {}, media=media).added
+    return message_cost(
+        message, own, counter, tool_names=tool_names or {}, media=media
+    ).added
 
 
 def low(estimate: Estimate) -> float:
@@ -86,12 +88,17 @@ def test_a_tool_result_costs_its_text_and_its_wrapping() -> None:
     # 3 words, 1 word of the tool's name, 2 for the first result; 4 for closing the answer stand outside.
     assert added.tokens(gpt) == 3 + 1 + constants.OPENAI_CHAT.result
     anchor = LastCall(input=100, output=10)
-    assert next_input(anchor, added, tools(GPT4O), gpt).exact == 110 + 6 + constants.OPENAI_CHAT.step
+    assert (
+        next_input(anchor, added, tools(GPT4O), gpt).exact
+        == 110 + 6 + constants.OPENAI_CHAT.step
+    )
 
 
 def test_parallel_results_are_wrapped_as_a_batch() -> None:
     claude = family(CLAUDE)
-    two = added_by(result("a", "1", "x"), claude, WORDS).plus(added_by(result("b", "2", "x"), claude, WORDS))
+    two = added_by(result("a", "1", "x"), claude, WORDS).plus(
+        added_by(result("b", "2", "x"), claude, WORDS)
+    )
     three = two.plus(added_by(result("c", "3", "x"), claude, WORDS))
     assert two.wrapping(claude) == constants.CLAUDE.pair
     assert three.wrapping(claude) == constants.CLAUDE.pair + constants.CLAUDE.further
@@ -102,8 +109,15 @@ def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> No
     nameless = result("r", "c", "done", name="")
     assert added_by(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
     called = AnswerTokens(names=2.0, calls=1)
-    by_call = next_input(LastCall(input=1, output=9, answer=called), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt)
-    without = next_input(LastCall(input=1, output=9), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    by_call = next_input(
+        LastCall(input=1, output=9, answer=called),
+        added_by(nameless, gpt, WORDS),
+        tools(GPT4O),
+        gpt,
+    )
+    without = next_input(
+        LastCall(input=1, output=9), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt
+    )
     assert by_call.exact - without.exact == 2
 
 
@@ -111,7 +125,13 @@ def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> No
 def messages(draw: st.DrawFn) -> Message:
     text = draw(st.text(max_size=40))
     made: Message = draw(
-        st.sampled_from([said("m", text), result("m", "c", text), answer("m", text, reasoning="hm", calls=2)])
+        st.sampled_from(
+            [
+                said("m", text),
+                result("m", "c", text),
+                answer("m", text, reasoning="hm", calls=2),
+            ]
+        )
     )
     return made
 
@@ -134,7 +154,9 @@ def test_taking_away_undoes_adding(first: list[Message], second: list[Message]) 
 def test_reasoning_is_never_part_of_what_a_message_adds() -> None:
     claude = family(CLAUDE)
     with_it = answer("a", "yes", reasoning="because of many things", calls=1)
-    assert added_by(with_it, claude, WORDS) == added_by(answer("a", "yes", calls=1), claude, WORDS)
+    assert added_by(with_it, claude, WORDS) == added_by(
+        answer("a", "yes", calls=1), claude, WORDS
+    )
 
 
 def test_media_cost_what_their_formula_says_and_carry_their_doubt() -> None:
@@ -166,7 +188,13 @@ def test_an_item_that_lives_with_the_provider_may_cost_thousands() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "is_tool_turn", "expected"),
-    [(GPT5, True, True), (GPT5, False, False), (CLAUDE, True, True), (CLAUDE, False, False), (GPT4O, True, True)],
+    [
+        (GPT5, True, True),
+        (GPT5, False, False),
+        (CLAUDE, True, True),
+        (CLAUDE, False, False),
+        (GPT4O, True, True),
+    ],
 )
 def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(
     asked: Maker, is_tool_turn: bool, expected: bool
@@ -181,9 +209,12 @@ def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(
 
 
 @pytest.mark.parametrize(
-    ("reported", "output", "hidden"), [(64, 150, 127), (64, 100, 80), (0, 45, 25), (128, 130, 128)]
+    ("reported", "output", "hidden"),
+    [(64, 150, 127), (64, 100, 80), (0, 45, 25), (128, 130, 128)],
 )
-def test_reasoning_floored_to_64_is_restored_from_what_is_visible(reported: int, output: int, hidden: float) -> None:
+def test_reasoning_floored_to_64_is_restored_from_what_is_visible(
+    reported: int, output: int, hidden: float
+) -> None:
     own = family(GPT5)
     anchor = LastCall(
         input=1, output=output, reasoning=reported, answer=AnswerTokens(text=17.0)
@@ -195,18 +226,29 @@ def test_unreported_reasoning_is_the_output_that_is_not_visible() -> None:
     own = family(CLAUDE)
     shown = AnswerTokens(text=50.0, thoughts=1)
     visible = shown.visible(own)
-    assert hidden_reasoning(LastCall(input=1, output=200, answer=shown), own) == pytest.approx(200 - visible)
-    assert hidden_reasoning(LastCall(input=1, output=200, answer=replace(shown, thoughts=0)), own) == 0
+    assert hidden_reasoning(
+        LastCall(input=1, output=200, answer=shown), own
+    ) == pytest.approx(200 - visible)
+    assert (
+        hidden_reasoning(
+            LastCall(input=1, output=200, answer=replace(shown, thoughts=0)), own
+        )
+        == 0
+    )
     assert hidden_reasoning(LastCall(input=1, output=None, answer=shown), own) == 0
 
 
 def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> None:
     own = family(CLAUDE)
     shown = AnswerTokens(text=400.0, calls=1, parameters=2)
-    estimate = next_input(LastCall(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own)
+    estimate = next_input(
+        LastCall(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own
+    )
     assert estimate.degraded
     assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    honest = next_input(LastCall(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own)
+    honest = next_input(
+        LastCall(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own
+    )
     assert not honest.degraded
     assert honest.answer_kept == 470
     assert sum(half_widths(estimate.doubt)) > sum(half_widths(honest.doubt))
@@ -215,7 +257,10 @@ def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> N
 def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None:
     own = family(GPT4O)
     shown = AnswerTokens(text=40.0)
-    for anchor in (LastCall(input=100, answer=shown), LastCall(input=100, output=39, answer=shown, placeholder=True)):
+    for anchor in (
+        LastCall(input=100, answer=shown),
+        LastCall(input=100, output=39, answer=shown, placeholder=True),
+    ):
         estimate = next_input(anchor, Added(), user(GPT4O), own)
         assert estimate.degraded
         assert estimate.answer_kept == 40
@@ -226,7 +271,9 @@ def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
     plain = AnswerTokens(text=100.0, reasoning=50.0, thoughts=1, opaque_size=300)
     summarised = replace(plain, opaque_size=10_000)
     short, long = (
-        next_input(LastCall(input=1, answer=each), Added(), tools(CLAUDE), own).answer_kept
+        next_input(
+            LastCall(input=1, answer=each), Added(), tools(CLAUDE), own
+        ).answer_kept
         for each in (plain, summarised)
     )
     assert short == pytest.approx(plain.visible(own) + 0.98 * 50 + 5)
@@ -236,16 +283,22 @@ def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
 def test_output_that_was_never_seen_is_not_sent_back() -> None:
     own = family(CLAUDE)
     shown = AnswerTokens(text=50.0)
-    estimate = next_input(LastCall(input=100, output=90, answer=shown), Added(), user(CLAUDE), own)
+    estimate = next_input(
+        LastCall(input=100, output=90, answer=shown), Added(), user(CLAUDE), own
+    )
     assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    near = next_input(LastCall(input=100, output=57, answer=shown), Added(), user(CLAUDE), own)
+    near = next_input(
+        LastCall(input=100, output=57, answer=shown), Added(), user(CLAUDE), own
+    )
     assert near.answer_kept == 57
 
 
 def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
     own = family(CLAUDE)
     plain, searched = (
-        next_input(LastCall(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own)
+        next_input(
+            LastCall(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own
+        )
         for answer in (AnswerTokens(text=80.0), AnswerTokens(text=80.0, items=1))
     )
     assert searched.exact == plain.exact
@@ -256,7 +309,10 @@ def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
 def test_an_edited_answer_is_less_sure() -> None:
     own = family(GPT4O)
     anchor = LastCall(input=100, output=51, answer=AnswerTokens(text=50.0))
-    whole, edited = (next_input(each, Added(), user(GPT4O), own) for each in (anchor, replace(anchor, edited=True)))
+    whole, edited = (
+        next_input(each, Added(), user(GPT4O), own)
+        for each in (anchor, replace(anchor, edited=True))
+    )
     assert edited.exact == whole.exact
     assert sum(half_widths(edited.doubt)) > sum(half_widths(whole.doubt))
 
@@ -265,33 +321,55 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
     own = family(CLAUDE)
     learnt = Learnt()
     for content, residual in ((30.0, 7.0), (2000.0, 200.0)) * 6:
-        seen = Observation(content=content, residual=residual, actual=9000, corrected=residual, expected=50.0)
+        seen = Observation(
+            content=content,
+            residual=residual,
+            actual=9000,
+            corrected=residual,
+            expected=50.0,
+        )
         learnt = learn(learnt, seen)
     added = Added(text=1000.0, results=1)
     plain, corrected = (
-        next_input(LastCall(input=5000, output=100), added, tools(CLAUDE), own, each) for each in (Learnt(), learnt)
+        next_input(LastCall(input=5000, output=100), added, tools(CLAUDE), own, each)
+        for each in (Learnt(), learnt)
     )
-    assert corrected.exact == pytest.approx(plain.exact + learnt.offset(is_user=False) + 1000 * (learnt.ratio - 1))
+    assert corrected.exact == pytest.approx(
+        plain.exact + learnt.offset(is_user=False) + 1000 * (learnt.ratio - 1)
+    )
     assert learnt.ratio > 1.04
 
 
 def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() -> None:
     own = family(CLAUDE)
     answer = AnswerTokens(text=200.0, names=3.0, arguments=40.0, calls=2, thoughts=1)
-    assert counted_for(LastCall(input=1000, output=900, answer=answer), own) == Counted(243.0, 2)
-    assert counted_for(LastCall(input=1000, output=900, reasoning=500, answer=answer), own) == Counted()
+    assert counted_for(LastCall(input=1000, output=900, answer=answer), own) == Counted(
+        243.0, 2
+    )
+    assert (
+        counted_for(LastCall(input=1000, output=900, reasoning=500, answer=answer), own)
+        == Counted()
+    )
     assert counted_for(LastCall(input=1000, answer=answer), own) == Counted()
     earlier = replace(user(CLAUDE), counted=Counted(50.0, 1))
-    turn = next_input(LastCall(input=1000, output=900, answer=answer), Added(), earlier, own)
+    turn = next_input(
+        LastCall(input=1000, output=900, answer=answer), Added(), earlier, own
+    )
     assert turn.counted == Counted(293.0, 3)
-    assert Counted(243.0, 2).plus(Counted(43.0, 1), -1).plus(Counted(43.0, 1)) == Counted(243.0, 2)
+    assert Counted(243.0, 2).plus(Counted(43.0, 1), -1).plus(Counted(43.0, 1)) == Counted(
+        243.0, 2
+    )
 
 
 def test_a_flipped_rule_keeps_what_would_have_left() -> None:
     own = family(CLAUDE)
-    anchor = LastCall(input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1))
+    anchor = LastCall(
+        input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1)
+    )
     rule = user(CLAUDE).rule.name
-    flipped = next_input(anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",)))
+    flipped = next_input(
+        anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",))
+    )
     assert flipped.flipped
     assert flipped.answer_kept == 600
 
@@ -299,7 +377,9 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
 def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
     r1 = Maker("converse", "bedrock", "us.deepseek.r1-v1:0")
     added = added_by(said("m", "and now"), family(r1), WORDS)
-    assert next_input(LastCall(input=12, output=700), added, user(r1), family(r1)).exact < 30
+    assert (
+        next_input(LastCall(input=12, output=700), added, user(r1), family(r1)).exact < 30
+    )
 
 
 @given(
@@ -320,10 +400,16 @@ def test_the_interval_holds_the_estimate_and_nothing_is_negative(
     user_turn: bool,
     tool_turn: bool,
 ) -> None:
-    anchor = LastCall(input=spent, output=output, reasoning=reasoning, answer=AnswerTokens(text=text))
+    anchor = LastCall(
+        input=spent, output=output, reasoning=reasoning, answer=AnswerTokens(text=text)
+    )
     rule = rule_for(*asked)
-    here = GrowthSituation(rule=rule, begins_turn=begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn))
-    estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(asked))
+    here = GrowthSituation(
+        rule=rule, begins_turn=begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+    )
+    estimate = next_input(
+        anchor, Added(text=text, results=int(tool_turn)), here, family(asked)
+    )
     assert low(estimate) < estimate.exact < high(estimate)
     assert estimate.exact >= 0
 
@@ -336,7 +422,11 @@ def test_every_kind_of_part_has_its_place_in_an_answer() -> None:
         ToolCallPart(id="c", call_id="1", name="f g", arguments='{"x": "h i j"}'),
     )
     made = message_cost(
-        Message(id="m", role="assistant", parts=parts), own, WORDS, tool_names={}, media=no_media
+        Message(id="m", role="assistant", parts=parts),
+        own,
+        WORDS,
+        tool_names={},
+        media=no_media,
     ).answer
     assert made is not None
     assert (made.text, made.reasoning, made.names, made.arguments) == (2, 3, 2, 4)

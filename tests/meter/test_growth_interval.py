@@ -54,8 +54,15 @@ def test_media_of_unknown_size_may_cost_nothing_but_little_more_than_the_most() 
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.4, 1.75), st.floats(0.4, 1.75))
-def test_widths_are_never_below_the_narrowest(content: float, size: float, below: float, above: float) -> None:
-    doubt = Doubt(content=content, size=size, scale_below=Scales(below, below), scale_above=Scales(above, above))
+def test_widths_are_never_below_the_narrowest(
+    content: float, size: float, below: float, above: float
+) -> None:
+    doubt = Doubt(
+        content=content,
+        size=size,
+        scale_below=Scales(below, below),
+        scale_above=Scales(above, above),
+    )
     assert min(half_widths(doubt)) >= NARROWEST
 
 
@@ -66,7 +73,10 @@ def test_what_was_learnt_scales_each_side_and_the_texts_share() -> None:
     assert half_widths(learnt).below > half_widths(plain).below
     assert expected(learnt) == expected(plain)
     long = replace(plain, content=5_000.0)
-    assert half_widths(replace(long, scale_below=Scales(1.0, 2.0))).below > 1.5 * half_widths(long).below
+    assert (
+        half_widths(replace(long, scale_below=Scales(1.0, 2.0))).below
+        > 1.5 * half_widths(long).below
+    )
 
 
 def test_a_correction_that_is_unsure_widens_both_sides() -> None:
@@ -83,7 +93,9 @@ def test_a_correction_that_is_unsure_widens_both_sides() -> None:
         (FilePart(id="f", mime="application/pdf", pages=1), True, False),
     ],
 )
-def test_media_that_was_measured_cannot_cost_nothing(part: ImagePart | FilePart, in_result: bool, surest: bool) -> None:
+def test_media_that_was_measured_cannot_cost_nothing(
+    part: ImagePart | FilePart, in_result: bool, surest: bool
+) -> None:
     doubt = media_doubt(part, 1000.0, in_result=in_result)
     assert (doubt.below < 1000) is surest
     assert doubt.above > 0

@@ -59,7 +59,9 @@ def window(provider: str, model: str) -> int | None:
         ("zai", "glm-4.7", 200 * K),
     ],
 )  # fmt: skip
-def test_a_model_is_found_under_the_ids_people_use_for_it(provider: str, model: str, tokens: int) -> None:
+def test_a_model_is_found_under_the_ids_people_use_for_it(
+    provider: str, model: str, tokens: int
+) -> None:
     assert window(provider, model) == tokens
 
 
@@ -83,14 +85,20 @@ def test_a_model_is_found_under_the_ids_people_use_for_it(provider: str, model: 
         ("nobody-knows", "gpt-5"),
     ],
 )
-def test_what_is_in_no_table_is_unknown_and_not_guessed(provider: str, model: str) -> None:
+def test_what_is_in_no_table_is_unknown_and_not_guessed(
+    provider: str, model: str
+) -> None:
     assert lookup(provider, model) is None
 
 
 def test_an_input_cap_smaller_than_the_window_is_known() -> None:
     found = lookup("openai", "gpt-5.4-mini")
     assert found is not None
-    assert (found.window, found.input_cap, found.max_output) == (400 * K, 272 * K, 128 * K)
+    assert (found.window, found.input_cap, found.max_output) == (
+        400 * K,
+        272 * K,
+        128 * K,
+    )
     larger = lookup("openai", "gpt-5.5")
     assert larger is not None
     assert (larger.window, larger.input_cap) == (1_050 * K, 922 * K)
@@ -124,5 +132,7 @@ def test_a_price_tier_starts_above_its_bound() -> None:
 
 
 def test_limits_are_values() -> None:
-    assert lookup("anthropic", "claude-opus-4-5") == lookup("anthropic", "claude-opus-4-5")
+    assert lookup("anthropic", "claude-opus-4-5") == lookup(
+        "anthropic", "claude-opus-4-5"
+    )
     assert ModelLimits() == ModelLimits()

@@ -37,29 +37,65 @@ ANTHROPIC = Loop(
         "model": "claude-opus-4-5",
         "max_tokens": 1000,
         "system": "Be brief.",
-        "tools": [{"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+        "tools": [
+            {
+                "name": "weather",
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string"}},
+                },
+            }
+        ],
         "messages": [{"role": "user", "content": "What's the weather in NYC?"}],
     },
     history="messages",
     answer=[
         {"type": "thinking", "thinking": "I have a tool for that.", "signature": "c2ln"},
         {"type": "text", "text": "I'll check."},
-        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "NYC"}},
+        {
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": "weather",
+            "input": {"city": "NYC"},
+        },
     ],
     echo=[
         {
             "role": "assistant",
             "content": [
-                {"type": "thinking", "thinking": "I have a tool for that.", "signature": "c2ln"},
+                {
+                    "type": "thinking",
+                    "thinking": "I have a tool for that.",
+                    "signature": "c2ln",
+                },
                 {"type": "text", "text": "I'll check."},
-                {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "NYC"}},
+                {
+                    "type": "tool_use",
+                    "id": "toolu_1",
+                    "name": "weather",
+                    "input": {"city": "NYC"},
+                },
             ],
         }
     ],
     results=[
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "72°F, sunny"}]}
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "content": "72°F, sunny",
+                }
+            ],
+        }
     ],
-    usage={"input_tokens": 400, "cache_read_input_tokens": 4600, "cache_creation_input_tokens": 0, "output_tokens": 90},
+    usage={
+        "input_tokens": 400,
+        "cache_read_input_tokens": 4600,
+        "cache_creation_input_tokens": 0,
+        "output_tokens": 90,
+    },
     wanted_input=5000,
     wanted_output=90,
 )
@@ -84,7 +120,10 @@ CHAT = Loop(
                         {
                             "id": "call_1",
                             "type": "function",
-                            "function": {"name": "weather", "arguments": '{"city": "NYC"}'},
+                            "function": {
+                                "name": "weather",
+                                "arguments": '{"city": "NYC"}',
+                            },
                         }
                     ],
                 }
@@ -96,7 +135,11 @@ CHAT = Loop(
             "role": "assistant",
             "content": None,
             "tool_calls": [
-                {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "NYC"}'}}
+                {
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": "weather", "arguments": '{"city": "NYC"}'},
+                }
             ],
         }
     ],
@@ -116,7 +159,12 @@ RESPONSES = Loop(
     history="input",
     answer={
         "output": [
-            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"},
+            {
+                "type": "reasoning",
+                "id": "rs_1",
+                "summary": [],
+                "encrypted_content": "gAAAA",
+            },
             {
                 "type": "function_call",
                 "id": "fc_1",
@@ -128,9 +176,17 @@ RESPONSES = Loop(
     },
     echo=[
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"},
-        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "weather", "arguments": '{"city":"NYC"}'},
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "weather",
+            "arguments": '{"city":"NYC"}',
+        },
     ],
-    results=[{"type": "function_call_output", "call_id": "call_1", "output": "72°F, sunny"}],
+    results=[
+        {"type": "function_call_output", "call_id": "call_1", "output": "72°F, sunny"}
+    ],
     usage={
         "input_tokens": 5000,
         "output_tokens": 151,
@@ -177,7 +233,14 @@ GEMINI = Loop(
     results=[
         {
             "role": "user",
-            "parts": [{"functionResponse": {"name": "weather", "response": {"result": "72°F, sunny"}}}],
+            "parts": [
+                {
+                    "functionResponse": {
+                        "name": "weather",
+                        "response": {"result": "72°F, sunny"},
+                    }
+                }
+            ],
         }
     ],
     usage={
@@ -190,7 +253,9 @@ GEMINI = Loop(
     wanted_output=142,
 )
 
-LOOPS = pytest.mark.parametrize("loop", [ANTHROPIC, CHAT, RESPONSES, GEMINI], ids=lambda loop: loop.name)
+LOOPS = pytest.mark.parametrize(
+    "loop", [ANTHROPIC, CHAT, RESPONSES, GEMINI], ids=lambda loop: loop.name
+)
 
 
 def begun(loop: Loop, *, shown: bool = True) -> tuple[Meter, list[Event]]:
@@ -212,7 +277,11 @@ def test_the_answer_that_comes_back_is_the_one_that_was_shown(loop: Loop) -> Non
     meter, events = begun(loop)
     count = len(events)
     reading = meter.before(extended(loop, *loop.results))
-    added = [event for event in events[count:] if isinstance(event, MessageAdded | MessageReplaced | Rewound)]
+    added = [
+        event
+        for event in events[count:]
+        if isinstance(event, MessageAdded | MessageReplaced | Rewound)
+    ]
     assert [type(event) for event in added] == [MessageAdded]
     assert reading.basis.last_input == loop.wanted_input
     assert reading.basis.last_output == loop.wanted_output

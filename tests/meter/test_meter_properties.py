@@ -8,7 +8,14 @@ from tests.meter.histories import histories
 from tests.meter.session import result, said, usage
 from tests.tiers import examples
 from ullage import Meter
-from ullage.events import CallEnded, CallStarted, CompactionCommitted, Event, MessageAdded, Pruned
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    Pruned,
+)
 from ullage.meter.reading import Reading, Row
 
 pytestmark = pytest.mark.slow
@@ -38,12 +45,21 @@ def check(reading: Reading) -> None:
         assert reading.free is not None
         assert used.tokens + reading.reserve + reading.free == window
     basis = reading.basis
-    assert used.tokens == (basis.last_input or 0) + basis.last_output + basis.new + basis.changed + basis.removed
+    assert (
+        used.tokens
+        == (basis.last_input or 0)
+        + basis.last_output
+        + basis.new
+        + basis.changed
+        + basis.removed
+    )
 
 
 @settings(max_examples=MANY)
 @given(histories())
-def test_rows_sum_to_used_used_reserve_and_free_to_the_window_and_no_row_is_negative(events: list[Event]) -> None:
+def test_rows_sum_to_used_used_reserve_and_free_to_the_window_and_no_row_is_negative(
+    events: list[Event],
+) -> None:
     check(fold(events).reading())
 
 
@@ -58,12 +74,22 @@ def test_the_fold_of_a_prefix_is_the_prefix_of_the_fold(events: list[Event]) -> 
 
 @settings(max_examples=MANY // 20)
 @given(histories(), st.integers(0, 8_000))
-def test_pruning_a_long_result_lowers_the_reading_at_once(events: list[Event], size: int) -> None:
+def test_pruning_a_long_result_lowers_the_reading_at_once(
+    events: list[Event], size: int
+) -> None:
     meter = fold(events)
-    meter.apply(MessageAdded(message=result("long", "long-call", "some text " * (size + 100))))
-    if size % 2:  # with an actual that covers it and whatever came before, or still as an estimate
+    meter.apply(
+        MessageAdded(message=result("long", "long-call", "some text " * (size + 100)))
+    )
+    if (
+        size % 2
+    ):  # with an actual that covers it and whatever came before, or still as an estimate
         meter.apply(CallStarted(call="covering"))
-        meter.apply(CallEnded(call="covering", usage=usage(meter.reading().used.tokens + 400_000, 10)))
+        meter.apply(
+            CallEnded(
+                call="covering", usage=usage(meter.reading().used.tokens + 400_000, 10)
+            )
+        )
     before = meter.reading().used.tokens
     meter.apply(Pruned(parts=("long.result",)))
     after = meter.reading()
@@ -73,12 +99,20 @@ def test_pruning_a_long_result_lowers_the_reading_at_once(events: list[Event], s
 
 @settings(max_examples=MANY // 20)
 @given(histories(), st.integers(100, 8_000))
-def test_compacting_lowers_the_reading_at_once_and_never_to_zero(events: list[Event], size: int) -> None:
+def test_compacting_lowers_the_reading_at_once_and_never_to_zero(
+    events: list[Event], size: int
+) -> None:
     meter = fold(events)
     meter.apply(MessageAdded(message=said("first", "some text " * size)))
     meter.apply(MessageAdded(message=said("second", "some text " * size)))
     before = meter.reading().used.tokens
-    meter.apply(CompactionCommitted(compaction="last", summary=said("sum", "short"), summarised=("first", "second")))
+    meter.apply(
+        CompactionCommitted(
+            compaction="last",
+            summary=said("sum", "short"),
+            summarised=("first", "second"),
+        )
+    )
     after = meter.reading()
     assert 0 < after.used.tokens < before
     check(after)

@@ -31,21 +31,38 @@ class TestTheWeatherExample:
         question = said("q", "What's the weather in NYC?")
         first = meter.before(request(question))
         meter.after(first.call, usage(5000, 100), answer("a", "I'll check", calls=1))
-        self.history = (question, meter.messages[-1], result("r", "a-0", "NYC: 72°F, sunny"))
+        self.history = (
+            question,
+            meter.messages[-1],
+            result("r", "a-0", "NYC: 72°F, sunny"),
+        )
         return meter
 
     def test_the_estimate_before_the_second_call_is_5120(self, meter: Meter) -> None:
         reading = meter.before(request(*self.history))
         assert reading.used.tokens == 5120
-        assert (reading.basis.last_input, reading.basis.last_output, reading.basis.new) == (5000, 100, 20)
+        assert (
+            reading.basis.last_input,
+            reading.basis.last_output,
+            reading.basis.new,
+        ) == (
+            5000,
+            100,
+            20,
+        )
 
     def test_the_actual_is_reported_as_plus_5_in_the_log_and_on_the_reading(
         self, meter: Meter, caplog: pytest.LogCaptureFixture
     ) -> None:
         second = meter.before(request(*self.history))
         with caplog.at_level(logging.INFO, logger="ullage.meter"):
-            reading = meter.after(second.call, usage(5115, 50), answer("b", "The weather is 72°F"))
-        assert "Context estimate: estimated=5120, actual=5115, error=+5 (+0.1%)" in caplog.text
+            reading = meter.after(
+                second.call, usage(5115, 50), answer("b", "The weather is 72°F")
+            )
+        assert (
+            "Context estimate: estimated=5120, actual=5115, error=+5 (+0.1%)"
+            in caplog.text
+        )
         assert "Context calibration: actual=5115" in caplog.text
         assert (reading.accuracy.error, reading.accuracy.error_percent) == (5, 0.1)
         assert reading.used.tokens == 5115 + 50
@@ -53,11 +70,23 @@ class TestTheWeatherExample:
 
 def test_the_flow_of_actual_totals_leaves_60_then_82() -> None:
     meter = Meter("gpt-4o", wire="chat", provider="openai", estimator=per_word)
-    first = meter.before(request(said("q", "What is 2+2?"), model="gpt-4o", wire="chat", provider="openai"))
-    assert meter.after(first.call, usage(50, 10), answer("a", "The answer is 4")).used.tokens == 60
+    first = meter.before(
+        request(said("q", "What is 2+2?"), model="gpt-4o", wire="chat", provider="openai")
+    )
+    assert (
+        meter.after(first.call, usage(50, 10), answer("a", "The answer is 4")).used.tokens
+        == 60
+    )
     history = (*meter.messages, said("r", "What about 3+3?"))
-    second = meter.before(request(*history, model="gpt-4o", wire="chat", provider="openai"))
-    assert meter.after(second.call, usage(70, 12), answer("b", "The answer is 6")).used.tokens == 82
+    second = meter.before(
+        request(*history, model="gpt-4o", wire="chat", provider="openai")
+    )
+    assert (
+        meter.after(
+            second.call, usage(70, 12), answer("b", "The answer is 6")
+        ).used.tokens
+        == 82
+    )
 
 
 def test_without_a_call_everything_is_estimated_and_says_so() -> None:
@@ -73,7 +102,14 @@ def test_after_compaction_the_reading_is_neither_zero_nor_the_old_one() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(900)), system=words(100)))
     before = meter.after(first.call, usage(1000, 50), answer("a", words(50))).used.tokens
-    meter.apply(CompactionCommitted(compaction="c", summary=said("s", words(30)), summarised=("q",), summary_tokens=30))
+    meter.apply(
+        CompactionCommitted(
+            compaction="c",
+            summary=said("s", words(30)),
+            summarised=("q",),
+            summary_tokens=30,
+        )
+    )
     reading = meter.reading()
     assert before == 1050
     assert reading.used.tokens == 1000 + 50 - 900 + 30
@@ -82,7 +118,9 @@ def test_after_compaction_the_reading_is_neither_zero_nor_the_old_one() -> None:
     assert "estimated" in reading.basis.label
 
 
-def test_rows_that_would_go_negative_are_capped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_that_would_go_negative_are_capped_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(5)), system=words(500)))
     with caplog.at_level(logging.INFO, logger="ullage.meter"):
@@ -97,7 +135,9 @@ def test_a_changed_system_prompt_moves_the_number_at_once_by_difference() -> Non
     question = said("q", words(5))
     first = meter.before(request(question, system=words(100)))
     meter.after(first.call, usage(1000, 10), answer("a", words(10)))
-    reading = meter.before(request(*meter.messages, said("n", words(3)), system=words(160)))
+    reading = meter.before(
+        request(*meter.messages, said("n", words(3)), system=words(160))
+    )
     assert reading.basis.changed == 60
     assert reading.used.tokens == 1000 + 10 + 3 + 60
 
@@ -107,7 +147,9 @@ def test_changed_tools_move_the_number_at_once_by_difference() -> None:
     question = said("q", words(5))
     first = meter.before(request(question, tools=(tool("read"),)))
     meter.after(first.call, usage(1000, 10), answer("a", words(10)))
-    reading = meter.before(request(*meter.messages, tools=(tool("read"), tool("write", words(40)))))
+    reading = meter.before(
+        request(*meter.messages, tools=(tool("read"), tool("write", words(40))))
+    )
     assert reading.basis.changed >= 40
     assert reading.used.tokens == 1010 + reading.basis.changed
 
@@ -125,7 +167,12 @@ def test_missing_usage_leaves_the_last_actual_and_estimates_the_rest() -> None:
 def test_zero_input_for_a_prompt_is_missing_not_zero() -> None:
     meter = Meter("claude-haiku-4-5", provider="anthropic", estimator=per_word)
     first = meter.before(request(said("q", words(50))))
-    raw = {"input_tokens": 0, "output_tokens": 7, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    raw = {
+        "input_tokens": 0,
+        "output_tokens": 7,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 0,
+    }
     reading = meter.after(first.call, raw, answer("a", words(7)))
     assert reading.used.tokens == 57
     assert reading.basis.last_input is None
@@ -162,10 +209,14 @@ def test_a_cancelled_call_keeps_what_was_shown_as_an_estimate() -> None:
 
 def test_an_injected_system_message_is_new_content() -> None:
     meter = Meter("gpt-4o", wire="chat", estimator=per_word)
-    first = meter.before(request(said("q", words(5)), model="gpt-4o", wire="chat", provider="openai"))
+    first = meter.before(
+        request(said("q", words(5)), model="gpt-4o", wire="chat", provider="openai")
+    )
     meter.after(first.call, usage(1000, 10), answer("a", words(10)))
     note = said("n", words(12), role="system")
-    reading = meter.before(request(*meter.messages, note, model="gpt-4o", wire="chat", provider="openai"))
+    reading = meter.before(
+        request(*meter.messages, note, model="gpt-4o", wire="chat", provider="openai")
+    )
     assert reading.used.tokens == 1022
 
 
@@ -174,7 +225,9 @@ def test_a_model_switch_carries_the_number_over_with_a_wider_interval() -> None:
     question = said("q", words(500))
     first = meter.before(request(question))
     before = meter.after(first.call, usage(900, 10), answer("a", words(10)))
-    switched = request(*meter.messages, model="gpt-5", wire="responses", provider="openai")
+    switched = request(
+        *meter.messages, model="gpt-5", wire="responses", provider="openai"
+    )
     after = meter.before(switched)
     assert 0 < after.used.tokens < before.used.tokens
     assert after.used.high - after.used.low > before.used.high - before.used.low
@@ -182,7 +235,9 @@ def test_a_model_switch_carries_the_number_over_with_a_wider_interval() -> None:
 
 
 def test_an_output_placeholder_is_not_taken_for_a_count() -> None:
-    meter = Meter("claude-opus-4-5", wire="messages", provider="anthropic", estimator="pretoken")
+    meter = Meter(
+        "claude-opus-4-5", wire="messages", provider="anthropic", estimator="pretoken"
+    )
     first = meter.before(request(said("q", "go"), model="claude-opus-4-5"))
     reading = meter.after(first.call, usage(20_000, 1), answer("a", words(400)))
     assert reading.used.tokens > 20_300
@@ -191,7 +246,11 @@ def test_an_output_placeholder_is_not_taken_for_a_count() -> None:
 
 def test_an_unknown_window_is_said_and_not_guessed() -> None:
     meter = Meter("somebody/some-model-nobody-knows", estimator=per_word)
-    reading = meter.before(request(said("q", words(5)), model="somebody/some-model-nobody-knows", provider="vllm"))
+    reading = meter.before(
+        request(
+            said("q", words(5)), model="somebody/some-model-nobody-knows", provider="vllm"
+        )
+    )
     assert (reading.window.tokens, reading.window.source) == (None, "unknown")
     assert reading.free is None
     assert reading.compaction_point is None
@@ -202,9 +261,18 @@ def test_an_unknown_window_is_said_and_not_guessed() -> None:
 class TestReasoningThatIsNotSentBack:
     """100k of content, 50k or 60k of reasoning: what is not sent is not counted."""
 
-    def meter(self, reasoning: int, *, included: bool, window: int | None = None) -> Meter:
+    def meter(
+        self, reasoning: int, *, included: bool, window: int | None = None
+    ) -> Meter:
         policy = ReasoningPolicy(include_in_context=included)
-        meter = Meter("claude-opus-4-5", estimator=per_word, policy=policy, window=window, trigger=1.0, reserve=0)
+        meter = Meter(
+            "claude-opus-4-5",
+            estimator=per_word,
+            policy=policy,
+            window=window,
+            trigger=1.0,
+            reserve=0,
+        )
         meter.before(
             request(
                 said("q", words(50_000)),
@@ -218,7 +286,9 @@ class TestReasoningThatIsNotSentBack:
         assert self.meter(50_000, included=False).reading().used.tokens == 100_000
         assert self.meter(50_000, included=True).reading().used.tokens == 150_000
 
-    def test_raw_160k_effective_100k_limit_150k_does_not_compact_until_reasoning_is_included(self) -> None:
+    def test_raw_160k_effective_100k_limit_150k_does_not_compact_until_reasoning_is_included(
+        self,
+    ) -> None:
         meter = self.meter(60_000, included=False, window=150_000)
         assert not meter.should_compact()
         meter.apply(PolicyChanged(include_in_context=True))
@@ -242,7 +312,11 @@ class TestReasoningThatIsNotSentBack:
 
 def test_pruning_lowers_the_reading_at_once() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
-    history = (said("q", words(10)), answer("a", words(5), calls=1), result("r", "a-0", words(800)))
+    history = (
+        said("q", words(10)),
+        answer("a", words(5), calls=1),
+        result("r", "a-0", words(800)),
+    )
     first = meter.before(request(*history))
     before = meter.after(first.call, usage(1000, 10), answer("b", words(10))).used.tokens
     meter.apply(Pruned(parts=("r.result",), notice="[Old tool result content cleared]"))

@@ -21,7 +21,14 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.meter import Meter
-from ullage.meter.opening import ESTIMATED, EXACT, HalfWidth, OpeningContent, is_thinking, opening_interval
+from ullage.meter.opening import (
+    ESTIMATED,
+    EXACT,
+    HalfWidth,
+    OpeningContent,
+    is_thinking,
+    opening_interval,
+)
 from ullage.meter.reading import Reading, Used
 from ullage.tokens.text import counter_for
 
@@ -29,11 +36,15 @@ BPE = counter_for("bpe")
 
 
 def message(role: Role, *parts: Part | str, name: str = "m") -> Message:
-    made = tuple(TextPart(id="t", text=part) if isinstance(part, str) else part for part in parts)
+    made = tuple(
+        TextPart(id="t", text=part) if isinstance(part, str) else part for part in parts
+    )
     return Message(id=name, role=role, parts=made)
 
 
-def request(*messages: Message, model: str = "gpt-4o", wire: str = "chat", **more: object) -> Request:
+def request(
+    *messages: Message, model: str = "gpt-4o", wire: str = "chat", **more: object
+) -> Request:
     return Request(wire=wire, model=model, messages=messages, **more)  # type: ignore[arg-type]
 
 
@@ -47,9 +58,13 @@ def estimate(held: Request, estimator: str = "bpe") -> Used:
 
 def test_openai_text_is_its_tokens_and_three_and_four_a_message() -> None:
     held = request(
-        message("system", "You are a helpful assistant.", name="s"), message("user", "Hello there!"), provider="openai"
+        message("system", "You are a helpful assistant.", name="s"),
+        message("user", "Hello there!"),
+        provider="openai",
     )
-    text = BPE.count("You are a helpful assistant.", "o200k") + BPE.count("Hello there!", "o200k")
+    text = BPE.count("You are a helpful assistant.", "o200k") + BPE.count(
+        "Hello there!", "o200k"
+    )
     assert estimate(held).tokens == text + 3 + 4 + 4
     assert (estimate(held).low, estimate(held).high) == (text + 11, text + 11)
 
@@ -59,7 +74,10 @@ def test_instructions_are_a_message_on_responses_and_none_for_claude() -> None:
     question = message("user", "Hello there!")
     responses = request(question, wire="responses", provider="openai", system=system)
     bare = request(question, wire="responses", provider="openai")
-    assert estimate(responses).tokens - estimate(bare).tokens == BPE.count("Be brief.", "o200k") + 4
+    assert (
+        estimate(responses).tokens - estimate(bare).tokens
+        == BPE.count("Be brief.", "o200k") + 4
+    )
     claude = request(question, wire="messages", model="claude-sonnet-4-5", system=system)
     without = msgspec.structs.replace(claude, system=())
     added = estimate(claude).tokens - estimate(without).tokens
@@ -67,8 +85,12 @@ def test_instructions_are_a_message_on_responses_and_none_for_claude() -> None:
 
 
 def test_thinking_costs_claude_its_prompt_once() -> None:
-    held = request(message("user", "Hello there!"), wire="messages", model="claude-sonnet-4-5")
-    thinking = msgspec.structs.replace(held, params={"thinking": {"type": "enabled", "budget_tokens": 1024}})
+    held = request(
+        message("user", "Hello there!"), wire="messages", model="claude-sonnet-4-5"
+    )
+    thinking = msgspec.structs.replace(
+        held, params={"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    )
     assert 27 <= estimate(thinking).tokens - estimate(held).tokens <= 29
 
 
@@ -95,23 +117,36 @@ def test_thinking_is_seen_in_every_spelling(params: dict[str, object], on: bool)
 def test_the_rows_sum_to_the_estimate() -> None:
     held = request(
         message("user", "Look at this", ImagePart(id="i", width=640, height=480)),
-        system=(SystemBlock(text="Be brief."), SystemBlock(text="Skills", kind="skills", name="skills")),
+        system=(
+            SystemBlock(text="Be brief."),
+            SystemBlock(text="Skills", kind="skills", name="skills"),
+        ),
         tools=(Tool(name="look", description="Look"), Tool(name="later", deferred=True)),
         provider="openai",
     )
     found = first_reading(held)
     assert found.used.tokens == sum(row.tokens for row in found.rows if row.summed)
     tools = next(row for row in found.rows if row.name == "Tools (1)")
-    assert sum(child.tokens for child in tools.children) == pytest.approx(tools.tokens, abs=1)
-    assert next(row for row in found.rows if row.name.startswith("Deferred")).summed is False
+    assert sum(child.tokens for child in tools.children) == pytest.approx(
+        tools.tokens, abs=1
+    )
+    assert (
+        next(row for row in found.rows if row.name.startswith("Deferred")).summed is False
+    )
     assert found.used.tokens > 425
 
 
 def test_a_message_costs_the_same_wherever_it_stands() -> None:
-    first, second = message("user", "One thing"), message("user", "Another thing entirely", name="n")
+    first, second = (
+        message("user", "One thing"),
+        message("user", "Another thing entirely", name="n"),
+    )
     for model in ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-flash", "unheard-of"):
         nothing = estimate(request(model=model)).tokens
-        alone = sum(estimate(request(each, model=model)).tokens - nothing for each in (first, second))
+        alone = sum(
+            estimate(request(each, model=model)).tokens - nothing
+            for each in (first, second)
+        )
         together = estimate(request(second, first, model=model)).tokens - nothing
         assert together == pytest.approx(alone, abs=2)
 
@@ -119,7 +154,9 @@ def test_a_message_costs_the_same_wherever_it_stands() -> None:
 def test_reasoning_counts_inside_the_running_turn_only() -> None:
     thinking = ReasoningPart(id="r", text="Let me think about this for a while.")
     call = ToolCallPart(id="c", call_id="1", name="look", arguments="{}")
-    result = ToolResultPart(id="o", call_id="1", content=(TextPart(id="x", text="It is there."),))
+    result = ToolResultPart(
+        id="o", call_id="1", content=(TextPart(id="x", text="It is there."),)
+    )
     asked, used = message("user", "Where is it?"), message("tool", result, name="o")
 
     def reasoning_in(*after: Message) -> int:
@@ -137,16 +174,29 @@ def test_reasoning_counts_inside_the_running_turn_only() -> None:
         return estimate(held[0]).tokens - estimate(held[1]).tokens
 
     assert reasoning_in() > 5
-    assert reasoning_in(message("assistant", "There.", name="b"), message("user", "And now?", name="u")) == 0
+    assert (
+        reasoning_in(
+            message("assistant", "There.", name="b"),
+            message("user", "And now?", name="u"),
+        )
+        == 0
+    )
 
 
 def test_an_estimator_of_the_applications_own_is_taken_at_its_word() -> None:
-    held = request(message("user", "Hello"), message("assistant", "Hi", name="n"), system=(SystemBlock(text="Brief."),))
+    held = request(
+        message("user", "Hello"),
+        message("assistant", "Hi", name="n"),
+        system=(SystemBlock(text="Brief."),),
+    )
     assert Meter(estimator=lambda text: 20).before(held).used.tokens == 60
 
 
 def test_without_a_tokenizer_the_interval_is_wider() -> None:
-    held = request(message("user", "What is the capital of France, and why? " * 20), provider="openai")
+    held = request(
+        message("user", "What is the capital of France, and why? " * 20),
+        provider="openai",
+    )
     exact, core = estimate(held), estimate(held, "pretoken")
     assert exact.high - exact.low < core.high - core.low
     assert core.low <= exact.tokens <= core.high
@@ -154,7 +204,10 @@ def test_without_a_tokenizer_the_interval_is_wider() -> None:
 
 def test_an_unknown_model_gets_the_widest_interval() -> None:
     held = message("user", "What is the capital of France, and why? " * 20)
-    known, unknown = estimate(request(held, provider="openai")), estimate(request(held, model="x", provider="y"))
+    known, unknown = (
+        estimate(request(held, provider="openai")),
+        estimate(request(held, model="x", provider="y")),
+    )
     assert unknown.high - unknown.low > 4 * (known.high - known.low + 1)
     assert unknown.low <= known.tokens <= unknown.high
 
@@ -163,18 +216,31 @@ parts = st.one_of(
     st.builds(TextPart, id=st.just("t"), text=st.text(max_size=40)),
     st.builds(ReasoningPart, id=st.just("r"), text=st.text(max_size=20)),
     st.builds(
-        ToolCallPart, id=st.just("c"), call_id=st.just("1"), name=st.text(max_size=8), arguments=st.text(max_size=20)
+        ToolCallPart,
+        id=st.just("c"),
+        call_id=st.just("1"),
+        name=st.text(max_size=8),
+        arguments=st.text(max_size=20),
     ),
     st.builds(
         ToolResultPart,
         id=st.just("o"),
         call_id=st.just("1"),
-        content=st.lists(st.builds(TextPart, id=st.just("x"), text=st.text(max_size=9)), max_size=2).map(tuple),
+        content=st.lists(
+            st.builds(TextPart, id=st.just("x"), text=st.text(max_size=9)), max_size=2
+        ).map(tuple),
     ),
     st.builds(
-        ImagePart, id=st.just("i"), width=st.integers(-1, 9999) | st.none(), height=st.integers(-1, 9999) | st.none()
+        ImagePart,
+        id=st.just("i"),
+        width=st.integers(-1, 9999) | st.none(),
+        height=st.integers(-1, 9999) | st.none(),
     ),
-    st.builds(FilePart, id=st.just("f"), mime=st.sampled_from(["", "audio/wav", "video/mp4", "application/pdf", "?"])),
+    st.builds(
+        FilePart,
+        id=st.just("f"),
+        mime=st.sampled_from(["", "audio/wav", "video/mp4", "application/pdf", "?"]),
+    ),
     st.builds(ProviderItem, id=st.just("p"), text=st.text(max_size=9)),
 )
 messages = st.builds(
@@ -182,11 +248,24 @@ messages = st.builds(
     parts=st.lists(parts, max_size=3).map(tuple),
 )  # fmt: skip
 params = st.dictionaries(
-    st.sampled_from(["thinking", "tool_choice", "toolConfig", "response_format", "text", "format", "reasoning"]),
+    st.sampled_from(
+        [
+            "thinking",
+            "tool_choice",
+            "toolConfig",
+            "response_format",
+            "text",
+            "format",
+            "reasoning",
+        ]
+    ),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
         lambda inner: (
-            st.dictionaries(st.sampled_from(["type", "name", "schema", "json_schema", "format"]), inner)
+            st.dictionaries(
+                st.sampled_from(["type", "name", "schema", "json_schema", "format"]),
+                inner,
+            )
             | st.lists(inner, max_size=2)
         ),
         max_leaves=6,
@@ -202,9 +281,20 @@ tools = st.builds(
 
 @given(
     model=st.sampled_from(
-        ["gpt-4o", "gpt-5", "claude-sonnet-4-5", "gemini-2.5-flash", "gemini-3-pro", "grok-4", "x", ""]
+        [
+            "gpt-4o",
+            "gpt-5",
+            "claude-sonnet-4-5",
+            "gemini-2.5-flash",
+            "gemini-3-pro",
+            "grok-4",
+            "x",
+            "",
+        ]
     ),
-    wire=st.sampled_from(["chat", "responses", "messages", "generateContent", "converse", "other"]),
+    wire=st.sampled_from(
+        ["chat", "responses", "messages", "generateContent", "converse", "other"]
+    ),
     provider=st.sampled_from(["openai", "vertex", "google", "groq", ""]),
     held=st.lists(messages, max_size=4).map(tuple),
     declared=st.lists(tools, max_size=3).map(tuple),
@@ -215,7 +305,14 @@ def test_any_request_has_an_estimate_inside_its_interval(
     model: str, wire: str, provider: str, held: tuple[Message, ...], declared: tuple[Tool, ...],
     settings: dict[str, object], estimator: str,
 ) -> None:  # fmt: skip
-    asked = Request(wire=wire, provider=provider, model=model, messages=held, tools=declared, params=settings)
+    asked = Request(
+        wire=wire,
+        provider=provider,
+        model=model,
+        messages=held,
+        tools=declared,
+        params=settings,
+    )
     found = estimate(asked, estimator)
     assert 0 <= found.low <= found.tokens <= found.high
 
@@ -257,12 +354,19 @@ def test_without_a_tokenizer_no_interval_is_narrower(stratum: str) -> None:
 
 def test_a_model_nobody_measured_has_the_widest() -> None:
     for tools in (0.0, 300.0):
-        widths = [width(OpeningContent(stratum, 1000, tools=tools), is_exact=False) for stratum in ESTIMATED]
-        assert width(OpeningContent("unknown", 1000, tools=tools), is_exact=False) > max(widths)
+        widths = [
+            width(OpeningContent(stratum, 1000, tools=tools), is_exact=False)
+            for stratum in ESTIMATED
+        ]
+        assert width(OpeningContent("unknown", 1000, tools=tools), is_exact=False) > max(
+            widths
+        )
 
 
 def test_a_hosted_tool_may_read_nothing_or_be_called_again() -> None:
-    low, high = opening_interval(OpeningContent("claude", 10_000, hosted=9_500), is_exact=True)
+    low, high = opening_interval(
+        OpeningContent("claude", 10_000, hosted=9_500), is_exact=True
+    )
     assert low < 2_600
     assert high > 23_000
 

@@ -37,34 +37,75 @@ CELLS = [
 
 @pytest.mark.parametrize(("included", "strip", "across", "user", "counted"), CELLS)
 def test_what_is_counted_is_what_the_policy_sends_and_the_provider_keeps(
-    reasoning: ReasoningInView, included: bool, strip: str, across: bool, user: bool, counted: float
+    reasoning: ReasoningInView,
+    included: bool,
+    strip: str,
+    across: bool,
+    user: bool,
+    counted: float,
 ) -> None:
     policy = ReasoningPolicy(include_in_context=included, strip=strip)  # type: ignore[arg-type]
-    assert reasoning.counted(policy, in_loop=True, across_turns=across, user_turn=user) == counted
+    assert (
+        reasoning.counted(policy, in_loop=True, across_turns=across, user_turn=user)
+        == counted
+    )
 
 
 def test_a_provider_that_keeps_none_counts_none(reasoning: ReasoningInView) -> None:
-    assert reasoning.counted(ReasoningPolicy(), in_loop=False, across_turns=False, user_turn=False) == 0
+    assert (
+        reasoning.counted(
+            ReasoningPolicy(), in_loop=False, across_turns=False, user_turn=False
+        )
+        == 0
+    )
 
 
-def test_a_message_that_leaves_takes_its_reasoning_along(reasoning: ReasoningInView) -> None:
+def test_a_message_that_leaves_takes_its_reasoning_along(
+    reasoning: ReasoningInView,
+) -> None:
     assert reasoning.remove("now") == NOW
     assert reasoning.remove("now") == 0
-    assert reasoning.counted(ReasoningPolicy(), in_loop=True, across_turns=True, user_turn=False) == EARLIER + LAST
-    assert reasoning.counted(ReasoningPolicy(), in_loop=True, across_turns=False, user_turn=False) == LAST
+    assert (
+        reasoning.counted(
+            ReasoningPolicy(), in_loop=True, across_turns=True, user_turn=False
+        )
+        == EARLIER + LAST
+    )
+    assert (
+        reasoning.counted(
+            ReasoningPolicy(), in_loop=True, across_turns=False, user_turn=False
+        )
+        == LAST
+    )
 
 
-def test_a_reported_amount_takes_the_place_of_an_estimate_without_moving_turns(reasoning: ReasoningInView) -> None:
+def test_a_reported_amount_takes_the_place_of_an_estimate_without_moving_turns(
+    reasoning: ReasoningInView,
+) -> None:
     reasoning.put("earlier", 1500.0)
     reasoning.put("now", 310.0)
     assert reasoning.all == 1500 + 310 + LAST
     assert reasoning.turn == 310 + LAST
 
 
-def test_a_turn_that_is_not_counted_takes_its_last_answer_along_once(reasoning: ReasoningInView) -> None:
-    counted = reasoning.counted(ReasoningPolicy(), in_loop=False, across_turns=True, user_turn=False, without="last")
+def test_a_turn_that_is_not_counted_takes_its_last_answer_along_once(
+    reasoning: ReasoningInView,
+) -> None:
+    counted = reasoning.counted(
+        ReasoningPolicy(),
+        in_loop=False,
+        across_turns=True,
+        user_turn=False,
+        without="last",
+    )
     assert counted == EARLIER
-    counted = reasoning.counted(ReasoningPolicy(), in_loop=False, across_turns=True, user_turn=False, without="earlier")
+    counted = reasoning.counted(
+        ReasoningPolicy(),
+        in_loop=False,
+        across_turns=True,
+        user_turn=False,
+        without="earlier",
+    )
     assert counted == 0
 
 

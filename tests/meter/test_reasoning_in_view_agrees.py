@@ -60,7 +60,18 @@ class Told(NamedTuple):
     policy: ReasoningPolicy = ReasoningPolicy()
 
 
-KINDS = ("user", "loop", "loop", "answer", "answer", "results", "steer", "model", "policy", "rewind")
+KINDS = (
+    "user",
+    "loop",
+    "loop",
+    "answer",
+    "answer",
+    "results",
+    "steer",
+    "model",
+    "policy",
+    "rewind",
+)
 RARE = ("prune", "compact", "uncompact", "edit", "note")
 
 tellings = st.lists(
@@ -88,12 +99,21 @@ class Telling:
     """A session that is told step by step, and the fold of it."""
 
     def __init__(self, place: Maker) -> None:
-        self.fold = Fold(limits=Limits(), calibration=Calibration(), estimator="pretoken", policy=ReasoningPolicy())
+        self.fold = Fold(
+            limits=Limits(),
+            calibration=Calibration(),
+            estimator="pretoken",
+            policy=ReasoningPolicy(),
+        )
         self.place = place
         self.count = 0
         self.open: list[str] = []
         self.compactions: list[str] = []
-        self.apply(SessionStarted(model=self.place.model, wire=self.place.wire, provider=self.place.provider))
+        self.apply(
+            SessionStarted(
+                model=self.place.model, wire=self.place.wire, provider=self.place.provider
+            )
+        )
 
     def apply(self, event: Event) -> None:
         self.count += 1
@@ -106,7 +126,9 @@ class Telling:
             case "user":
                 self.apply(MessageAdded(message=said(name, "go on")))
             case "note":
-                self.apply(MessageAdded(message=said(name, "mind the budget", role="system")))
+                self.apply(
+                    MessageAdded(message=said(name, "mind the budget", role="system"))
+                )
             case "answer":
                 self.answer(name, told)
             case "loop":
@@ -120,24 +142,53 @@ class Telling:
                 self.apply(MessageAdded(message=said(f"{name}.steer", "be quick")))
             case "model":
                 self.place = told.place
-                self.apply(ModelChanged(model=told.place.model, wire=told.place.wire, provider=told.place.provider))
+                self.apply(
+                    ModelChanged(
+                        model=told.place.model,
+                        wire=told.place.wire,
+                        provider=told.place.provider,
+                    )
+                )
             case "policy":
-                self.apply(PolicyChanged(include_in_context=told.policy.include_in_context, strip=told.policy.strip))
+                self.apply(
+                    PolicyChanged(
+                        include_in_context=told.policy.include_in_context,
+                        strip=told.policy.strip,
+                    )
+                )
             case "prune":
-                parts = [part.id for entry in self.fold.view for part in entry.message.of_type(ToolResultPart)]
+                parts = [
+                    part.id
+                    for entry in self.fold.view
+                    for part in entry.message.of_type(ToolResultPart)
+                ]
                 self.apply(Pruned(prune=name, parts=tuple(parts)[: told.pick]))
             case "compact" if ids:
                 self.compactions.append(name)
                 gone = tuple(ids[: told.pick % len(ids)])
-                self.apply(CompactionCommitted(compaction=name, summary=said(f"{name}.s", "before"), summarised=gone))
+                self.apply(
+                    CompactionCommitted(
+                        compaction=name,
+                        summary=said(f"{name}.s", "before"),
+                        summarised=gone,
+                    )
+                )
             case "uncompact" if self.compactions:
-                self.apply(Uncompacted(compaction=self.compactions[told.pick % len(self.compactions)]))
+                self.apply(
+                    Uncompacted(
+                        compaction=self.compactions[told.pick % len(self.compactions)]
+                    )
+                )
             case "rewind" if ids:
                 self.apply(Rewound(to=ids[told.pick % len(ids)]))
             case "edit" if ids:
                 old = self.fold.view.entries[ids[told.pick % len(ids)]].message
                 self.apply(
-                    MessageReplaced(message=replace(old, revision=old.revision + 1, parts=old.parts[told.calls :]))
+                    MessageReplaced(
+                        message=replace(
+                            old, revision=old.revision + 1, parts=old.parts[told.calls :]
+                        )
+                    )
                 )
             case _:
                 pass
@@ -145,11 +196,19 @@ class Telling:
     def answer(self, name: str, told: Told) -> None:
         """A call and its answer, with the model's own reasoning or another's; not every call says what it took."""
         maker = told.foreign or self.place
-        made = answer(name, "so be it", reasoning="a thought " * 9 if told.thinks else "", calls=told.calls, call=name)
+        made = answer(
+            name,
+            "so be it",
+            reasoning="a thought " * 9 if told.thinks else "",
+            calls=told.calls,
+            call=name,
+        )
         reported = usage(5_000, 1_000, reasoning=told.reported if told.thinks else None)
         self.apply(CallStarted(call=name))
         ended = CallEnded(
-            call=name, outcome="finished" if told.ends else "cancelled", usage=reported if told.ends else None
+            call=name,
+            outcome="finished" if told.ends else "cancelled",
+            usage=reported if told.ends else None,
         )
         added = MessageAdded(message=made_by(made, maker))
         for event in (ended, added) if told.pick % 2 else (added, ended):
@@ -172,8 +231,15 @@ class Telling:
             provider=fold.provider,
             model=fold.model,
         )
-        holders = [one for one in entries if chosen.counted & {part.id for part in one.message.of_type(ReasoningPart)}]
-        return sum(fold.forecaster.hidden(entry, fold.usages.get(entry.call)) for entry in holders)
+        holders = [
+            one
+            for one in entries
+            if chosen.counted & {part.id for part in one.message.of_type(ReasoningPart)}
+        ]
+        return sum(
+            fold.forecaster.hidden(entry, fold.usages.get(entry.call))
+            for entry in holders
+        )
 
     def summed(self) -> float:
         """Tokens that the meter's sums come to, where no rule was turned round by what was seen."""
@@ -182,15 +248,25 @@ class Telling:
 
 
 def made_by(message: Message, maker: Maker) -> Message:
-    data = ProviderData(data=msgspec.Raw(b"{}"), wire=maker.wire, provider=maker.provider, model=maker.model)
-    parts = tuple(replace(part, provider=data) if isinstance(part, ReasoningPart) else part for part in message.parts)
+    data = ProviderData(
+        data=msgspec.Raw(b"{}"),
+        wire=maker.wire,
+        provider=maker.provider,
+        model=maker.model,
+    )
+    parts = tuple(
+        replace(part, provider=data) if isinstance(part, ReasoningPart) else part
+        for part in message.parts
+    )
     return replace(message, parts=parts)
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(st.sampled_from(PLACES), tellings)
-def test_at_every_step_the_sums_are_what_is_selected(place: Maker, told: list[Told]) -> None:
+def test_at_every_step_the_sums_are_what_is_selected(
+    place: Maker, told: list[Told]
+) -> None:
     telling = Telling(place)
     for each in told:
         telling.tell(each)

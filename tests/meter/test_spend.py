@@ -35,11 +35,22 @@ def reading() -> Reading:
 
 def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
     spend = Spend()
-    spend = spend.plus(Usage(input=100, output=10, cache_read=40, cache_write=0, reasoning=4))
-    spend = spend.plus(Usage(input=200, output=20, cache_read=60, cache_write=5, reasoning=6))
+    spend = spend.plus(
+        Usage(input=100, output=10, cache_read=40, cache_write=0, reasoning=4)
+    )
+    spend = spend.plus(
+        Usage(input=200, output=20, cache_read=60, cache_write=5, reasoning=6)
+    )
     spend = spend.plus(Usage(input=50, output=5), purpose="summary")
     main = spend.by_purpose["main"]
-    assert (main.calls, main.input, main.output, main.cache_read, main.cache_write, main.reasoning) == (
+    assert (
+        main.calls,
+        main.input,
+        main.output,
+        main.cache_read,
+        main.cache_write,
+        main.reasoning,
+    ) == (
         2,
         300,
         30,
@@ -53,8 +64,18 @@ def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
 
 
 def test_a_sum_says_how_many_calls_did_not_report_a_kind() -> None:
-    spend = Spend().plus(Usage(input=100)).plus(Usage(input=1, output=2, reasoning=0)).plus(None, purpose="cancelled")
-    assert spend.by_purpose["main"].unsaid == {"output": 1, "reasoning": 1, "cache_read": 2, "cache_write": 2}
+    spend = (
+        Spend()
+        .plus(Usage(input=100))
+        .plus(Usage(input=1, output=2, reasoning=0))
+        .plus(None, purpose="cancelled")
+    )
+    assert spend.by_purpose["main"].unsaid == {
+        "output": 1,
+        "reasoning": 1,
+        "cache_read": 2,
+        "cache_write": 2,
+    }
     assert spend.by_purpose["cancelled"].calls == 1
     assert spend.all.unsaid["input"] == 1
 
@@ -63,7 +84,9 @@ def test_money_is_charged_by_kind_at_list_prices() -> None:
     usage = Usage(input=100_000, output=1_000, cache_read=60_000, cache_write=10_000)
     cost = cost_of(usage, PRICES)
     assert cost is not None
-    assert cost.usd == pytest.approx((30_000 * 3 + 60_000 * 0.3 + 10_000 * 3.75 + 1_000 * 15) / 1e6)
+    assert cost.usd == pytest.approx(
+        (30_000 * 3 + 60_000 * 0.3 + 10_000 * 3.75 + 1_000 * 15) / 1e6
+    )
     assert cost.exact
 
 
@@ -79,7 +102,10 @@ def test_a_prompt_past_a_tier_pays_that_tier_for_everything() -> None:
 
 def test_a_cost_with_something_missing_is_not_exact() -> None:
     no_cache_price = Prices((Rate(0, 1.0, 2.0, None, None),))
-    bound = cost_of(Usage(input=1_000_000, output=0, cache_read=500_000, cache_write=0), no_cache_price)
+    bound = cost_of(
+        Usage(input=1_000_000, output=0, cache_read=500_000, cache_write=0),
+        no_cache_price,
+    )
     assert bound is not None
     assert (bound.usd, bound.exact) == (1.0, False)
     unsaid_cache = cost_of(Usage(input=100, output=1), PRICES)
@@ -92,8 +118,14 @@ def test_a_cost_with_something_missing_is_not_exact() -> None:
 
 
 def test_money_keeps_priced_and_unpriced_calls_apart() -> None:
-    spend = Spend().plus(Usage(input=1_000_000, output=0, cache_read=0, cache_write=0), prices=PRICES)
-    spend = spend.plus(Usage(input=5, output=5)).plus(None, prices=PRICES).plus(Usage(input=5, output=5), prices=PRICES)
+    spend = Spend().plus(
+        Usage(input=1_000_000, output=0, cache_read=0, cache_write=0), prices=PRICES
+    )
+    spend = (
+        spend.plus(Usage(input=5, output=5))
+        .plus(None, prices=PRICES)
+        .plus(Usage(input=5, output=5), prices=PRICES)
+    )
     assert spend.money.usd == pytest.approx(6.0, abs=0.001)
     assert (spend.money.priced, spend.money.unpriced, spend.money.inexact) == (2, 2, 1)
     assert Money().plus(None) == Money(unpriced=1)
@@ -102,11 +134,16 @@ def test_money_keeps_priced_and_unpriced_calls_apart() -> None:
 def test_merging_sums_is_summing_their_calls() -> None:
     first = UsageSum().plus(Usage(input=1)).plus(Usage(input=2, output=3))
     second = UsageSum().plus(None)
-    assert merge_sums([first, second]) == UsageSum().plus(Usage(input=1)).plus(Usage(input=2, output=3)).plus(None)
+    assert merge_sums([first, second]) == UsageSum().plus(Usage(input=1)).plus(
+        Usage(input=2, output=3)
+    ).plus(None)
     assert merge_sums([]) == UsageSum()
 
 
-@pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize(
+    "apply",
+    [operator.add, operator.sub, operator.lt, operator.le, operator.gt, operator.ge],
+)
 @pytest.mark.parametrize("other", [reading(), 5, 5.0])
 def test_a_spend_cannot_be_added_to_or_compared_with_a_reading_or_a_number(
     apply: Callable[[object, object], object], other: object

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from tests.context.sessions import fold_of, words
 from tests.meter.session import answer, result, said, usage
-from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAdded, ModelChanged, Rewound
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    MessageAdded,
+    ModelChanged,
+    Rewound,
+)
 from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.meter.state import MOST_STEPS, StepRatios
@@ -36,16 +43,24 @@ def lived(steps: Iterable[tuple[Message, Message, float]]) -> tuple[Fold, dict[s
 
 def add(fold: Fold, call: str, real: int, reply: Message) -> None:
     fold.apply(CallStarted(call=call))
-    fold.apply(CallEnded(call=call, usage=usage(real, round(fold.forecaster.message(reply, {}).tokens))))
+    fold.apply(
+        CallEnded(
+            call=call, usage=usage(real, round(fold.forecaster.message(reply, {}).tokens))
+        )
+    )
     fold.apply(MessageAdded(message=reply))
 
 
-def mixed(count: int, results: float = 1.6, others: float = 0.9) -> list[tuple[Message, Message, float]]:
+def mixed(
+    count: int, results: float = 1.6, others: float = 0.9
+) -> list[tuple[Message, Message, float]]:
     """Words that the provider counts as little, and results of tools that it counts as much."""
     made: list[tuple[Message, Message, float]] = []
     for n in range(count):
         call = f"c{2 * n}"
-        made.append((said(f"u{n}", words(60, n)), answer(f"a{n}", calls=1, call=call), others))
+        made.append(
+            (said(f"u{n}", words(60, n)), answer(f"a{n}", calls=1, call=call), others)
+        )
         reply = answer(f"b{n}", words(30, n), call=f"c{2 * n + 1}")
         made.append((result(f"r{n}", f"a{n}-0", words(80, 99 + n)), reply, results))
     return made
@@ -59,7 +74,11 @@ def test_what_is_left_of_an_actual_is_what_the_steps_that_stay_have_added(
     fold, came = lived(mixed(8, results, others))
     anchor = fold.anchor
     assert anchor is not None
-    gone = ["first.a", *(f"{kind}{n}" for n in range(leave) for kind in "uar"), *(f"b{n}" for n in range(leave - 1))]
+    gone = [
+        "first.a",
+        *(f"{kind}{n}" for n in range(leave) for kind in "uar"),
+        *(f"b{n}" for n in range(leave - 1)),
+    ]
     real = sum(came[f"{kind}{n}"] for n in range(leave) for kind in "ur")
     fold.apply(CompactionCommitted(compaction="x", summarised=tuple(gone)))
     assert fold.removed == pytest.approx(real, abs=2 * leave)
@@ -106,7 +125,11 @@ def test_the_newest_steps_are_kept_and_what_lies_between_two_is_not_known() -> N
         ratios.note(10 * step, 10 * step + 8, estimated=100, actual=100 + step % 7)
     last = 10 * (2 * MOST_STEPS - 1)
     assert ratios.ratio(last) is None
-    assert ratios.ratio(last + 1) == ratios.ratio(last + 8) == 1 + (2 * MOST_STEPS - 1) % 7 / 100
+    assert (
+        ratios.ratio(last + 1)
+        == ratios.ratio(last + 8)
+        == 1 + (2 * MOST_STEPS - 1) % 7 / 100
+    )
     assert ratios.ratio(last + 9) is None
     assert ratios.ratio(5) is None
     assert len(ratios.ratios) == len(ratios.behind) == len(ratios.through) == MOST_STEPS
@@ -120,10 +143,18 @@ def test_what_was_measured_by_a_rule_that_was_the_other_way_round_is_given_up() 
     for number in range(10):
         thought = 500 if number > 4 else 0
         fold.apply(CallStarted(call=f"c{number}"))
-        spent = Usage(input=real, output=40 + thought, reasoning=thought, dialect="openai")
+        spent = Usage(
+            input=real, output=40 + thought, reasoning=thought, dialect="openai"
+        )
         fold.apply(CallEnded(call=f"c{number}", usage=spent))
         thinking = words(300) if thought else ""
-        fold.apply(MessageAdded(message=answer(f"a{number}", words(30), reasoning=thinking, call=f"c{number}")))
+        fold.apply(
+            MessageAdded(
+                message=answer(
+                    f"a{number}", words(30), reasoning=thinking, call=f"c{number}"
+                )
+            )
+        )
         fold.apply(MessageAdded(message=said(f"u{number}", words(40, number))))
         known.append(len(fold.step_ratios.ratios))
         real += 40 + thought + 45

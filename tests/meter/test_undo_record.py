@@ -5,7 +5,14 @@ from hypothesis import given
 from tests.context.sessions import fold_of, reported, turns, words
 from tests.meter.histories import histories
 from tests.meter.session import said
-from ullage.events import CompactionCommitted, DroppedMessage, Event, MessageAdded, Pruned, Uncompacted
+from ullage.events import (
+    CompactionCommitted,
+    DroppedMessage,
+    Event,
+    MessageAdded,
+    Pruned,
+    Uncompacted,
+)
 from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
@@ -19,7 +26,11 @@ def view(fold: Fold) -> list[Message]:
 
 def compacted(fold: Fold, name: str, ids: tuple[str, ...], *replaced: Message) -> None:
     summary = said(f"{name}.s", "what was said")
-    fold.apply(CompactionCommitted(compaction=name, summary=summary, summarised=ids, replaced=replaced))
+    fold.apply(
+        CompactionCommitted(
+            compaction=name, summary=summary, summarised=ids, replaced=replaced
+        )
+    )
 
 
 def test_uncompact_restores_ids_content_revisions_order_and_digest() -> None:
@@ -65,7 +76,9 @@ def test_a_prune_is_undone_by_its_id() -> None:
     assert fold.compactions == 0
 
 
-def test_the_reading_comes_back_with_the_messages_while_the_last_actual_is_the_same() -> None:
+def test_the_reading_comes_back_with_the_messages_while_the_last_actual_is_the_same() -> (
+    None
+):
     fold = fold_of(*turns(6, size=200))
     reported(fold, "call", off=1.4)
     tokens = fold.forecast().tokens
@@ -88,7 +101,9 @@ def test_after_a_new_actual_what_comes_back_is_estimated_on_top_of_it() -> None:
 def test_an_answer_that_had_left_is_the_last_answer_again() -> None:
     fold = fold_of(*turns(2))
     reported(fold, "call", output=120)
-    fold.apply(MessageAdded(message=said("answer", words(60), role="assistant", call="call")))
+    fold.apply(
+        MessageAdded(message=said("answer", words(60), role="assistant", call="call"))
+    )
     tokens = fold.forecast().tokens
     compacted(fold, "c", ("answer",))
     fold.apply(Uncompacted(compaction="c"))
@@ -111,8 +126,15 @@ def test_a_summary_stands_behind_a_system_prompt_among_the_messages() -> None:
 
 
 @given(histories())
-def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as_it_was(events: list[Event]) -> None:
-    fold = Fold(limits=Limits(), calibration=Calibration(), estimator="quarter", policy=ReasoningPolicy())
+def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as_it_was(
+    events: list[Event],
+) -> None:
+    fold = Fold(
+        limits=Limits(),
+        calibration=Calibration(),
+        estimator="quarter",
+        policy=ReasoningPolicy(),
+    )
     for event in events:
         fold.apply(event)
     before, digest = view(fold), fold.view.digest

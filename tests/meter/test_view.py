@@ -8,15 +8,27 @@ FORECASTER = Forecaster("messages", "anthropic", "claude-haiku-4-5", "pretoken")
 
 def added(view: View, message: Message) -> Entry:
     return view.add(
-        message, FORECASTER.message(message, view.tool_names), opening=1.0, origin=ContentLocation(view.orders + 1)
+        message,
+        FORECASTER.message(message, view.tool_names),
+        opening=1.0,
+        origin=ContentLocation(view.orders + 1),
     )
 
 
 def test_taking_out_and_putting_back_leaves_the_sums_as_they_were() -> None:
     view = View()
-    for message in (said("u", "a question"), answer("a", "text", calls=1), result("r", "a-0", "shown")):
+    for message in (
+        said("u", "a question"),
+        answer("a", "text", calls=1),
+        result("r", "a-0", "shown"),
+    ):
         added(view, message)
-    before = view.tokens, view.opening, view.digest, {row: dict(names) for row, names in view.rows.items()}
+    before = (
+        view.tokens,
+        view.opening,
+        view.digest,
+        {row: dict(names) for row, names in view.rows.items()},
+    )
     taken = view.remove("r")
     assert taken is not None
     assert (view.results, view.holders(["r.result"])) == (0, {})
@@ -43,7 +55,12 @@ def test_a_cleared_result_holds_the_notice_and_keeps_its_call() -> None:
     before = result("r", "call-1", "a long text")
     after = cleared(before, ["r.result"], "[cleared]")
     (part,) = after.of_type(ToolResultPart)
-    assert (part.text, part.cleared, part.call_id, part.name) == ("[cleared]", True, "call-1", "read")
+    assert (part.text, part.cleared, part.call_id, part.name) == (
+        "[cleared]",
+        True,
+        "call-1",
+        "read",
+    )
     assert (after.revision, part.revision) == (before.revision + 1, 1)
 
 

@@ -15,7 +15,11 @@ from ullage.meter.window import DEFAULT_RESERVE, DEFAULT_TRIGGER, Limit, Limits
 CATALOGUED = Limits().of_model(200_000, None, 64_000)
 
 sizes = st.integers(1, 2_000_000)
-limits = st.none() | st.builds(Limit, tokens=sizes, source=st.sampled_from(["user", "provider", "error", "catalogue"]))
+limits = st.none() | st.builds(
+    Limit,
+    tokens=sizes,
+    source=st.sampled_from(["user", "provider", "error", "catalogue"]),
+)
 any_limits = st.builds(
     Limits,
     window=limits,
@@ -42,12 +46,19 @@ def learnt(source: str, **limits: int) -> LimitLearnt:
 def test_an_unknown_window_is_said_and_nothing_is_made_of_it() -> None:
     unknown = Limits()
     assert unknown.denominators.window == Window(tokens=None, source="unknown")
-    assert (unknown.denominators.input_limit, unknown.denominators.compaction_point) == (None, None)
+    assert (unknown.denominators.input_limit, unknown.denominators.compaction_point) == (
+        None,
+        None,
+    )
 
 
 def test_a_default_window_counts_as_the_users_word_and_only_where_nobody_knows() -> None:
-    assert Limits(default_window=128_000).denominators.window == Window(tokens=128_000, source="user")
-    known = Limits(window=Limit(tokens=200_000, source="catalogue"), default_window=128_000)
+    assert Limits(default_window=128_000).denominators.window == Window(
+        tokens=128_000, source="user"
+    )
+    known = Limits(
+        window=Limit(tokens=200_000, source="catalogue"), default_window=128_000
+    )
     assert known.denominators.window == Window(tokens=200_000, source="catalogue")
 
 
@@ -59,9 +70,19 @@ def test_a_better_source_wins_and_a_worse_one_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     "order",
-    list(permutations([learnt("user", window=1), learnt("provider", window=2), learnt("error", window=3)])),
+    list(
+        permutations(
+            [
+                learnt("user", window=1),
+                learnt("provider", window=2),
+                learnt("error", window=3),
+            ]
+        )
+    ),
 )
-def test_the_best_source_wins_in_whatever_order_they_come(order: tuple[LimitLearnt, ...]) -> None:
+def test_the_best_source_wins_in_whatever_order_they_come(
+    order: tuple[LimitLearnt, ...],
+) -> None:
     known = Limits(window=Limit(tokens=4, source="catalogue"))
     for event in order:
         known = known.learn(event)
@@ -70,20 +91,28 @@ def test_the_best_source_wins_in_whatever_order_they_come(order: tuple[LimitLear
 
 @pytest.mark.parametrize(("older", "newer"), [(8_192, 32_768), (128_000, 130_000)])
 @pytest.mark.parametrize("known", [Limits(), CATALOGUED], ids=["unknown", "catalogued"])
-def test_a_newer_word_of_the_same_source_replaces_the_older(known: Limits, older: int, newer: int) -> None:
-    known = known.learn(learnt("provider", window=older)).learn(learnt("provider", window=newer))
+def test_a_newer_word_of_the_same_source_replaces_the_older(
+    known: Limits, older: int, newer: int
+) -> None:
+    known = known.learn(learnt("provider", window=older)).learn(
+        learnt("provider", window=newer)
+    )
     assert known.denominators.window.tokens == newer
 
 
 @pytest.mark.parametrize("source", ["user", "provider"])
 @pytest.mark.parametrize("known", [Limits(), CATALOGUED], ids=["unknown", "catalogued"])
 @pytest.mark.parametrize("nonsense", [0, -1])
-def test_a_limit_that_can_not_be_true_teaches_nothing(source: str, known: Limits, nonsense: int) -> None:
+def test_a_limit_that_can_not_be_true_teaches_nothing(
+    source: str, known: Limits, nonsense: int
+) -> None:
     assert known.learn(learnt(source, window=nonsense)) == known
 
 
 def test_every_limit_an_event_names_is_learnt() -> None:
-    known = Limits().learn(learnt("provider", window=400_000, input_cap=272_000, max_output=128_000))
+    known = Limits().learn(
+        learnt("provider", window=400_000, input_cap=272_000, max_output=128_000)
+    )
     assert (known.window, known.input_cap, known.max_output) == tuple(
         Limit(tokens=each, source="provider") for each in (400_000, 272_000, 128_000)
     )
@@ -92,7 +121,12 @@ def test_every_limit_an_event_names_is_learnt() -> None:
 def test_another_model_forgets_what_was_learnt_but_not_what_the_user_said() -> None:
     learned = CATALOGUED.learn(learnt("provider", window=128_000))
     assert learned.of_model(None, None, None).denominators.window.source == "unknown"
-    assert CATALOGUED.with_settings({"window": 5_000}).of_model(100_000, None, None).denominators.window.tokens == 5_000
+    assert (
+        CATALOGUED.with_settings({"window": 5_000})
+        .of_model(100_000, None, None)
+        .denominators.window.tokens
+        == 5_000
+    )
 
 
 # -- settings --
@@ -112,10 +146,21 @@ def test_a_reserve_below_zero_is_refused() -> None:
 
 
 def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
-    said = {"window": 50_000, "default_window": 9_000, "reserve": 1_000, "trigger": 0.5, "auto": False, "other": 1}
+    said = {
+        "window": 50_000,
+        "default_window": 9_000,
+        "reserve": 1_000,
+        "trigger": 0.5,
+        "auto": False,
+        "other": 1,
+    }
     limits = Limits().with_settings(said)
     assert limits == Limits(
-        window=Limit(tokens=50_000, source="user"), default_window=9_000, reserve=1_000, trigger=0.5, auto=False
+        window=Limit(tokens=50_000, source="user"),
+        default_window=9_000,
+        reserve=1_000,
+        trigger=0.5,
+        auto=False,
     )
     assert limits.with_settings(dict.fromkeys(said)) == Limits()
 
@@ -125,7 +170,11 @@ def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
 
 def test_the_figures_of_a_window_of_200_000() -> None:
     known = Limits(window=window(200_000))
-    assert (known.denominators.reserve, known.denominators.input_limit, known.denominators.compaction_point) == (
+    assert (
+        known.denominators.reserve,
+        known.denominators.input_limit,
+        known.denominators.compaction_point,
+    ) == (
         16_000,
         184_000,
         160_000,
@@ -135,16 +184,25 @@ def test_the_figures_of_a_window_of_200_000() -> None:
 def test_the_reserve_is_at_most_the_models_output_and_a_fifth_of_the_window() -> None:
     assert Limits().denominators.reserve == DEFAULT_RESERVE
     assert CATALOGUED.denominators.reserve == DEFAULT_RESERVE
-    assert Limits(window=window(200_000), max_output=window(8_192)).denominators.reserve == 8_192
+    assert (
+        Limits(window=window(200_000), max_output=window(8_192)).denominators.reserve
+        == 8_192
+    )
     assert Limits().of_model(200_000, None, 4_000).denominators.reserve == 4_000
     assert Limits(window=window(32_000)).denominators.reserve == 6_400
     assert Limits().of_model(10_000, None, None).denominators.reserve == 2_000
 
 
-def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_below_zero() -> None:
+def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_below_zero() -> (
+    None
+):
     assert Limits(reserve=7).denominators.reserve == 7
     tight = Limits(window=window(8_000), reserve=9_000)
-    assert (tight.denominators.reserve, tight.denominators.input_limit, tight.denominators.compaction_point) == (
+    assert (
+        tight.denominators.reserve,
+        tight.denominators.input_limit,
+        tight.denominators.compaction_point,
+    ) == (
         9_000,
         0,
         0,
@@ -154,7 +212,10 @@ def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_belo
 
 def test_an_input_cap_below_the_window_is_the_input_limit() -> None:
     capped = Limits(window=window(400_000), input_cap=window(272_000))
-    assert (capped.denominators.input_limit, capped.denominators.compaction_point) == (272_000, 272_000)
+    assert (capped.denominators.input_limit, capped.denominators.compaction_point) == (
+        272_000,
+        272_000,
+    )
     assert Limits().of_model(200_000, 100_000, None).denominators.input_limit == 100_000
 
 
@@ -166,7 +227,9 @@ def test_an_input_cap_alone_gives_an_input_limit_and_a_compaction_point() -> Non
 
 def test_compaction_starts_at_the_trigger_but_never_above_the_input_limit() -> None:
     assert CATALOGUED.denominators.compaction_point == int(DEFAULT_TRIGGER * 200_000)
-    assert Limits(window=window(200_000), trigger=1).denominators.compaction_point == 184_000
+    assert (
+        Limits(window=window(200_000), trigger=1).denominators.compaction_point == 184_000
+    )
     assert (
         CATALOGUED.with_settings({"trigger": 10**9}).denominators.compaction_point
         == CATALOGUED.denominators.input_limit
@@ -174,13 +237,22 @@ def test_compaction_starts_at_the_trigger_but_never_above_the_input_limit() -> N
 
 
 def test_a_trigger_above_one_is_a_number_of_tokens() -> None:
-    assert Limits(window=window(200_000), trigger=150_000).denominators.compaction_point == 150_000
-    assert CATALOGUED.with_settings({"trigger": 1_000}).denominators.compaction_point == 1_000
+    assert (
+        Limits(window=window(200_000), trigger=150_000).denominators.compaction_point
+        == 150_000
+    )
+    assert (
+        CATALOGUED.with_settings({"trigger": 1_000}).denominators.compaction_point
+        == 1_000
+    )
 
 
 def test_without_auto_nothing_ever_compacts() -> None:
     never = Limits(window=window(200_000), auto=False)
-    assert (never.denominators.input_limit, never.denominators.compaction_point) == (184_000, None)
+    assert (never.denominators.input_limit, never.denominators.compaction_point) == (
+        184_000,
+        None,
+    )
     assert CATALOGUED.with_settings({"auto": False}).denominators.compaction_point is None
 
 

@@ -70,7 +70,9 @@ def with_row(*row: object) -> bytes:
     return changed(providers={"anthropic": [row]})
 
 
-def test_the_built_in_catalogue_passes_the_checks_of_a_refreshed_one_and_is_written_as_it_is() -> None:
+def test_the_built_in_catalogue_passes_the_checks_of_a_refreshed_one_and_is_written_as_it_is() -> (
+    None
+):
     data = BUILT_IN.read_bytes()
     assert checked(data) == built_in()
     assert encode(built_in()) == data
@@ -84,8 +86,12 @@ def test_the_catalogue_names_its_source_its_day_and_its_licence() -> None:
 
 @pytest.mark.slow
 def test_the_catalogue_is_read_only_when_a_model_is_looked_up() -> None:
-    code = "import sys, ullage.meter.limits; print('ullage.models.catalogue' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import sys, ullage.meter.limits; print('ullage.models.catalogue' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "False"
 
 
@@ -125,7 +131,9 @@ TIER = [0, 1, 1, None, None]
         (with_row("~" + "a" * 300, 5, []), "could take too long"),
     ],
 )
-def test_a_damaged_or_hostile_catalogue_is_refused_with_the_reason(data: bytes, why: str, tmp_path: Path) -> None:
+def test_a_damaged_or_hostile_catalogue_is_refused_with_the_reason(
+    data: bytes, why: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=why):
         checked(data)
     (tmp_path / REFRESHED).write_bytes(data)
@@ -133,7 +141,9 @@ def test_a_damaged_or_hostile_catalogue_is_refused_with_the_reason(data: bytes, 
         read_refreshed(tmp_path)
 
 
-def test_without_a_refreshed_catalogue_there_is_none_and_a_directory_in_its_place_is_refused(tmp_path: Path) -> None:
+def test_without_a_refreshed_catalogue_there_is_none_and_a_directory_in_its_place_is_refused(
+    tmp_path: Path,
+) -> None:
     assert read_refreshed(tmp_path) is None
     (tmp_path / REFRESHED).mkdir()
     with pytest.raises(UnreadableInput, match="can't be used"):
@@ -164,11 +174,15 @@ def test_the_differences_of_two_catalogues_are_counted() -> None:
     assert differences(old, new) == {"new": 1, "changed": 1, "gone": 1}
 
 
-LOOKS_UP = "from ullage.meter.limits import lookup; print(lookup('anthropic', 'claude-new-9'))"
+LOOKS_UP = (
+    "from ullage.meter.limits import lookup; print(lookup('anthropic', 'claude-new-9'))"
+)
 
 
 def looked_up() -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", LOOKS_UP], capture_output=True, text=True, check=True)
+    return subprocess.run(
+        [sys.executable, "-c", LOOKS_UP], capture_output=True, text=True, check=True
+    )
 
 
 @pytest.mark.slow

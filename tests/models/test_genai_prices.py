@@ -86,7 +86,9 @@ class FakeProvider:
 
 
 def rows(*models: FakeModel, provider: str = "anthropic") -> tuple[CatalogueRow, ...]:
-    providers = [FakeProvider(name, list(models) if name == provider else []) for name in PROVIDERS]
+    providers = [
+        FakeProvider(name, list(models) if name == provider else []) for name in PROVIDERS
+    ]
     return catalogue_of(providers, "9.9.9", ON).providers[provider]
 
 
@@ -99,26 +101,49 @@ def test_the_built_in_catalogue_is_what_the_package_of_that_version_holds() -> N
 
 
 def test_a_model_has_its_patterns_its_window_and_its_prices_by_prompt_size() -> None:
-    price = FakePrice(FakeTiers(3, [FakeTier(200_000, 6)]), FakeTiers(15, [FakeTier(200_000, 22.5)]), 0.3)
-    (row,) = rows(FakeModel(ClauseOr([ClauseEquals("A"), ClauseContains("b c")]), 5_000, price))
-    assert row == (r"=a *b\sc", 5_000, ((0, 3, 15, 0.3, None), (200_000, 6, 22.5, 0.3, None)))
+    price = FakePrice(
+        FakeTiers(3, [FakeTier(200_000, 6)]),
+        FakeTiers(15, [FakeTier(200_000, 22.5)]),
+        0.3,
+    )
+    (row,) = rows(
+        FakeModel(ClauseOr([ClauseEquals("A"), ClauseContains("b c")]), 5_000, price)
+    )
+    assert row == (
+        r"=a *b\sc",
+        5_000,
+        ((0, 3, 15, 0.3, None), (200_000, 6, 22.5, 0.3, None)),
+    )
 
 
 def test_a_conjunction_is_a_regular_expression() -> None:
-    (row,) = rows(FakeModel(ClauseAnd([ClauseContains("pro"), ClauseRegex("^(?!.*tts)")]), 5))
-    assert [row.matches(name) for name in ("gemini-pro", "gemini-pro-tts", "gemini")] == [True, False, False]
+    (row,) = rows(
+        FakeModel(ClauseAnd([ClauseContains("pro"), ClauseRegex("^(?!.*tts)")]), 5)
+    )
+    assert [row.matches(name) for name in ("gemini-pro", "gemini-pro-tts", "gemini")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_price_of_the_day_is_taken() -> None:
     first = FakeConditional(FakePrice(1, 1))
     since = FakeConditional(FakePrice(2, 2), FakeConstraint(ON))
-    later = FakeConditional(FakePrice(9, 9), FakeConstraint(ON + datetime.timedelta(days=1)))
+    later = FakeConditional(
+        FakePrice(9, 9), FakeConstraint(ON + datetime.timedelta(days=1))
+    )
     (row,) = rows(FakeModel(ClauseEquals("m"), None, [first, since, later]))
     assert row.prices == ((0, 2, 2, None, None),)
 
 
 def test_a_model_without_window_and_prices_is_left_out() -> None:
-    assert rows(FakeModel(ClauseEquals("m")), FakeModel(ClauseEquals("n"), None, FakePrice(1))) == ()
+    assert (
+        rows(
+            FakeModel(ClauseEquals("m")), FakeModel(ClauseEquals("n"), None, FakePrice(1))
+        )
+        == ()
+    )
     priced = FakeModel(ClauseEquals("m"), None, FakePrice(1, 1))
     assert len(rows(priced)) == 1
     assert rows(priced, provider="openrouter") == ()

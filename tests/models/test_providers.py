@@ -47,9 +47,13 @@ def test_what_a_row_points_at_exists() -> None:
 
 
 @given(st.sampled_from(NAMES), st.data())
-def test_every_name_and_alias_in_any_case_leads_to_its_row(named: tuple[str, object], data: st.DataObject) -> None:
+def test_every_name_and_alias_in_any_case_leads_to_its_row(
+    named: tuple[str, object], data: st.DataObject
+) -> None:
     name, row = named
-    written = "".join(data.draw(st.sampled_from([letter, letter.upper()])) for letter in name)
+    written = "".join(
+        data.draw(st.sampled_from([letter, letter.upper()])) for letter in name
+    )
     assert read_name(f"{written}:some:model", OWN) == (row, "some:model")
     assert provider_named(written) is row
     assert canonical(written) == provider_named(name).name
@@ -88,12 +92,16 @@ def test_a_colon_of_the_models_own_stays(name: str) -> None:
         ("mixtral:instruct", "mistral:instruct"),
     ],
 )
-def test_an_unknown_provider_is_refused_with_the_one_that_was_meant(name: str, meant: str) -> None:
+def test_an_unknown_provider_is_refused_with_the_one_that_was_meant(
+    name: str, meant: str
+) -> None:
     with pytest.raises(SettingError, match=f"Did you mean '{re.escape(meant)}'"):
         read_name(name, OWN)
 
 
-def test_an_unknown_provider_like_no_other_lists_the_known_ones_and_the_ways_out() -> None:
+def test_an_unknown_provider_like_no_other_lists_the_known_ones_and_the_ways_out() -> (
+    None
+):
     with pytest.raises(SettingError) as caught:
         read_name("whatever:model", OWN)
     for part in (
@@ -109,7 +117,10 @@ def test_an_unknown_provider_like_no_other_lists_the_known_ones_and_the_ways_out
 
 
 def test_a_provider_that_the_table_lacks_knows_nothing() -> None:
-    assert (provider_named("Somebody").name, provider_named("Somebody").wire) == ("Somebody", "")
+    assert (provider_named("Somebody").name, provider_named("Somebody").wire) == (
+        "Somebody",
+        "",
+    )
     assert canonical("Somebody") == "Somebody"
     assert provider_named("") == NO_PROVIDER
 
@@ -130,5 +141,7 @@ def test_a_vendor_is_told_from_the_models_name() -> None:
 
 def test_an_unknown_wire_is_refused_with_the_one_that_was_meant() -> None:
     assert check_wire("chat", WIRES) == "chat"
-    with pytest.raises(SettingError, match=r"There is no wire 'caht'\. Did you mean 'chat'"):
+    with pytest.raises(
+        SettingError, match=r"There is no wire 'caht'\. Did you mean 'chat'"
+    ):
         check_wire("caht", WIRES)

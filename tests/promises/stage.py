@@ -16,8 +16,24 @@ from ullage_simulators.server import Exchange
 
 from tests.integration import epochs
 from ullage.codec.stream import Answer
-from ullage.events import CallEnded, CallRetried, CallStarted, EpochChanged, Event, MessageAdded, Queued, QueueLeft
-from ullage.messages import Message, ReasoningPart, Request, TextPart, ToolCallPart, ToolResultPart
+from ullage.events import (
+    CallEnded,
+    CallRetried,
+    CallStarted,
+    EpochChanged,
+    Event,
+    MessageAdded,
+    Queued,
+    QueueLeft,
+)
+from ullage.messages import (
+    Message,
+    ReasoningPart,
+    Request,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.hooks import Hook
@@ -26,7 +42,10 @@ from ullage.store.store import DraftPiece
 
 T = TypeVar("T")
 
-KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "promise")
+KEYS = dict.fromkeys(
+    ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"),
+    "promise",
+)
 ADDRESSES = {
     "ANTHROPIC_BASE_URL": "anthropic",
     "OPENAI_BASE_URL": "openai",
@@ -51,7 +70,14 @@ class Speaker(NamedTuple):
 
     @property
     def codec(self) -> str:
-        return self.wire or {"anthropic": "messages", "openai": "responses", "gemini": "generateContent"}[self.serves]
+        return (
+            self.wire
+            or {
+                "anthropic": "messages",
+                "openai": "responses",
+                "gemini": "generateContent",
+            }[self.serves]
+        )
 
 
 _ADAPTIVE = {"max_tokens": 12_000, "thinking": {"type": "adaptive"}}
@@ -62,10 +88,15 @@ OLD_CLAUDE = Speaker(
     "old-claude",
     "anthropic:claude-sonnet-4-5",
     "anthropic",
-    params={"max_tokens": 12_000, "thinking": {"type": "enabled", "budget_tokens": 4_096}},
+    params={
+        "max_tokens": 12_000,
+        "thinking": {"type": "enabled", "budget_tokens": 4_096},
+    },
 )
 CLAUDE = Speaker("claude", "anthropic:claude-sonnet-4-6", "anthropic", params=_ADAPTIVE)
-BOUND_CLAUDE = Speaker("bound-claude", "anthropic:claude-fable-5-1", "anthropic", params=_ADAPTIVE)
+BOUND_CLAUDE = Speaker(
+    "bound-claude", "anthropic:claude-fable-5-1", "anthropic", params=_ADAPTIVE
+)
 RESPONSES = Speaker("responses", "openai:gpt-5.5", "openai", params=_SUMMARY)
 CHAT = Speaker("chat", "openai:gpt-5-mini", "openai", "chat")
 GEMINI = Speaker("gemini", "google:gemini-3-flash-preview", "gemini", params=_THOUGHTS)
@@ -132,9 +163,15 @@ def agent_for(
     )
 
 
-def exchanged(sent: Sent, server: Server, events: Sequence[Event], *, skip: int = 0) -> list[Exchanged]:
+def exchanged(
+    sent: Sent, server: Server, events: Sequence[Event], *, skip: int = 0
+) -> list[Exchanged]:
     """The main calls of a ledger with their requests; ``skip`` calls of it were not sent under ``sent``."""
-    mains = [event for event in events if isinstance(event, CallStarted) and event.purpose == "main"]
+    mains = [
+        event
+        for event in events
+        if isinstance(event, CallStarted) and event.purpose == "main"
+    ]
     assert len(mains) - skip == len(sent.begins), (len(mains), skip, len(sent.begins))
     declared: dict[str, tuple[str, ...]] = {}
     since: list[str] = []
@@ -148,11 +185,15 @@ def exchanged(sent: Sent, server: Server, events: Sequence[Event], *, skip: int 
     found: list[Exchanged] = []
     unsent: tuple[str, ...] = ()
     ends = [*sent.begins[1:], len(arrived)]
-    for main, request, begin, end in zip(mains[skip:], sent.requests, sent.begins, ends, strict=True):
+    for main, request, begin, end in zip(
+        mains[skip:], sent.requests, sent.begins, ends, strict=True
+    ):
         # A call that was cancelled before it was sent has none, and what a scripted status refuses is not looked at.
         read = next((one for one in arrived[begin:end] if one.body is not None), None)
         if read is not None:
-            found.append(Exchanged(main.call, request, read, unsent + declared[main.call]))
+            found.append(
+                Exchanged(main.call, request, read, unsent + declared[main.call])
+            )
             unsent = ()
         else:
             unsent += declared[main.call]
@@ -205,14 +246,20 @@ def assert_calls_closed(events: Sequence[Event]) -> None:
             results += [part.call_id for part in event.message.of_type(ToolResultPart)]
     assert sorted(calls) == sorted(results)
     started = [event.call for event in events if isinstance(event, CallStarted)]
-    ended = [event.call for event in events if isinstance(event, CallEnded) and event.purpose != "child"]
+    ended = [
+        event.call
+        for event in events
+        if isinstance(event, CallEnded) and event.purpose != "child"
+    ]
     assert sorted(started) == sorted(ended)
 
 
 def assert_queue(events: Sequence[Event], ids: Iterable[str]) -> dict[str, str]:
     """Each id was queued once and left once, and is in the conversation exactly where it was delivered. Gives how."""
     queued = [event.message.id for event in events if isinstance(event, Queued)]
-    left = [(event.message_id, event.how) for event in events if isinstance(event, QueueLeft)]
+    left = [
+        (event.message_id, event.how) for event in events if isinstance(event, QueueLeft)
+    ]
     added = [event.message.id for event in events if isinstance(event, MessageAdded)]
     assert sorted(queued) == sorted(ids)
     assert sorted(name for name, _ in left) == sorted(ids), left
@@ -222,7 +269,11 @@ def assert_queue(events: Sequence[Event], ids: Iterable[str]) -> dict[str, str]:
 
 
 def ended(events: Iterable[Event], purpose: str = "main") -> list[CallEnded]:
-    return [event for event in events if isinstance(event, CallEnded) and event.purpose == purpose]
+    return [
+        event
+        for event in events
+        if isinstance(event, CallEnded) and event.purpose == purpose
+    ]
 
 
 def retried(events: Iterable[Event]) -> list[CallRetried]:
@@ -275,7 +326,9 @@ class Shown:
         await asyncio.wait([self._task])
 
     async def _follow(self, begun: asyncio.Event) -> None:
-        frames: AsyncIterator[Event | DraftPiece] = self._session.events(after=self._after)
+        frames: AsyncIterator[Event | DraftPiece] = self._session.events(
+            after=self._after
+        )
         async with aclosing(frames) as coming:  # type: ignore[type-var]
             begun.set()
             async for frame in coming:
@@ -326,7 +379,11 @@ def stored_texts(message: Message) -> dict[str, str]:
 
 
 def answers_in(events: Iterable[Event]) -> list[Message]:
-    return [event.message for event in of_kind(events, MessageAdded) if event.message.role == "assistant"]
+    return [
+        event.message
+        for event in of_kind(events, MessageAdded)
+        if event.message.role == "assistant"
+    ]
 
 
 class Recorder(Hook):

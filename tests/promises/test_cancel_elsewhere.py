@@ -91,7 +91,9 @@ async def test_a_cancel_ends_the_processes_of_a_command_and_its_result_says_so(
     seconds = f"60.{secrets.randbelow(1_000_000):06}"
     stubborn = f"trap '' TERM; sleep {seconds} & (setsid sleep {seconds} &); echo x > begun; wait"
     with running(calls_of(("shell", {"command": stubborn}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=["shell"], root=tmp_path, server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=["shell"], root=tmp_path, server=server
+        )
         async with agent.session("s", **speaker.settings()) as session:
             await session.send("Please do it.")
             await until((tmp_path / "begun").exists)
@@ -124,11 +126,18 @@ def two_steps(begun: list[int], gate: asyncio.Event) -> Any:
     return step
 
 
-async def test_finish_lets_the_running_tool_end_and_starts_no_other(tmp_path: Path) -> None:
+async def test_finish_lets_the_running_tool_end_and_starts_no_other(
+    tmp_path: Path,
+) -> None:
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}), ("step", {"number": 2}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], sequential_tools=True, server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[two_steps(begun, gate)],
+            sequential_tools=True,
+            server=server,
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
@@ -141,14 +150,21 @@ async def test_finish_lets_the_running_tool_end_and_starts_no_other(tmp_path: Pa
         assert result.reason == "cancelled" and begun == [1]
         assert (first.text, first.is_error) == ("step 1 is made", False)
         assert (second.text, second.is_error) == (NOT_STARTED, True)
-        assert [event.outcome for event in of_kind(events, ToolEnded)] == ["finished", "not_started"]
+        assert [event.outcome for event in of_kind(events, ToolEnded)] == [
+            "finished",
+            "not_started",
+        ]
         assert len(of_kind(events, Cancelled)) == 1 and len(generated(server)) == 1
 
 
-async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_end(tmp_path: Path) -> None:
+async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_end(
+    tmp_path: Path,
+) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}), ("step", {"number": 2}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: len(begun) == 2)
@@ -158,7 +174,10 @@ async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_e
             assert (await session.wait()).reason == "cancelled"
             events = await session.history()
             assert (await session.ask("And now?")).text == "So be it."
-        assert [event.outcome for event in of_kind(events, ToolEnded)] == ["cancelled", "cancelled"]
+        assert [event.outcome for event in of_kind(events, ToolEnded)] == [
+            "cancelled",
+            "cancelled",
+        ]
         assert_calls_closed(events)
 
 
@@ -166,7 +185,12 @@ async def test_the_setting_says_what_a_cancel_without_a_word_does(tmp_path: Path
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], cancel_tools="finish", server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[two_steps(begun, gate)],
+            cancel_tools="finish",
+            server=server,
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
@@ -177,7 +201,9 @@ async def test_the_setting_says_what_a_cancel_without_a_word_does(tmp_path: Path
     assert result.text == "step 1 is made"
 
 
-async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(tmp_path: Path) -> None:
+async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(
+    tmp_path: Path,
+) -> None:
     release = threading.Event()
     begun: list[bool] = []
 
@@ -201,11 +227,16 @@ async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(tmp_pat
             release.set()
 
 
-async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged(tmp_path: Path) -> None:
+async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged(
+    tmp_path: Path,
+) -> None:
     busy = {"kind": "status", "request": 1, "status": 529, "retry_after_s": 60}
     with running(script(faults=[busy])) as server:
         agent = agent_for(tmp_path / "s.db", window=16_000, server=server)
-        async with agent.session("s", **CLAUDE.settings()) as session, Shown(session) as shown:
+        async with (
+            agent.session("s", **CLAUDE.settings()) as session,
+            Shown(session) as shown,
+        ):
             await session.send("Please do it.")
             await shown.until(lambda now: retried(now.events))
             assert await session.cancel() == CancelAnswer(True, None)
@@ -219,7 +250,9 @@ async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged
 
 async def test_a_cancel_at_rest_keeps_nothing_and_starts_nothing(tmp_path: Path) -> None:
     with running(calls_of()) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session(
+            "s", **CLAUDE.settings()
+        ) as session:
             assert await session.cancel() == CancelAnswer(True, None)
             await session.ask("Hello.")
             before = await session.messages()
@@ -227,11 +260,16 @@ async def test_a_cancel_at_rest_keeps_nothing_and_starts_nothing(tmp_path: Path)
             assert await session.messages() == before
             await session.ask("And now?")
             events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == ["finished", "finished"]
+        assert [event.reason for event in of_kind(events, TurnEnded)] == [
+            "finished",
+            "finished",
+        ]
         assert len(generated(server)) == 2 and not of_kind(events, EpochChanged)
 
 
-async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(tmp_path: Path) -> None:
+async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(
+    tmp_path: Path,
+) -> None:
     ran: list[bool] = []
 
     @tool(needs_approval=True)
@@ -258,10 +296,14 @@ async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(t
         assert_accepted(server)
 
 
-async def test_a_cancel_while_a_failed_call_waits_for_a_person_ends_the_turn(tmp_path: Path) -> None:
+async def test_a_cancel_while_a_failed_call_waits_for_a_person_ends_the_turn(
+    tmp_path: Path,
+) -> None:
     broken = {"kind": "status", "request": 1, "status": 401}
     with running(script({"text": "So be it."}, faults=[broken])) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session(
+            "s", **CLAUDE.settings()
+        ) as session:
             await session.send("Please do it.")
             assert (await session.wait(check=False)).reason == "failed"
             assert await session.cancel() == CancelAnswer(True, None)
@@ -274,7 +316,11 @@ async def compaction_under_way(session: Session, shown: Shown) -> None:
     for number in range(4):
         await session.ask(f"Tell me of room {number}. {WORDY}")
     await session.compact()
-    await shown.until(lambda now: [one for one in of_kind(now.events, CallStarted) if one.purpose == "summary"])
+    await shown.until(
+        lambda now: [
+            one for one in of_kind(now.events, CallStarted) if one.purpose == "summary"
+        ]
+    )
 
 
 WORDY = "It is large and full of old things, and nobody has counted them yet. " * 60
@@ -287,10 +333,15 @@ def hanging_summary() -> Scenario:
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_a_cancelled_compaction_leaves_the_history_as_it_was(speaker: Speaker, tmp_path: Path) -> None:
+async def test_a_cancelled_compaction_leaves_the_history_as_it_was(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(hanging_summary()) as server:
         agent = agent_for(tmp_path / "s.db", window=16_000, server=server)
-        async with agent.session("s", **speaker.settings()) as session, Shown(session) as shown:
+        async with (
+            agent.session("s", **speaker.settings()) as session,
+            Shown(session) as shown,
+        ):
             await compaction_under_way(session, shown)
             await until(lambda: len(generated(server)) == 5)
             before, reading = await session.messages(), await session.context()
@@ -305,22 +356,39 @@ async def test_a_cancelled_compaction_leaves_the_history_as_it_was(speaker: Spea
         assert not of_kind(events, EpochChanged)
         (summary,) = ended(events, "summary")
         assert summary.outcome == "cancelled" and summary.usage is not None
-        assert summary.usage.input and summary.usage.flags == ("estimated",) and not summary.usage.final
+        assert (
+            summary.usage.input
+            and summary.usage.flags == ("estimated",)
+            and not summary.usage.final
+        )
         assert_calls_closed(events)
         assert_accepted(server)
 
 
-async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_turn(tmp_path: Path) -> None:
+async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_turn(
+    tmp_path: Path,
+) -> None:
     begun: list[int] = []
     gate = asyncio.Event()
     scenario = script(
-        {"when": {"contains": "do it", "after": "user"}, "calls": [{"name": "step", "arguments": {"number": 1}}]},
+        {
+            "when": {"contains": "do it", "after": "user"},
+            "calls": [{"name": "step", "arguments": {"number": 1}}],
+        },
         {"text": "There are vases in it. " * 40},
         faults=[{"kind": "hang", "request": 6, "at": 0, "seconds": 60}],
     )
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000, server=server)
-        async with agent.session("s", **CLAUDE.settings()) as session, Shown(session) as shown:
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[two_steps(begun, gate)],
+            window=16_000,
+            server=server,
+        )
+        async with (
+            agent.session("s", **CLAUDE.settings()) as session,
+            Shown(session) as shown,
+        ):
             for number in range(4):
                 await session.ask(f"Tell me of room {number}. {WORDY}")
             await session.send("Please do it.")
@@ -338,19 +406,28 @@ async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_tu
         assert_accepted(server)
 
 
-async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(tmp_path: Path) -> None:
+async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(
+    tmp_path: Path,
+) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
-            answers = await asyncio.gather(session.cancel(), session.cancel(), session.cancel("finish"))
+            answers = await asyncio.gather(
+                session.cancel(), session.cancel(), session.cancel("finish")
+            )
             assert all(answer.cancelled for answer in answers)
             assert (await session.wait()).reason == "cancelled"
             assert (await session.ask("And now?")).text == "So be it."
             events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == ["cancelled", "finished"]
+        assert [event.reason for event in of_kind(events, TurnEnded)] == [
+            "cancelled",
+            "finished",
+        ]
         assert_calls_closed(events)
         assert_accepted(server)
 
@@ -358,22 +435,33 @@ async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(tmp
 async def test_a_cancel_by_another_agent_reaches_whoever_drives(tmp_path: Path) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
-            async with agent_for(tmp_path / "s.db", server=server).session("s", resume=False) as other:
+            async with agent_for(tmp_path / "s.db", server=server).session(
+                "s", resume=False
+            ) as other:
                 assert (await other.cancel()).persisted == "tools_in_progress"
             assert (await session.wait()).reason == "cancelled"
             assert text_of((await session.messages())[-2]) == "I do."
 
 
-async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(tmp_path: Path) -> None:
+async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(
+    tmp_path: Path,
+) -> None:
     """Leaving the session by an exception stops it, and the next one that opens it goes on."""
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000, server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[two_steps(begun, gate)],
+            window=16_000,
+            server=server,
+        )
 
         async def doing() -> None:
             async with agent.session("s", **CLAUDE.settings()) as session:
@@ -384,7 +472,9 @@ async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(tmp_pat
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], server=server).session("s") as session:
+        async with agent_for(
+            tmp_path / "s.db", tools=[two_steps(begun, gate)], server=server
+        ).session("s") as session:
             assert (await session.wait()).text == "So be it."
             events: list[Event] = await session.history()
         assert begun == [1]

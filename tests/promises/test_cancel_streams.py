@@ -46,9 +46,17 @@ SAID = "I look into the hall and the yard at the same time, and tell you what is
 
 def streamed() -> Scenario:
     """An answer with all that an answer can hold, slowly; and one that says goodbye."""
-    calls = [{"name": "look", "arguments": {"room": room, "how": "slowly, from left to right"}} for room in ("a", "b")]
+    calls = [
+        {"name": "look", "arguments": {"room": room, "how": "slowly, from left to right"}}
+        for room in ("a", "b")
+    ]
     return script(
-        {"when": {"contains": "look around"}, "reasoning": THOUGHT, "text": SAID, "calls": calls},
+        {
+            "when": {"contains": "look around"},
+            "reasoning": THOUGHT,
+            "text": SAID,
+            "calls": calls,
+        },
         {"text": "Goodbye."},
         server={"delay_s": DELAY_S, "chunk": 12},
     )
@@ -76,7 +84,10 @@ class Cut(NamedTuple):
 
 async def pieces_of(agent: Agent, speaker: Speaker, server: Server) -> int:
     """How many pieces the answer has where nobody cancels."""
-    async with agent.session("whole", **speaker.settings()) as session, Shown(session) as shown:
+    async with (
+        agent.session("whole", **speaker.settings()) as session,
+        Shown(session) as shown,
+    ):
         await session.ask("Please look around.")
         await shown.until(lambda now: of_kind(now.events, TurnEnded))
     return len(shown.of_call(shown.pieces[0].call))
@@ -84,11 +95,16 @@ async def pieces_of(agent: Agent, speaker: Speaker, server: Server) -> int:
 
 async def cut_at(agent: Agent, speaker: Speaker, server: Server, index: int) -> Cut:
     """The session's first answer cancelled when ``index`` pieces of it have been shown, and another word after it."""
-    async with agent.session(f"cut-{index}", **speaker.settings()) as session, Shown(session) as shown:
+    async with (
+        agent.session(f"cut-{index}", **speaker.settings()) as session,
+        Shown(session) as shown,
+    ):
         await session.send("Please look around.")
         await shown.until(lambda now: of_kind(now.events, CallStarted))
         call = of_kind(shown.events, CallStarted)[0].call
-        await shown.until(lambda now: len(now.of_call(call)) >= index or of_kind(now.events, CallEnded))
+        await shown.until(
+            lambda now: len(now.of_call(call)) >= index or of_kind(now.events, CallEnded)
+        )
         answer = await session.cancel()
         await shown.until(lambda now: of_kind(now.events, TurnEnded))
         texts = shown_texts(shown.of_call(call))
@@ -104,12 +120,16 @@ def judge_cut(cut: Cut, server: Server) -> None:
     assert cut.answer == CancelAnswer(True, "partial_assistant")
     assert cut.message is not None and cut.message.interrupted == "cancelled"
     stored = stored_texts(cut.message)
-    assert {part: text for part, text in stored.items() if text or part in cut.shown} == cut.shown
+    assert {
+        part: text for part, text in stored.items() if text or part in cut.shown
+    } == cut.shown
     assert cut.ended.outcome == "cancelled"
     judge_usage(cut.ended)
     assert_calls_closed(cut.events)
     body = said_to_model(generated(server)[-1])
-    assert (NOT_STARTED if list(cut.message.of_type(ToolCallPart)) else CUT_BY_USER) in body
+    assert (
+        NOT_STARTED if list(cut.message.of_type(ToolCallPart)) else CUT_BY_USER
+    ) in body
 
 
 def judge_usage(cancelled: CallEnded) -> None:
@@ -124,7 +144,10 @@ def judge_usage(cancelled: CallEnded) -> None:
     ("speaker", "every"),
     [
         pytest.param(CLAUDE, EVERY, id="claude, each", marks=pytest.mark.sweep),
-        *(pytest.param(one, SAMPLED, id=one.name) for one in (CLAUDE, OLD_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)),
+        *(
+            pytest.param(one, SAMPLED, id=one.name)
+            for one in (CLAUDE, OLD_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
+        ),
     ],
 )
 async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(
@@ -146,11 +169,19 @@ async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(
         assert cuts >= 0.6 * pieces / every
 
 
-async def test_an_answer_cancelled_before_its_first_piece_leaves_no_message_and_an_estimate(tmp_path: Path) -> None:
-    scenario = script({"text": "Goodbye."}, faults=[{"kind": "hang", "request": 1, "at": 0, "seconds": 30}])
+async def test_an_answer_cancelled_before_its_first_piece_leaves_no_message_and_an_estimate(
+    tmp_path: Path,
+) -> None:
+    scenario = script(
+        {"text": "Goodbye."},
+        faults=[{"kind": "hang", "request": 1, "at": 0, "seconds": 30}],
+    )
     with running(scenario) as server:
         agent = agent_for(tmp_path / "s.db", server=server)
-        async with agent.session("none", **CLAUDE.settings()) as session, Shown(session) as shown:
+        async with (
+            agent.session("none", **CLAUDE.settings()) as session,
+            Shown(session) as shown,
+        ):
             await session.send("Please look around.")
             await shown.until(lambda _: generated(server))
             answer = await session.cancel()
@@ -159,15 +190,28 @@ async def test_an_answer_cancelled_before_its_first_piece_leaves_no_message_and_
             events = await session.history()
         assert len(answers_in(events)) == 1
         usage = ended(events)[0].usage
-        assert usage is not None and usage.input and not usage.final and usage.flags == ("estimated",)
+        assert (
+            usage is not None
+            and usage.input
+            and not usage.final
+            and usage.flags == ("estimated",)
+        )
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT, GEMINI)])
-async def test_an_answer_that_is_not_streamed_can_be_cancelled_too(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker",
+    [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT, GEMINI)],
+)
+async def test_an_answer_that_is_not_streamed_can_be_cancelled_too(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     slow = {"kind": "hang", "request": 1, "at": 40, "seconds": 30}
     with running(script({"text": "Goodbye."}, faults=[slow])) as server:
         agent = agent_for(tmp_path / "s.db", stream=False, server=server)
-        async with agent.session("whole", **speaker.settings()) as session, Shown(session) as shown:
+        async with (
+            agent.session("whole", **speaker.settings()) as session,
+            Shown(session) as shown,
+        ):
             await session.send("Please look around.")
             await shown.until(lambda _: generated(server))
             assert (await session.cancel()).persisted is None

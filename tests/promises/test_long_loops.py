@@ -50,9 +50,16 @@ class Suspended(Exception):
 
 
 def loop_script() -> Scenario:
-    slow = [{"kind": "slow", "request": number, "seconds": 0.03} for number in (CANCELLED, SUSPENDED)]
+    slow = [
+        {"kind": "slow", "request": number, "seconds": 0.03}
+        for number in (CANCELLED, SUSPENDED)
+    ]
     calls = [{"name": "look", "arguments": {"room": room}} for room in ("hall", "yard")]
-    answer = {"reasoning": "The hall first, then the yard.", "text": "I look.", "calls": calls}
+    answer = {
+        "reasoning": "The hall first, then the yard.",
+        "text": "I look.",
+        "calls": calls,
+    }
     return script(
         {"when": {"contains": "go on"}, **answer},
         {"when": {"contains": "The answer above is incomplete"}, **answer},
@@ -70,7 +77,9 @@ def look_until(server: Server, last: Callable[[], int]) -> Callable[[str], str]:
             room: Which.
         """
         number = requests_of(server)
-        return f"{room} at {number}: fine, {'go on' if number < last() else 'nothing more'}"
+        return (
+            f"{room} at {number}: fine, {'go on' if number < last() else 'nothing more'}"
+        )
 
     return look
 
@@ -94,7 +103,9 @@ async def first_half(session: Session, server: Server) -> None:
     raise Suspended
 
 
-async def lived(server: Server, directory: Path, speaker: Speaker, then: tuple[Speaker, ...]) -> None:
+async def lived(
+    server: Server, directory: Path, speaker: Speaker, then: tuple[Speaker, ...]
+) -> None:
     """One session through all of it, and its fork."""
     store, sent, last = directory / "s.db", Sent(server), STEPS
     look = look_until(server, lambda: last)
@@ -102,7 +113,9 @@ async def lived(server: Server, directory: Path, speaker: Speaker, then: tuple[S
     with pytest.raises(Suspended):
         async with agent.session("long", **speaker.settings()) as session:
             await first_half(session, server)
-    async with agent_for(store, sent, tools=[look], server=server).session("long") as session:
+    async with agent_for(store, sent, tools=[look], server=server).session(
+        "long"
+    ) as session:
         async with Shown(session) as shown:
             for place, other in enumerate(then, 1):
                 wanted = SUSPENDED + place * (STEPS - SUSPENDED) // (len(then) + 1)
@@ -114,7 +127,9 @@ async def lived(server: Server, directory: Path, speaker: Speaker, then: tuple[S
     assert requests_of(server) >= STEPS
     calls = exchanged(sent, server, events)
     judge(server, events, calls)
-    assert [message.interrupted for message in answers_in(events) if message.interrupted] == ["cancelled", "crash"]
+    assert [
+        message.interrupted for message in answers_in(events) if message.interrupted
+    ] == ["cancelled", "crash"]
     last = requests_of(server) + 6
     await fork_lived(server, store, events, calls, look, [speaker, *then][-1])
 
@@ -134,13 +149,17 @@ async def fork_lived(
     await opened.close()
     sent = Sent(server)
     more = speaker.settings()
-    async with agent_for(store, sent, tools=[look], server=server, **more).session("fork") as session:
+    async with agent_for(store, sent, tools=[look], server=server, **more).session(
+        "fork"
+    ) as session:
         await session.send("Please go on.")
         result = await session.wait()
         forked = await session.history()
     assert result.reason == "finished", result
     before = [event for event in events if event.seq <= through]
-    skip = sum(call.call in {getattr(event, "call", "") for event in before} for call in calls)
+    skip = sum(
+        call.call in {getattr(event, "call", "") for event in before} for call in calls
+    )
     own = exchanged(sent, server, forked, skip=skip)
     judge(server, forked, [*calls[:skip], *own])
     assert len(own) >= 4
@@ -152,8 +171,12 @@ def judge(server: Server, events: list[Event], calls: list[Exchanged]) -> None:
     assert_epochs(calls)
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(speaker, id=speaker.name) for speaker in SPEAKERS])
-async def test_a_long_loop_is_interrupted_suspended_and_forked_and_only_grows(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker", [pytest.param(speaker, id=speaker.name) for speaker in SPEAKERS]
+)
+async def test_a_long_loop_is_interrupted_suspended_and_forked_and_only_grows(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(loop_script()) as server:
         await lived(server, tmp_path, speaker, ())
 
@@ -161,9 +184,13 @@ async def test_a_long_loop_is_interrupted_suspended_and_forked_and_only_grows(sp
 @pytest.mark.parametrize(
     "speakers",
     [
-        pytest.param((OLD_CLAUDE, GEMINI, CHAT, DEEPSEEK, RESPONSES, BOUND_CLAUDE), id="around"),
+        pytest.param(
+            (OLD_CLAUDE, GEMINI, CHAT, DEEPSEEK, RESPONSES, BOUND_CLAUDE), id="around"
+        ),
         pytest.param((RESPONSES, DEEPSEEK, CLAUDE, OLD_CLAUDE, GEMINI, CHAT), id="back"),
-        pytest.param((GEMINI, BOUND_CLAUDE, RESPONSES, CHAT, CLAUDE, GEMINI), id="across"),
+        pytest.param(
+            (GEMINI, BOUND_CLAUDE, RESPONSES, CHAT, CLAUDE, GEMINI), id="across"
+        ),
     ],
 )
 async def test_models_are_switched_in_the_middle_of_a_loop_and_each_switch_is_an_epoch(
@@ -173,14 +200,22 @@ async def test_models_are_switched_in_the_middle_of_a_loop_and_each_switch_is_an
         await lived(server, tmp_path, speakers[0], speakers[1:])
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(speaker, id=speaker.name) for speaker in FIVE])
+@pytest.mark.parametrize(
+    "speaker", [pytest.param(speaker, id=speaker.name) for speaker in FIVE]
+)
 @pytest.mark.parametrize("strip", ["all", "all_but_last"])
 async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
     speaker: Speaker, strip: str, tmp_path: Path
 ) -> None:
     with running(loop_script()) as server:
         sent, last = Sent(server), 4
-        agent = agent_for(tmp_path / "s.db", sent, tools=[look_until(server, lambda: last)], strip=strip, server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            sent,
+            tools=[look_until(server, lambda: last)],
+            strip=strip,
+            server=server,
+        )
         async with agent.session("policy", **speaker.settings()) as session:
             for _ in range(3):
                 await session.ask("Check all rooms, go on until done.")
@@ -189,12 +224,19 @@ async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
         judge(server, events, exchanged(sent, server, events))
 
 
-async def test_a_session_without_a_change_has_no_epoch_but_its_first(tmp_path: Path) -> None:
+async def test_a_session_without_a_change_has_no_epoch_but_its_first(
+    tmp_path: Path,
+) -> None:
     with running(loop_script()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look_until(server, lambda: 10)], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[look_until(server, lambda: 10)], server=server
+        )
         async with agent.session("quiet", **CLAUDE.settings()) as session:
             await session.ask("Check all rooms, go on until done.")
             await session.ask("And once more.")
             events = await session.history()
     assert not of_kind(events, EpochChanged)
-    assert [event.reason for event in of_kind(events, TurnEnded)] == ["finished", "finished"]
+    assert [event.reason for event in of_kind(events, TurnEnded)] == [
+        "finished",
+        "finished",
+    ]

@@ -32,7 +32,15 @@ from tests.promises.stage import (
 )
 from ullage.agent.loop import Loop, apply
 from ullage.errors import CommandRefused
-from ullage.events import Cancelled, CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, TurnEnded
+from ullage.events import (
+    Cancelled,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    Queued,
+    QueueLeft,
+    TurnEnded,
+)
 from ullage.runtime.session import Session
 from ullage.store.store import QueueKind
 from ullage.tools.functions import tool
@@ -65,7 +73,10 @@ def eventful(faults: Sequence[Mapping[str, Any]] = ()) -> Scenario:
         {"when": {"contains": "Summar"}, "text": SUMMARY},
         {"when": {"contains": "summar"}, "text": SUMMARY},
         {"when": {"contains": "It is large"}, "text": "So it is."},
-        {"reasoning": "This is not much.", "text": "There is nothing to see, neither in the hall nor in the yard."},
+        {
+            "reasoning": "This is not much.",
+            "text": "There is nothing to see, neither in the hall nor in the yard.",
+        },
         server={"delay_s": 0.002, "chunk": 24},
         faults=[dict(fault) for fault in faults],
     )
@@ -127,7 +138,12 @@ async def is_over(session: Session, shown: Shown) -> bool:
     """Whether the session rests, and all that happened in it has been shown."""
     await asyncio.sleep(0.001)
     last = (await session.history())[-1].seq if session.is_idle else None
-    return last is not None and session.is_idle and bool(shown.events) and shown.events[-1].seq == last
+    return (
+        last is not None
+        and session.is_idle
+        and bool(shown.events)
+        and shown.events[-1].seq == last
+    )
 
 
 async def to_rest(session: Session) -> None:
@@ -160,7 +176,13 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
         "compact": {"window": 16_000},
     }
     with running(eventful(FAULTS if does == "faults" else ())) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look, nap], flush_s=0, **more.get(does, {}), server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[look, nap],
+            flush_s=0,
+            **more.get(does, {}),
+            server=server,
+        )
         run = Run()
         told = ["told-1", "told-2", "told-3", "told-4"] if does == "compact" else []
         async with agent.session("s", **speaker.settings()) as session:
@@ -177,9 +199,13 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
             assert of_kind(events, CompactionCommitted)
 
 
-def judge(run: Run, events: list[Event], server: Server, does: str, told: list[str]) -> None:
+def judge(
+    run: Run, events: list[Event], server: Server, does: str, told: list[str]
+) -> None:
     how = assert_queue(events, [*told, "first", *(name for name, _ in run.sent)])
-    assert set(how.values()) <= ({"delivered", "returned"} if does == "cancel" else {"delivered"})
+    assert set(how.values()) <= (
+        {"delivered", "returned"} if does == "cancel" else {"delivered"}
+    )
     assert [name for name in how if how[name] == "returned"] == run.returned
     judge_order(run, events)
     judge_boundaries(events)
@@ -192,10 +218,16 @@ def judge(run: Run, events: list[Event], server: Server, does: str, told: list[s
 
 def judge_order(run: Run, events: Sequence[Event]) -> None:
     """Within each kind, messages are delivered in the order in which they were sent."""
-    delivered = [event.message_id for event in of_kind(events, QueueLeft) if event.how == "delivered"]
+    delivered = [
+        event.message_id
+        for event in of_kind(events, QueueLeft)
+        if event.how == "delivered"
+    ]
     for kind in ("steer", "follow_up"):
         own = run.of(kind)
-        assert [name for name in delivered if name in own] == [name for name in own if name in delivered]
+        assert [name for name in delivered if name in own] == [
+            name for name in own if name in delivered
+        ]
 
 
 def judge_boundaries(events: Sequence[Event]) -> None:
@@ -249,7 +281,10 @@ def gated() -> tuple[Any, list[bool], asyncio.Event]:
 
 def one_tool() -> Scenario:
     return script(
-        {"when": {"contains": "work", "after": "user"}, "calls": [{"name": "work", "arguments": {}}]},
+        {
+            "when": {"contains": "work", "after": "user"},
+            "calls": [{"name": "work", "arguments": {}}],
+        },
         {"text": "Well then."},
     )
 
@@ -283,12 +318,17 @@ async def test_an_edit_and_a_withdrawal_that_race_delivery_are_refused_or_have_t
             edited, withdrawn, both = await asyncio.gather(
                 later(session.edit("a", "<edited a>")),
                 later(session.withdraw("b")),
-                asyncio.gather(later(session.edit("c", "<edited c>")), later(session.withdraw("c"))),
+                asyncio.gather(
+                    later(session.edit("c", "<edited c>")), later(session.withdraw("c"))
+                ),
             )
             await session.wait()
             events = await session.history()
     how = assert_queue(events, ["first", "a", "b", "c"])
-    texts = {event.message.id: text_of(event.message) for event in of_kind(events, MessageAdded)}
+    texts = {
+        event.message.id: text_of(event.message)
+        for event in of_kind(events, MessageAdded)
+    }
     assert how["a"] == "delivered" and texts["a"] == ("<edited a>" if edited else "<a>")
     assert how["b"] == ("withdrawn" if withdrawn else "delivered")
     assert how["c"] == ("withdrawn" if both[1] else "delivered")
@@ -297,24 +337,36 @@ async def test_an_edit_and_a_withdrawal_that_race_delivery_are_refused_or_have_t
     assert_accepted(server)
 
 
-async def test_a_message_that_left_the_queue_can_neither_be_edited_nor_withdrawn(tmp_path: Path) -> None:
+async def test_a_message_that_left_the_queue_can_neither_be_edited_nor_withdrawn(
+    tmp_path: Path,
+) -> None:
     with running(one_tool()) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session(
+            "s", **CLAUDE.settings()
+        ) as session:
             receipt = await session.send("Hello.", id="mine")
             await session.wait()
             assert (receipt.id, receipt.position, receipt.state) == ("mine", 1, "pending")
-            for doing in (session.edit("mine", "Bye."), session.withdraw("mine"), session.withdraw("nobody's")):
+            for doing in (
+                session.edit("mine", "Bye."),
+                session.withdraw("mine"),
+                session.withdraw("nobody's"),
+            ):
                 assert not await tried(doing)
 
 
-async def test_an_id_is_queued_once_however_often_and_whenever_it_is_sent(tmp_path: Path) -> None:
+async def test_an_id_is_queued_once_however_often_and_whenever_it_is_sent(
+    tmp_path: Path,
+) -> None:
     work, begun, gate = gated()
     with running(one_tool()) as server:
         agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
-            receipts = await asyncio.gather(*(session.send(f"Again {number}.", id="again") for number in range(8)))
+            receipts = await asyncio.gather(
+                *(session.send(f"Again {number}.", id="again") for number in range(8))
+            )
             assert sorted(receipt.is_new for receipt in receipts) == [False] * 7 + [True]
             assert {receipt.position for receipt in receipts} == {1}
             assert [waiting.id for waiting in await session.pending()] == ["again"]
@@ -335,7 +387,12 @@ async def test_pending_lists_what_waits_in_the_order_of_delivery(tmp_path: Path)
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
-            for name, kind in (("a", "follow_up"), ("b", "steer"), ("c", "follow_up"), ("d", "steer")):
+            for name, kind in (
+                ("a", "follow_up"),
+                ("b", "steer"),
+                ("c", "follow_up"),
+                ("d", "steer"),
+            ):
                 await session.send(name, id=name, kind=kind)  # type: ignore[arg-type]
             waiting = await session.pending()
             gate.set()
@@ -343,14 +400,20 @@ async def test_pending_lists_what_waits_in_the_order_of_delivery(tmp_path: Path)
             events = await session.history()
     left = [event.message_id for event in of_kind(events, QueueLeft)]
     assert left == ["first", "b", "d", "a", "c"]
-    assert [one.id for one in waiting] == left[1:] and [one.position for one in waiting] == [1, 2, 3, 4]
+    assert [one.id for one in waiting] == left[1:] and [
+        one.position for one in waiting
+    ] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("queue", ["return", "keep"])
-async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(queue: str, tmp_path: Path) -> None:
+async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(
+    queue: str, tmp_path: Path
+) -> None:
     work, begun, _ = gated()
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work], cancel_queue=queue, server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[work], cancel_queue=queue, server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
@@ -360,28 +423,40 @@ async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(queu
             await session.wait()
             events = await session.history()
     ways = assert_queue(events, ["first", "a", "b"])
-    assert ways == dict.fromkeys(("a", "b"), "returned" if queue == "return" else "delivered") | {"first": "delivered"}
+    assert ways == dict.fromkeys(
+        ("a", "b"), "returned" if queue == "return" else "delivered"
+    ) | {"first": "delivered"}
     assert [text_of(message) for message in answer.returned] == (
         ["A steer.", "A follow-up."] if queue == "return" else []
     )
-    assert [event.reason for event in of_kind(events, TurnEnded)] == ["cancelled"] + ["finished"] * (
-        2 if queue == "keep" else 0
-    )
+    assert [event.reason for event in of_kind(events, TurnEnded)] == ["cancelled"] + [
+        "finished"
+    ] * (2 if queue == "keep" else 0)
 
 
-async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_opens_it(tmp_path: Path) -> None:
+async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_opens_it(
+    tmp_path: Path,
+) -> None:
     with running(one_tool()) as server:
         store = tmp_path / "s.db"
-        async with agent_for(store, server=server).session("s", resume=False, **CLAUDE.settings()) as session:
+        async with agent_for(store, server=server).session(
+            "s", resume=False, **CLAUDE.settings()
+        ) as session:
             shared = await session._look()
-            await shared.ledger.store.send("s", await session.message("Hello.", id="mine"), "steer")
+            await shared.ledger.store.send(
+                "s", await session.message("Hello.", id="mine"), "steer"
+            )
         async with agent_for(store, server=server).session("s") as session:
             assert (await session.wait()).text == "Well then."
             assert_queue(await session.history(), ["mine"])
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, CHAT, GEMINI)])
-async def test_messages_sent_together_are_delivered_together_and_stay_apart(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, CHAT, GEMINI)]
+)
+async def test_messages_sent_together_are_delivered_together_and_stay_apart(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     work, begun, gate = gated()
     names = [f"m{number}" for number in range(30)]
     with running(one_tool()) as server:
@@ -395,6 +470,9 @@ async def test_messages_sent_together_are_delivered_together_and_stay_apart(spea
             await session.wait()
             events = await session.history()
         how = assert_queue(events, ["first", *names])
-        assert [event.message_id for event in of_kind(events, QueueLeft)] == ["first", *names]
+        assert [event.message_id for event in of_kind(events, QueueLeft)] == [
+            "first",
+            *names,
+        ]
         judge_separate(how, generated(server)[-1])
         assert len(generated(server)) == 2

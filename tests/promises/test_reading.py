@@ -38,7 +38,9 @@ LEARNT = 2
 """Actuals after which the estimates are held to their promise."""
 
 
-def reader(server: Server, dice: random.Random, begun: Callable[[], int]) -> Callable[[str], str]:
+def reader(
+    server: Server, dice: random.Random, begun: Callable[[], int]
+) -> Callable[[str], str]:
     def read(path: str) -> str:
         """Read a file.
 
@@ -56,7 +58,9 @@ async def steps_of(speaker: Speaker, seed: int, store: Path) -> list[Step]:
     dice = random.Random(f"{seed} {speaker.name}")
     with running(drawn_script(seed), seed=seed) as server:
         begun = 0
-        agent = agent_for(store, tools=[reader(server, dice, lambda: begun)], server=server)
+        agent = agent_for(
+            store, tools=[reader(server, dice, lambda: begun)], server=server
+        )
         async with agent.session("s", **speaker.settings()) as session:
             for _ in range(TURNS):
                 begun = requests_of(server)
@@ -65,12 +69,18 @@ async def steps_of(speaker: Speaker, seed: int, store: Path) -> list[Step]:
             started = of_kind(await session.history(), CallStarted)
         assert_accepted(server)
         assert len(steps) == TURNS * (STEPS + 1)
-        assert [step.actual for step in steps] == [bill.input for bill in server.truth().bills]
-        assert [step.estimated for step in steps] == [call.estimate.tokens for call in started if call.estimate]
+        assert [step.actual for step in steps] == [
+            bill.input for bill in server.truth().bills
+        ]
+        assert [step.estimated for step in steps] == [
+            call.estimate.tokens for call in started if call.estimate
+        ]
     return steps[LEARNT:]
 
 
-async def test_estimates_are_near_and_intervals_hold_the_actual_as_often_as_they_say(tmp_path: Path) -> None:
+async def test_estimates_are_near_and_intervals_hold_the_actual_as_often_as_they_say(
+    tmp_path: Path,
+) -> None:
     pooled: list[Step] = []
     for seed in SEEDS:
         for speaker in SPEAKERS:
@@ -78,7 +88,9 @@ async def test_estimates_are_near_and_intervals_hold_the_actual_as_often_as_they
             errors = [abs(step.error or 0) / (step.actual or 1) for step in steps]
             assert median(errors) <= 0.01, (speaker.name, seed, median(errors))
             pooled += steps
-    inside = sum(step.low <= (step.actual or 0) <= step.high for step in pooled) / len(pooled)
+    inside = sum(step.low <= (step.actual or 0) <= step.high for step in pooled) / len(
+        pooled
+    )
     least, most = INSIDE
     assert least <= inside <= most, inside
 
@@ -87,7 +99,12 @@ def poorly(kind: str, requests: tuple[int, ...]) -> Any:
     calls = [{"name": "read", "arguments": {"path": "hall.txt"}}]
     faults = [{"kind": kind, "request": number, "seconds": 0.05} for number in requests]
     return script(
-        {"when": {"contains": "go on"}, "reasoning": "On.", "text": "I read on.", "calls": calls},
+        {
+            "when": {"contains": "go on"},
+            "reasoning": "On.",
+            "text": "I read on.",
+            "calls": calls,
+        },
         {"text": "That is all."},
         faults=faults,
     )
@@ -100,7 +117,11 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
 ) -> None:
     """From the first call, and in the middle; the next usage that comes is taken."""
     with running(poorly(kind, (1, 2, 5, 6)), seed=3) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(3), lambda: 0)], server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[reader(server, random.Random(3), lambda: 0)],
+            server=server,
+        )
         async with agent.session("s", **speaker.settings()) as session:
             labels: list[str] = []
             for name in ("go on", "And now?", "And then?"):
@@ -110,14 +131,18 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
             steps = (await session.meter()).steps
             events = await session.history()
         missing = [one.number for one in generated(server) if one.number in (1, 2, 5, 6)]
-        assert [place for place, step in enumerate(steps, 1) if step.actual is None] == missing
+        assert [
+            place for place, step in enumerate(steps, 1) if step.actual is None
+        ] == missing
         assert all(step.estimated > 0 and step.low < step.high for step in steps)
         for place, call in enumerate(ended(events), 1):
             usage = call.usage
             assert usage is not None and (usage.input is None) == (place in missing)
         reported = [step for step in steps if step.actual is not None]
         bills = {bill.number: bill.input for bill in server.truth().bills}
-        assert [step.actual for step in reported] == [bills[step.number] for step in reported]
+        assert [step.actual for step in reported] == [
+            bills[step.number] for step in reported
+        ]
         assert_accepted(server)
 
 
@@ -126,7 +151,9 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
     speaker: Speaker, tmp_path: Path
 ) -> None:
     with running(poorly("no-usage", (1, 3)), seed=4) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session("s", **speaker.settings()) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session(
+            "s", **speaker.settings()
+        ) as session:
             labels = []
             for name in ("Hello.", "And now?", "And then?", "And last?"):
                 await session.ask(name)
@@ -136,25 +163,47 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_usage_that_comes_late_is_the_usage(speaker: Speaker, tmp_path: Path) -> None:
+async def test_usage_that_comes_late_is_the_usage(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(poorly("late-usage", (0,)), seed=5) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(5), lambda: 0)], server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[reader(server, random.Random(5), lambda: 0)],
+            server=server,
+        )
         async with agent.session("s", **speaker.settings()) as session:
             await session.ask("go on")
             steps, spend = (await session.meter()).steps, await session.spend()
-        assert [step.actual for step in steps] == [bill.input for bill in server.truth().bills]
+        assert [step.actual for step in steps] == [
+            bill.input for bill in server.truth().bills
+        ]
         assert spend.all.output == sum(bill.output for bill in server.truth().bills)
 
 
 async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path) -> None:
     with running(drawn_script(7), seed=7) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(7), lambda: 0)], server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[reader(server, random.Random(7), lambda: 0)],
+            server=server,
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("go on 0")
             shown = await session.context()
-            assert result.reading.snapshot_id == shown.snapshot_id == session.reading.snapshot_id
+            assert (
+                result.reading.snapshot_id
+                == shown.snapshot_id
+                == session.reading.snapshot_id
+            )
             model = (await session._look()).memory.taken
             assert model is not None and model.snapshot == shown.snapshot_id
-        async with agent_for(tmp_path / "s.db", server=server).session("s", resume=False) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session(
+            "s", resume=False
+        ) as session:
             again = await session.context()
-        assert (again.snapshot_id, again.used, again.rows) == (shown.snapshot_id, shown.used, shown.rows)
+        assert (again.snapshot_id, again.used, again.rows) == (
+            shown.snapshot_id,
+            shown.used,
+            shown.rows,
+        )

@@ -28,7 +28,15 @@ from tests.promises.stage import (
     script,
     until,
 )
-from ullage.events import CallEnded, CallStarted, ChildStarted, CompactionCommitted, Event, ToolEnded, ToolStarted
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    ChildStarted,
+    CompactionCommitted,
+    Event,
+    ToolEnded,
+    ToolStarted,
+)
 from ullage.meter.spend import Spend
 from ullage.runtime.subagent import subagent
 
@@ -48,8 +56,12 @@ def look(room: str) -> str:
 def assert_charged(spend: Spend, events: list[Event], server: Server) -> None:
     """Row for row, what the simulator charged: calls that it did not charge have none."""
     bills = server.truth().bills
-    rows = [event.usage for event in of_kind(events, CallEnded) if event.usage is not None]
-    assert sorted((row.input, row.output) for row in rows) == sorted((bill.input, bill.output) for bill in bills)
+    rows = [
+        event.usage for event in of_kind(events, CallEnded) if event.usage is not None
+    ]
+    assert sorted((row.input, row.output) for row in rows) == sorted(
+        (bill.input, bill.output) for bill in bills
+    )
     assert spend.all.input == sum(bill.input for bill in bills)
     assert spend.all.output == sum(bill.output for bill in bills)
     assert spend.all.cache_read == sum(bill.cache_read for bill in bills)
@@ -61,14 +73,20 @@ def summarised() -> Scenario:
     return script(
         {"when": {"contains": "ummar"}, "text": SUMMARY},
         {"when": {"contains": "It is large"}, "text": "So it is."},
-        {"when": {"contains": "hall, please", "after": "user"}, "reasoning": "The hall.", "calls": calls},
+        {
+            "when": {"contains": "hall, please", "after": "user"},
+            "reasoning": "The hall.",
+            "calls": calls,
+        },
         {"text": "Empty."},
         faults=[{"kind": "status", "request": 2, "status": 529, "retry_after_s": 0.01}],
     )
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(speaker: Speaker, tmp_path: Path) -> None:
+async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(summarised()) as server:
         agent = agent_for(tmp_path / "s.db", tools=[look], window=16_000, server=server)
         async with agent.session("s", **speaker.settings()) as session:
@@ -85,17 +103,28 @@ async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(speaker:
         assert_accepted(server, but=[2])
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, GEMINI, DEEPSEEK)])
-async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker",
+    [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, GEMINI, DEEPSEEK)],
+)
+async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     """Its input was reported on one wire, and is an estimate on the others; its output is what was shown."""
     scenario = script(
-        {"when": {"contains": "story"}, "text": "Once there was a cask in a cellar, full of old wine. " * 20},
+        {
+            "when": {"contains": "story"},
+            "text": "Once there was a cask in a cellar, full of old wine. " * 20,
+        },
         {"text": WORDY},
         server={"delay_s": 0.002},
     )
     with running(scenario) as server:
         agent = agent_for(tmp_path / "s.db", flush_s=0, server=server)
-        async with agent.session("s", **speaker.settings()) as session, Shown(session) as shown:
+        async with (
+            agent.session("s", **speaker.settings()) as session,
+            Shown(session) as shown,
+        ):
             for _ in range(3):
                 await session.ask(WORDY)
             seen = len(shown.pieces)
@@ -108,7 +137,9 @@ async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(speaker: S
         assert abs(cut.usage.input - bill.input) <= 0.03 * bill.input
         assert 0 < cut.usage.output <= bill.output
         assert spend.by_purpose["cancelled"].input == cut.usage.input
-        assert spend.by_purpose["main"].input == sum(each.input for each in server.truth().bills[:-1])
+        assert spend.by_purpose["main"].input == sum(
+            each.input for each in server.truth().bills[:-1]
+        )
 
 
 # -- children --
@@ -118,19 +149,41 @@ def with_child() -> Scenario:
     task = [{"name": "research", "arguments": {"task": "Find out about the hall."}}]
     calls = [{"name": "look", "arguments": {"room": "hall"}}]
     return script(
-        {"when": {"contains": "Ask somebody", "after": "user"}, "reasoning": "Somebody else.", "calls": task},
-        {"when": {"contains": "Find out", "after": "user"}, "reasoning": "I look.", "calls": calls},
+        {
+            "when": {"contains": "Ask somebody", "after": "user"},
+            "reasoning": "Somebody else.",
+            "calls": task,
+        },
+        {
+            "when": {"contains": "Find out", "after": "user"},
+            "reasoning": "I look.",
+            "calls": calls,
+        },
         {"when": {"contains": "one goes on"}, "text": "The hall is empty. " * 30},
         {"text": "They say it is empty."},
-        models=[{"name": "smaller", "like": "claude-opus-4-6", "window": 32_000, "max_output": 4_000}],
+        models=[
+            {
+                "name": "smaller",
+                "like": "claude-opus-4-6",
+                "window": 32_000,
+                "max_output": 4_000,
+            }
+        ],
     )
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT)])
-async def test_a_child_is_spend_of_its_parent_and_no_part_of_its_reading(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT)]
+)
+async def test_a_child_is_spend_of_its_parent_and_no_part_of_its_reading(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     store = tmp_path / "s.db"
     with running(with_child()) as server:
-        settings: dict[str, Any] = {"model": "anthropic:smaller", "base_url": server.url("anthropic")}
+        settings: dict[str, Any] = {
+            "model": "anthropic:smaller",
+            "base_url": server.url("anthropic"),
+        }
         child = agent_for(store, tools=[look], **settings, server=server)
         research = subagent(child, name="research", description="Finds things out.")
         agent = agent_for(store, tools=[research], server=server)
@@ -176,10 +229,15 @@ async def test_a_cancel_reaches_a_child_and_the_tools_it_runs(tmp_path: Path) ->
         return "never"
 
     with running(with_child()) as server:
-        settings: dict[str, Any] = {"model": "anthropic:smaller", "base_url": server.url("anthropic")}
+        settings: dict[str, Any] = {
+            "model": "anthropic:smaller",
+            "base_url": server.url("anthropic"),
+        }
         child = agent_for(store, tools=[look], **settings, server=server)
         agent = agent_for(
-            store, tools=[subagent(child, name="research", description="Finds things out.")], server=server
+            store,
+            tools=[subagent(child, name="research", description="Finds things out.")],
+            server=server,
         )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Ask somebody about the hall.")
@@ -202,7 +260,10 @@ async def test_a_cancel_reaches_a_child_and_the_tools_it_runs(tmp_path: Path) ->
 
 def endless() -> Scenario:
     calls = [{"name": "look", "arguments": {"room": "hall"}}]
-    return script({"when": {"contains": "go"}, "reasoning": "On.", "calls": calls}, {"text": "Well."})
+    return script(
+        {"when": {"contains": "go"}, "reasoning": "On.", "calls": calls},
+        {"text": "Well."},
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,7 +272,11 @@ def endless() -> Scenario:
         ({"budget_calls": 3}, 3, 3),
         ({"budget_tokens": 700}, 100, 2),
         ({"budget_usd": 0.004}, 100, 2),
-        ({"budget_s": 0.3}, 100, 1),  # how many calls fit into the time depends on the machine
+        (
+            {"budget_s": 0.3},
+            100,
+            1,
+        ),  # how many calls fit into the time depends on the machine
     ],
 )
 async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
@@ -235,18 +300,24 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
             made = len(generated(server))
             assert least <= made <= most
             await session.send("Faster, go.")
-            assert (await session.wait()).reason == "budget" and len(generated(server)) == made
+            assert (await session.wait()).reason == "budget" and len(
+                generated(server)
+            ) == made
             assert [one.message.role for one in await session.pending()] == ["user"]
             await session.resume()
             assert (await session.wait()).reason == "budget"
             assert len(generated(server)) > made
-        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session("s") as session:
+        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session(
+            "s"
+        ) as session:
             assert (await session.cancel()).cancelled
             assert_calls_closed(await session.history())
         assert_accepted(server)
 
 
-async def test_the_steps_of_a_turn_end_it_and_leave_a_session_that_goes_on(tmp_path: Path) -> None:
+async def test_the_steps_of_a_turn_end_it_and_leave_a_session_that_goes_on(
+    tmp_path: Path,
+) -> None:
     with running(endless()) as server:
         agent = agent_for(tmp_path / "s.db", tools=[look], max_steps=4, server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
@@ -273,10 +344,17 @@ async def test_the_same_call_again_and_again_ends_the_turn(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_a_call_that_the_output_limit_cut_never_runs(speaker: Speaker, tmp_path: Path) -> None:
+async def test_a_call_that_the_output_limit_cut_never_runs(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     calls = [{"name": "look", "arguments": {"room": "hall"}}]
     scenario = script(
-        {"when": {"contains": "Look", "after": "user"}, "text": "I look.", "calls": calls, "stop": "length"},
+        {
+            "when": {"contains": "Look", "after": "user"},
+            "text": "I look.",
+            "calls": calls,
+            "stop": "length",
+        },
         {"text": "Well."},
     )
     with running(scenario) as server:

@@ -41,7 +41,12 @@ from ullage.tools.tool import Output
 def calling(*names: str, **arguments: Any) -> Scenario:
     calls = [{"name": name, "arguments": arguments} for name in names]
     return script(
-        {"when": {"contains": "all of it", "after": "user"}, "reasoning": "All.", "text": "Yes.", "calls": calls},
+        {
+            "when": {"contains": "all of it", "after": "user"},
+            "reasoning": "All.",
+            "text": "Yes.",
+            "calls": calls,
+        },
         {"text": "That is all."},
     )
 
@@ -99,18 +104,33 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_a_turn_goes_on_whatever_its_tools_do(speaker: Speaker, tmp_path: Path) -> None:
+async def test_a_turn_goes_on_whatever_its_tools_do(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(calling(*OUTCOMES)) as server:
         agent = agent_for(tmp_path / "s.db", tools=WILD, server=server)
         async with agent.session("s", **speaker.settings()) as session:
             result = await session.ask("Please do all of it.")
             assert (result.text, result.reason) == ("That is all.", "finished")
             events, messages = await session.history(), await session.messages()
-        calls = {part.call_id: part.name for message in messages for part in message.of_type(ToolCallPart)}
-        assert {calls[event.call_id]: event.outcome for event in of_kind(events, ToolEnded)} == OUTCOMES
+        calls = {
+            part.call_id: part.name
+            for message in messages
+            for part in message.of_type(ToolCallPart)
+        }
+        assert {
+            calls[event.call_id]: event.outcome for event in of_kind(events, ToolEnded)
+        } == OUTCOMES
         results = {calls[part.call_id]: part for part in results_of(messages)}
-        assert "the drawer is locked" in results["raises"].text and results["raises"].is_error
-        assert results["hangs"].is_error and results["quits"].is_error and "nobody" in results["nobody"].text
+        assert (
+            "the drawer is locked" in results["raises"].text
+            and results["raises"].is_error
+        )
+        assert (
+            results["hangs"].is_error
+            and results["quits"].is_error
+            and "nobody" in results["nobody"].text
+        )
         assert len(results["prints"].text) < 100_000
         (long,) = (event for event in of_kind(events, ToolEnded) if event.handle)
         assert long.size_bytes is not None and long.size_bytes >= 99_000_000
@@ -119,7 +139,9 @@ async def test_a_turn_goes_on_whatever_its_tools_do(speaker: Speaker, tmp_path: 
         assert len(generated(server)) == 2
 
 
-async def test_results_go_out_in_the_order_of_the_calls_however_they_end(tmp_path: Path) -> None:
+async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
+    tmp_path: Path,
+) -> None:
     async def wait(seconds: float) -> str:
         """Wait.
 
@@ -129,8 +151,14 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(tmp_pat
         await asyncio.sleep(seconds)
         return f"waited {seconds}"
 
-    calls = [{"name": "wait", "arguments": {"seconds": seconds}} for seconds in (0.15, 0.0, 0.08)]
-    scenario = script({"when": {"contains": "all of it", "after": "user"}, "calls": calls}, {"text": "That is all."})
+    calls = [
+        {"name": "wait", "arguments": {"seconds": seconds}}
+        for seconds in (0.15, 0.0, 0.08)
+    ]
+    scenario = script(
+        {"when": {"contains": "all of it", "after": "user"}, "calls": calls},
+        {"text": "That is all."},
+    )
     with running(scenario) as server:
         async with agent_for(tmp_path / "s.db", tools=[wait], server=server).session(
             "s", **CLAUDE.settings()
@@ -138,13 +166,24 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(tmp_pat
             await session.ask("Please do all of it.")
             events = await session.history()
         body = said_to_model(generated(server)[-1])
-        assert body.index("waited 0.15") < body.index("waited 0.0") < body.index("waited 0.08")
-        recorded = [part.text for part in results_of(event.message for event in of_kind(events, MessageAdded))]
+        assert (
+            body.index("waited 0.15")
+            < body.index("waited 0.0")
+            < body.index("waited 0.08")
+        )
+        recorded = [
+            part.text
+            for part in results_of(
+                event.message for event in of_kind(events, MessageAdded)
+            )
+        ]
         assert recorded == ["waited 0.0", "waited 0.08", "waited 0.15"]
 
 
 @pytest.mark.parametrize("how", ["agent", "tool"])
-async def test_tools_run_one_after_the_other_where_that_was_asked_for(how: str, tmp_path: Path) -> None:
+async def test_tools_run_one_after_the_other_where_that_was_asked_for(
+    how: str, tmp_path: Path
+) -> None:
     now: list[int] = []
     most: list[int] = []
 
@@ -158,7 +197,12 @@ async def test_tools_run_one_after_the_other_where_that_was_asked_for(how: str, 
         return "done"
 
     with running(calling("alone", "alone", "alone")) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[alone], sequential_tools=how == "agent", server=server)
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[alone],
+            sequential_tools=how == "agent",
+            server=server,
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
     assert most == [1, 1, 1]
@@ -179,7 +223,9 @@ class Steps(Hook):
     async def after_call(self, answer: Answer, reading: Reading) -> None:
         self.seen.append("after call")
 
-    async def before_tool(self, name: str, arguments: Mapping[str, Any] | None, call_id: str) -> Refusal | None:
+    async def before_tool(
+        self, name: str, arguments: Mapping[str, Any] | None, call_id: str
+    ) -> Refusal | None:
         self.seen.append(f"before {name}")
         return Refusal("Nothing is sold here.") if name == "sell" else None
 
@@ -193,7 +239,9 @@ def look() -> str:
     return "a vase"
 
 
-async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_one(tmp_path: Path) -> None:
+async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_one(
+    tmp_path: Path,
+) -> None:
     sold: list[bool] = []
 
     def sell() -> str:
@@ -203,7 +251,9 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
 
     with running(calling("look", "sell")) as server:
         steps, recorder = Steps(), Recorder()
-        agent = agent_for(tmp_path / "s.db", steps, recorder, tools=[look, sell], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", steps, recorder, tools=[look, sell], server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
             events, messages = await session.history(), await session.messages()
@@ -216,8 +266,13 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
             "look": "a vase (checked)",
             "sell": f"{REFUSED_BY_A_RULE} Nothing is sold here.",
         }
-        assert sorted(event.outcome for event in of_kind(events, ToolEnded)) == ["denied", "finished"]
-        assert [answer.message.id for answer in recorder.answers] == [one.id for one in answers_in(events)]
+        assert sorted(event.outcome for event in of_kind(events, ToolEnded)) == [
+            "denied",
+            "finished",
+        ]
+        assert [answer.message.id for answer in recorder.answers] == [
+            one.id for one in answers_in(events)
+        ]
 
 
 class Failing(Hook):
@@ -237,7 +292,9 @@ class Failing(Hook):
     async def after_call(self, answer: Answer, reading: Reading) -> None:
         self.reach("after call")
 
-    async def before_tool(self, name: str, arguments: Mapping[str, Any] | None, call_id: str) -> Refusal | None:
+    async def before_tool(
+        self, name: str, arguments: Mapping[str, Any] | None, call_id: str
+    ) -> Refusal | None:
         self.reach("before tool")
         return None
 
@@ -246,8 +303,12 @@ class Failing(Hook):
         return output
 
 
-@pytest.mark.parametrize("place", ["before call", "after call", "before tool", "after tool"])
-async def test_a_hook_that_fails_ends_the_turn_as_failed_and_nothing_is_lost(place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "place", ["before call", "after call", "before tool", "after tool"]
+)
+async def test_a_hook_that_fails_ends_the_turn_as_failed_and_nothing_is_lost(
+    place: str, tmp_path: Path
+) -> None:
     with running(calling("look", "look")) as server:
         agent = agent_for(tmp_path / "s.db", Failing(place), tools=[look], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
@@ -255,7 +316,10 @@ async def test_a_hook_that_fails_ends_the_turn_as_failed_and_nothing_is_lost(pla
             await session.send("And then?", id="later", kind="follow_up")
             result = await session.wait()
             events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == ["failed", "finished"]
+        assert [event.reason for event in of_kind(events, TurnEnded)] == [
+            "failed",
+            "finished",
+        ]
         assert "the hook is broken" in of_kind(events, TurnEnded)[0].note
         assert result.text == "That is all."
         assert set(assert_queue(events, ["first", "later"]).values()) == {"delivered"}
@@ -281,35 +345,53 @@ def museum(sold: list[str]) -> Any:
 
 
 def sale() -> Scenario:
-    calls = [{"name": "sell", "arguments": {"what": what}} for what in ("vase", "postcard", "roof")]
-    return script({"when": {"contains": "Sell", "after": "user"}, "calls": calls}, {"text": "That is all."})
+    calls = [
+        {"name": "sell", "arguments": {"what": what}}
+        for what in ("vase", "postcard", "roof")
+    ]
+    return script(
+        {"when": {"contains": "Sell", "after": "user"}, "calls": calls},
+        {"text": "That is all."},
+    )
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
-async def test_people_are_asked_across_restarts_and_their_word_counts_once(speaker: Speaker, tmp_path: Path) -> None:
+async def test_people_are_asked_across_restarts_and_their_word_counts_once(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     sold: list[str] = []
     store = tmp_path / "s.db"
     with running(sale()) as server:
-        async with agent_for(store, tools=[museum(sold)], server=server).session("s", **speaker.settings()) as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session(
+            "s", **speaker.settings()
+        ) as session:
             await session.send("Sell it all.", id="first")
             assert (await session.wait()).reason == "approval"
             await session.send("Meanwhile.", id="meanwhile")
             assert (await session.wait()).reason == "approval"
-            vase, roof = (event.call_id for event in of_kind(await session.history(), ApprovalAsked))
+            vase, roof = (
+                event.call_id for event in of_kind(await session.history(), ApprovalAsked)
+            )
         assert sold == ["postcard"]
-        async with agent_for(store, tools=[museum(sold)], server=server).session("s") as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session(
+            "s"
+        ) as session:
             assert (await session.wait()).reason == "approval"
             await session.approve(vase)
             await session.approve(vase)
             assert (await session.wait()).reason == "approval"
-        async with agent_for(store, tools=[museum(sold)], server=server).session("s") as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session(
+            "s"
+        ) as session:
             await session.approve(roof, False, "It rains.")
             assert (await session.wait()).text == "That is all."
             events, messages = await session.history(), await session.messages()
         assert sold == ["postcard", "vase"]
         assert set(assert_queue(events, ["first", "meanwhile"]).values()) == {"delivered"}
         denied = [part for part in results_of(messages) if part.is_error]
-        assert [type(part) for part in denied] == [ToolResultPart] and "It rains." in denied[0].text
+        assert [type(part) for part in denied] == [
+            ToolResultPart
+        ] and "It rains." in denied[0].text
         assert len(of_kind(events, ToolStarted)) == 2 and len(ended(events)) == 2
         assert_calls_closed(events)
         assert_accepted(server)

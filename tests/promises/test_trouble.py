@@ -41,7 +41,10 @@ from ullage.events import ToolStarted, TurnEnded
 from ullage.runtime.agent import Agent
 
 SAID = "There is a vase in the hall, and another one in the yard that nobody has ever counted."
-CALLS = [{"name": "look", "arguments": {"room": "hall"}}, {"name": "look", "arguments": {"room": "yard"}}]
+CALLS = [
+    {"name": "look", "arguments": {"room": "hall"}},
+    {"name": "look", "arguments": {"room": "yard"}},
+]
 
 
 def look(room: str) -> str:
@@ -55,7 +58,12 @@ def look(room: str) -> str:
 
 def troubled(*faults: dict[str, Any], **more: Any) -> Scenario:
     return script(
-        {"when": {"contains": "look", "after": "user"}, "reasoning": "Both.", "text": "I look.", "calls": CALLS},
+        {
+            "when": {"contains": "look", "after": "user"},
+            "reasoning": "Both.",
+            "text": "I look.",
+            "calls": CALLS,
+        },
         {"reasoning": "Fine.", "text": SAID},
         faults=list(faults),
         **more,
@@ -68,14 +76,21 @@ CUTS = (1, 200, 420, 700, 950, 1_200, 1_500, 1_900)
 
 @pytest.mark.parametrize(
     ("kind", "cuts"),
-    first_of([("cut", CUTS), ("reset", CUTS)] if THOROUGH else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]),
+    first_of(
+        [("cut", CUTS), ("reset", CUTS)]
+        if THOROUGH
+        else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]
+    ),
 )
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_once(
     speaker: Speaker, kind: str, cuts: tuple[int, ...], tmp_path: Path
 ) -> None:
     """Every other request is cut; the one behind it is whole."""
-    faults = [{"kind": kind, "request": 2 * place + 1, "at": at} for place, at in enumerate(cuts)]
+    faults = [
+        {"kind": kind, "request": 2 * place + 1, "at": at}
+        for place, at in enumerate(cuts)
+    ]
     with running(troubled(*faults)) as server:
         sent = Sent(server)
         agent = agent_for(tmp_path / "s.db", sent, tools=[look], server=server)
@@ -93,19 +108,33 @@ async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_on
         assert_calls_closed(events)
         outcomes = [event.outcome for event in ended(events)]
         assert outcomes.count("dropped") + len(retried(events)) == len(cuts)
-        assert all(message.interrupted == "dropped" for message in answers_in(events) if message not in answers)
+        assert all(
+            message.interrupted == "dropped"
+            for message in answers_in(events)
+            if message not in answers
+        )
         if not retried(events):
             assert_epochs(exchanged(sent, server, events))
 
 
-async def test_a_stream_that_breaks_every_time_ends_the_turn_and_keeps_what_came_last(tmp_path: Path) -> None:
-    with running(script({"text": SAID * 4}, faults=[{"kind": "cut", "at": 900}])) as server:
+async def test_a_stream_that_breaks_every_time_ends_the_turn_and_keeps_what_came_last(
+    tmp_path: Path,
+) -> None:
+    with running(
+        script({"text": SAID * 4}, faults=[{"kind": "cut", "at": 900}])
+    ) as server:
         agent = agent_for(tmp_path / "s.db", drop_retries=1, server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("Tell me.")
             assert result.reason == "dropped" and requests_of(server) == 2
-            (answer,) = (message for message in await session.messages() if message.role == "assistant")
-            assert answer.interrupted == "dropped" and SAID.startswith(text_of(answer)[: len(SAID)])
+            (answer,) = (
+                message
+                for message in await session.messages()
+                if message.role == "assistant"
+            )
+            assert answer.interrupted == "dropped" and SAID.startswith(
+                text_of(answer)[: len(SAID)]
+            )
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -119,7 +148,10 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("trouble", REFUSED)
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT, GEMINI)])
+@pytest.mark.parametrize(
+    "speaker",
+    [pytest.param(one, id=one.name) for one in (CLAUDE, RESPONSES, CHAT, GEMINI)],
+)
 async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
     speaker: Speaker, trouble: str, tmp_path: Path
 ) -> None:
@@ -138,7 +170,9 @@ async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
             with pytest.raises(ProviderError):
                 result.or_raise()
             assert [one.id for one in await session.pending()] == ["later"]
-        async with agent_for(tmp_path / "s.db", sent, tools=[look], tries=2, server=server).session("s") as session:
+        async with agent_for(
+            tmp_path / "s.db", sent, tools=[look], tries=2, server=server
+        ).session("s") as session:
             assert (await session.wait(check=False)).reason == "failed"
             assert requests_of(server) == (2 if tried_once else 3)
             await session.resume()
@@ -155,35 +189,53 @@ async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
         assert_epochs(exchanged(sent, server, events))
         rows = [event.usage for event in ended(events) if event.outcome != "failed"]
         charged = [bill for bill in server.truth().bills if bill.number not in (2, 3)]
-        assert [row.input for row in rows if row is not None] == [bill.input for bill in charged]
+        assert [row.input for row in rows if row is not None] == [
+            bill.input for bill in charged
+        ]
         assert spend.by_purpose["main"].input == sum(bill.input for bill in charged)
 
 
-async def test_a_key_that_is_missing_or_wrong_says_which_and_a_right_one_goes_on(tmp_path: Path) -> None:
+async def test_a_key_that_is_missing_or_wrong_says_which_and_a_right_one_goes_on(
+    tmp_path: Path,
+) -> None:
     with running(troubled(server={"key": "right"})) as server:
         settings = CLAUDE.settings()
-        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session("s", **settings) as session:
+        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session(
+            "s", **settings
+        ) as session:
             with pytest.raises(BadKey):
                 await session.ask("Please look.")
         right = {**KEYS, "ANTHROPIC_API_KEY": "right"}
-        async with agent_for(tmp_path / "s.db", tools=[look], environment=right, server=server).session("s") as session:
+        async with agent_for(
+            tmp_path / "s.db", tools=[look], environment=right, server=server
+        ).session("s") as session:
             await session.resume()
             assert (await session.wait()).text == SAID
             assert_calls_closed(await session.history())
 
 
-async def test_a_provider_that_is_not_there_is_waited_for_and_then_goes_on(tmp_path: Path) -> None:
+async def test_a_provider_that_is_not_there_is_waited_for_and_then_goes_on(
+    tmp_path: Path,
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     nowhere = f"http://127.0.0.1:{port}/anthropic"
     agent = Agent(
-        CLAUDE.model, tools=[look], tries=1, base_url=nowhere, store=tmp_path / "s.db", environment=KEYS, config=False
+        CLAUDE.model,
+        tools=[look],
+        tries=1,
+        base_url=nowhere,
+        store=tmp_path / "s.db",
+        environment=KEYS,
+        config=False,
     )
     async with agent.session("s") as session:
         await session.send("Please look.", id="first")
         result = await session.wait(check=False)
-        assert (result.reason, result.is_paused) == ("failed", True) and str(port) in result.note
+        assert (result.reason, result.is_paused) == ("failed", True) and str(
+            port
+        ) in result.note
         with running(troubled(), port=port) as server:
             await session.resume()
             assert (await session.wait()).text == SAID
@@ -193,8 +245,12 @@ async def test_a_provider_that_is_not_there_is_waited_for_and_then_goes_on(tmp_p
     assert [event.reason for event in of_kind(events, TurnEnded)] == ["finished"]
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, DEEPSEEK)])
-async def test_a_message_or_another_model_takes_a_failed_turn_along(speaker: Speaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "speaker", [pytest.param(one, id=one.name) for one in (CLAUDE, DEEPSEEK)]
+)
+async def test_a_message_or_another_model_takes_a_failed_turn_along(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     broken = [{"kind": "status", "request": number, "status": 401} for number in (1, 2)]
     with running(troubled(*broken)) as server:
         async with agent_for(tmp_path / "s.db", tools=[look], server=server).session(

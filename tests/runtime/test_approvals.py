@@ -24,7 +24,10 @@ HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -
 
 def shells(*commands: str) -> Scenario:
     calls = [{"name": "shell", "arguments": {"command": command}} for command in commands]
-    return script({"when": {"contains": "Please", "after": "user"}, "calls": calls}, {"text": "That is all."})
+    return script(
+        {"when": {"contains": "Please", "after": "user"}, "calls": calls},
+        {"text": "That is all."},
+    )
 
 
 def fake_shell(ran: list[str]) -> AgentTool:
@@ -47,13 +50,17 @@ async def asked(session: Session) -> list[Any]:
     return await session.questions()
 
 
-async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_the_one_that_runs(tmp_path: Path) -> None:
+async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_the_one_that_runs(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
     with running(shells(HIDDEN)) as server:
         agent = agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             (question,) = await asked(session)
-            assert "touch PWNED-hidden" in "".join(piece.text for line in question.lines for piece in line)
+            assert "touch PWNED-hidden" in "".join(
+                piece.text for line in question.lines for piece in line
+            )
             (event,) = of_kind(await session.history(), ApprovalAsked)
             (call,) = (await session._look()).ledger.loop.open
             assert question.digest == event.digest == digest_of("shell", call.arguments)
@@ -67,17 +74,21 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
     assert ran == [HIDDEN]
 
 
-async def test_an_approval_that_an_older_version_recorded_is_asked_for_again(tmp_path: Path) -> None:
+async def test_an_approval_that_an_older_version_recorded_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
     with running(shells("ls")) as server:
-        async with agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server).session(
-            "s", **CLAUDE.settings()
-        ) as session:
+        async with agent_for(
+            tmp_path / "s.db", tools=[fake_shell(ran)], server=server
+        ).session("s", **CLAUDE.settings()) as session:
             (question,) = await asked(session)
         store = SqliteStore(tmp_path / "s.db")
         await store.command("s", [ApprovalGiven(call_id=question.call_id, approved=True)])
         await store.close()
-        async with agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server).session("s") as session:
+        async with agent_for(
+            tmp_path / "s.db", tools=[fake_shell(ran)], server=server
+        ).session("s") as session:
             assert (await session.wait()).reason == "approval"
             assert ran == []
             await session.approve(question.call_id)
@@ -85,16 +96,22 @@ async def test_an_approval_that_an_older_version_recorded_is_asked_for_again(tmp
     assert ran == ["ls"]
 
 
-async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(tmp_path: Path) -> None:
+async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
-    with running(shells("git status --short", "git status", "git status; touch x", "git log")) as server:
+    with running(
+        shells("git status --short", "git status", "git status; touch x", "git log")
+    ) as server:
         agent = agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             first, *_ = await asked(session)
             assert (first.offer, first.offered) == (("git", "status"), "git status …")
             await session.grant("shell", first.offer)
             assert (await session.wait()).reason == "approval"
-            assert sorted(ran) == ["git status", "git status --short"], "what was asked about and is covered runs"
+            assert sorted(ran) == ["git status", "git status --short"], (
+                "what was asked about and is covered runs"
+            )
             left = await session.questions()
             assert [one.offer for one in left] == [None, ("git", "log")]
             for one in left:
@@ -102,18 +119,27 @@ async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(tmp
             await session.wait()
             (grant,) = await session.grants()
             events = await session.history()
-            assert [event.prefix for event in of_kind(events, GrantGiven)] == [("git", "status")]
+            assert [event.prefix for event in of_kind(events, GrantGiven)] == [
+                ("git", "status")
+            ]
             await session.revoke(grant.grant.id)
             assert await session.grants() == []
             with pytest.raises(CommandRefused, match="no grant"):
                 await session.revoke(grant.grant.id)
 
 
-async def test_a_grant_for_a_project_holds_in_its_other_sessions_and_says_so_in_their_events(tmp_path: Path) -> None:
+async def test_a_grant_for_a_project_holds_in_its_other_sessions_and_says_so_in_their_events(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
     (tmp_path / "root").mkdir()
     with running(shells("git status")) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server, root=tmp_path / "root")
+        agent = agent_for(
+            tmp_path / "s.db",
+            tools=[fake_shell(ran)],
+            server=server,
+            root=tmp_path / "root",
+        )
         async with agent.session("one", **CLAUDE.settings()) as session:
             await asked(session)
             grant = await session.grant("shell", ("git", "status"), scope="project")
@@ -122,19 +148,31 @@ async def test_a_grant_for_a_project_holds_in_its_other_sessions_and_says_so_in_
         async with agent.session("two", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             assert (await session.wait()).reason == "finished"
-            assert [event.grant for event in of_kind(await session.history(), ToolStarted)] == [grant.id]
+            assert [
+                event.grant for event in of_kind(await session.history(), ToolStarted)
+            ] == [grant.id]
             await session.revoke(grant.id)
             assert (await asked(session))[0].name == "shell"
     assert ran == ["git status", "git status"]
 
 
-TOO_MUCH = [("shell", ()), ("shell", ("sudo",)), ("shell", ("bash", "-c")), ("other", ()), ("read", ("a",))]
+TOO_MUCH = [
+    ("shell", ()),
+    ("shell", ("sudo",)),
+    ("shell", ("bash", "-c")),
+    ("other", ()),
+    ("read", ("a",)),
+]
 
 
 @pytest.mark.parametrize(("name", "prefix"), TOO_MUCH)
-async def test_what_would_allow_anything_is_not_granted(tmp_path: Path, name: str, prefix: tuple[str, ...]) -> None:
+async def test_what_would_allow_anything_is_not_granted(
+    tmp_path: Path, name: str, prefix: tuple[str, ...]
+) -> None:
     with running(shells("ls")) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[fake_shell([]), "read"], server=server)
+        agent = agent_for(
+            tmp_path / "s.db", tools=[fake_shell([]), "read"], server=server
+        )
         async with agent.session("s", **CLAUDE.settings()) as session:
             with pytest.raises(CommandRefused):
                 await session.grant(name, prefix)
@@ -154,9 +192,13 @@ async def test_the_model_is_told_that_nobody_could_be_asked(tmp_path: Path) -> N
     assert (result.text, ended.outcome, ran) == (NOBODY_COULD_BE_ASKED, "denied", [])
 
 
-async def test_a_tool_that_nothing_confines_is_asked_about_each_time_and_can_not_be_granted(tmp_path: Path) -> None:
+async def test_a_tool_that_nothing_confines_is_asked_about_each_time_and_can_not_be_granted(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
-    bare = dataclasses.replace(fake_shell(ran), unconfined="no sandbox", needs_approval=False)
+    bare = dataclasses.replace(
+        fake_shell(ran), unconfined="no sandbox", needs_approval=False
+    )
     with running(shells("git status")) as server:
         agent = agent_for(tmp_path / "s.db", tools=[bare], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:

@@ -19,13 +19,25 @@ from ullage.store.sqlite import SqliteStore
 from ullage.tools.tool import ToolError
 from ullage.wire.client import Client, Post
 
-KEYS = {"OPENAI_API_KEY": "sk-openai-secret", "ANTHROPIC_API_KEY": "sk-anthropic-secret", "VLLM_API_KEY": "sk-vllm"}
+KEYS = {
+    "OPENAI_API_KEY": "sk-openai-secret",
+    "ANTHROPIC_API_KEY": "sk-anthropic-secret",
+    "VLLM_API_KEY": "sk-vllm",
+}
 ANSWER = Reply(chat("Hello."))
 
 
 def agent_for(provider: LocalServer, place: Path, **more: Any) -> Agent:
-    settings: dict[str, Any] = {"base_url": provider.url, "wire": "chat", "tries": 1, "yields": True, **more}
-    return Agent("openai:gpt-5", store=place / "s.db", environment=KEYS, config=False, **settings)
+    settings: dict[str, Any] = {
+        "base_url": provider.url,
+        "wire": "chat",
+        "tries": 1,
+        "yields": True,
+        **more,
+    }
+    return Agent(
+        "openai:gpt-5", store=place / "s.db", environment=KEYS, config=False, **settings
+    )
 
 
 async def stored(place: Path, settings: dict[str, object]) -> None:
@@ -36,10 +48,15 @@ async def stored(place: Path, settings: dict[str, object]) -> None:
     await store.close()
 
 
-async def test_an_address_in_a_ledger_gets_neither_the_key_nor_the_conversation(tmp_path: Path) -> None:
+async def test_an_address_in_a_ledger_gets_neither_the_key_nor_the_conversation(
+    tmp_path: Path,
+) -> None:
     async with serving(ANSWER) as provider, serving(ANSWER) as attacker:
         mcp = {"a": {"url": attacker.url}}
-        await stored(tmp_path, {"base_url": attacker.url, "tools": ["shell"], "root": "/", "mcp": mcp})
+        await stored(
+            tmp_path,
+            {"base_url": attacker.url, "tools": ["shell"], "root": "/", "mcp": mcp},
+        )
         async with agent_for(provider, tmp_path, tools=["read"]).session("s") as session:
             await session.ask("hello")
             settings = (await session._look()).settings
@@ -83,7 +100,9 @@ async def test_a_command_that_asks_for_more_is_refused_and_stores_nothing(
     assert not provider.asked
 
 
-async def test_a_key_is_not_sent_to_the_address_of_another_provider_s_model(tmp_path: Path) -> None:
+async def test_a_key_is_not_sent_to_the_address_of_another_provider_s_model(
+    tmp_path: Path,
+) -> None:
     """The operator has an address for ``openai:gpt-5``; a session picks a model of vLLM, which has its own."""
     async with serving(ANSWER) as openai, serving(ANSWER) as vllm:
         environment = {**KEYS, "VLLM_BASE_URL": vllm.url}
@@ -91,7 +110,9 @@ async def test_a_key_is_not_sent_to_the_address_of_another_provider_s_model(tmp_
             "openai:gpt-5", base_url=openai.url, wire="chat", tries=1, yields=True, store=tmp_path / "s.db",
             environment=environment, config=False,
         )  # fmt: skip
-        async with agent.session("s", model="vllm:small", summary_model="anthropic:claude-haiku-4-5") as session:
+        async with agent.session(
+            "s", model="vllm:small", summary_model="anthropic:claude-haiku-4-5"
+        ) as session:
             await session.ask("hello")
     assert not openai.asked
     assert {one.headers["authorization"] for one in vllm.asked} == {"Bearer sk-vllm"}
@@ -100,9 +121,16 @@ async def test_a_key_is_not_sent_to_the_address_of_another_provider_s_model(tmp_
 async def test_a_redirect_is_not_followed_with_a_key() -> None:
     async with serving(ANSWER) as attacker:
         for status in (301, 302, 303, 307, 308):
-            async with serving(Reply(status=status, headers={"location": f"{attacker.url}/x"})) as provider:
+            async with serving(
+                Reply(status=status, headers={"location": f"{attacker.url}/x"})
+            ) as provider:
                 async with Client() as client:
-                    post = Post(endpoint=provider.endpoint(), path="/chat/completions", headers={}, content=b"{}")
+                    post = Post(
+                        endpoint=provider.endpoint(),
+                        path="/chat/completions",
+                        headers={},
+                        content=b"{}",
+                    )
                     with pytest.raises(Exception, match=r"."):
                         async with client.send(post):
                             pass
@@ -116,7 +144,14 @@ async def test_a_store_inside_the_root_is_hidden_from_commands_however_it_is_giv
 ) -> None:
     place = tmp_path / "s.db"
     store = SqliteStore(place) if as_object else None
-    agent = Agent("openai:gpt-5", tools=["shell"], root=tmp_path, store=store or place, environment=KEYS, config=False)
+    agent = Agent(
+        "openai:gpt-5",
+        tools=["shell"],
+        root=tmp_path,
+        store=store or place,
+        environment=KEYS,
+        config=False,
+    )
     shared = await agent._enter()
     try:
         await shared.store.sessions()
@@ -130,13 +165,20 @@ async def test_a_store_inside_the_root_is_hidden_from_commands_however_it_is_giv
     assert "SQLite format" not in str(output)
 
 
-async def test_a_session_s_narrower_root_is_not_followed_when_it_becomes_a_link(tmp_path: Path) -> None:
+async def test_a_session_s_narrower_root_is_not_followed_when_it_becomes_a_link(
+    tmp_path: Path,
+) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for place in (root / "sub", outside):
         place.mkdir(parents=True)
         (place / "f").write_text(place.name)
     agent = Agent(
-        "openai:gpt-5", tools=["read", "shell"], root=root, environment=KEYS, config=False, store=tmp_path / "s"
+        "openai:gpt-5",
+        tools=["read", "shell"],
+        root=root,
+        environment=KEYS,
+        config=False,
+        store=tmp_path / "s",
     )
     shared = await agent._enter()
     try:

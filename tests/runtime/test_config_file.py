@@ -4,7 +4,13 @@ import pytest
 
 from tests.house.pages import ROOT, blocks
 from ullage.errors import SettingError
-from ullage.runtime.config_file import config_files, project_config, read_config, read_configs, user_config
+from ullage.runtime.config_file import (
+    config_files,
+    project_config,
+    read_config,
+    read_configs,
+    user_config,
+)
 from ullage.runtime.precedence import resolve
 
 
@@ -22,13 +28,23 @@ def refusal(path: Path) -> str:
 
 def test_the_user_s_file_lies_in_the_platform_s_place() -> None:
     home = {"HOME": "/home/me"}
-    assert user_config(home, platform="linux") == Path("/home/me/.config/ullage/ullage.toml")
-    assert user_config(home, platform="darwin") == Path("/home/me/Library/Application Support/ullage/ullage.toml")
-    assert user_config({**home, "APPDATA": "/roaming"}, platform="win32") == Path("/roaming/ullage/ullage.toml")
-    assert user_config({**home, "XDG_CONFIG_HOME": "/xdg"}) == Path("/xdg/ullage/ullage.toml")
+    assert user_config(home, platform="linux") == Path(
+        "/home/me/.config/ullage/ullage.toml"
+    )
+    assert user_config(home, platform="darwin") == Path(
+        "/home/me/Library/Application Support/ullage/ullage.toml"
+    )
+    assert user_config({**home, "APPDATA": "/roaming"}, platform="win32") == Path(
+        "/roaming/ullage/ullage.toml"
+    )
+    assert user_config({**home, "XDG_CONFIG_HOME": "/xdg"}) == Path(
+        "/xdg/ullage/ullage.toml"
+    )
     relative = user_config({**home, "XDG_CONFIG_HOME": "xdg"}, platform="linux")
     assert relative == Path("/home/me/.config/ullage/ullage.toml")
-    assert user_config({**home, "ULLAGE_CONFIG": "/own.toml", "XDG_CONFIG_HOME": "/xdg"}) == Path("/own.toml")
+    assert user_config(
+        {**home, "ULLAGE_CONFIG": "/own.toml", "XDG_CONFIG_HOME": "/xdg"}
+    ) == Path("/own.toml")
 
 
 def test_the_project_s_file_is_the_nearest_upwards(tmp_path: Path) -> None:
@@ -62,24 +78,48 @@ def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
     both = written(tmp_path / "ullage.toml", 'tools = ["shell"]')
     environment = {"ULLAGE_CONFIG": str(both)}
-    assert resolve({}, {}, read_configs(tmp_path, environment), environment).settings.tools == ("shell",)
+    assert resolve(
+        {}, {}, read_configs(tmp_path, environment), environment
+    ).settings.tools == ("shell",)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("keep = 0.3\n\nmax_stepz = 3\n", 3, "no setting 'max_stepz'. Did you mean 'max_steps'?"),
+        (
+            "keep = 0.3\n\nmax_stepz = 3\n",
+            3,
+            "no setting 'max_stepz'. Did you mean 'max_steps'?",
+        ),
         ("keep = 0.3\nkeep = \n", 2, "no TOML"),
         ("keep = [\n1,\n", 3, "no TOML"),
         ('# a\napi_key = "x"\n', 2, "keys come from the environment alone"),
-        ('system = """\na\n"""\ntrigger = "x"\n', 4, "trigger='x' can't be: give a share"),
-        ('[mcp.a]\ncommand = "x"\n[mcp.a.env]\nA_TOKEN = "x"\n', 4, "mcp.a.env.A_TOKEN holds a secret"),
-        ("keep = 0.3\n[models.m]\nwindo = 3\n", 3, "models.m can't set 'windo'. Did you mean 'window'?"),
-        ("[mcp.a]\nurl = 'x'\n[mcp.b]\ncmd = 3\n", 3, "a server such as 'b' has only command"),
+        (
+            'system = """\na\n"""\ntrigger = "x"\n',
+            4,
+            "trigger='x' can't be: give a share",
+        ),
+        (
+            '[mcp.a]\ncommand = "x"\n[mcp.a.env]\nA_TOKEN = "x"\n',
+            4,
+            "mcp.a.env.A_TOKEN holds a secret",
+        ),
+        (
+            "keep = 0.3\n[models.m]\nwindo = 3\n",
+            3,
+            "models.m can't set 'windo'. Did you mean 'window'?",
+        ),
+        (
+            "[mcp.a]\nurl = 'x'\n[mcp.b]\ncmd = 3\n",
+            3,
+            "a server such as 'b' has only command",
+        ),
         ("[params]\nsecret = 'x'\n", 2, "params.secret holds a secret"),
     ],
 )
-def test_a_mistake_is_named_with_file_and_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_a_mistake_is_named_with_file_and_line(
+    tmp_path: Path, text: str, line: int, said: str
+) -> None:
     path = written(tmp_path / "ullage.toml", text)
     message = refusal(path)
     assert message.startswith(str(path)) and f"line {line}" in message and said in message
@@ -106,9 +146,17 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
     example = next(block for block in blocks(page) if block.language == "toml")
     layer = read_config(written(tmp_path / "ullage.toml", example.text))
     settings = resolve({}, {}, [layer], {}).settings
-    assert (settings.model, settings.trigger, settings.thinking_budget) == ("anthropic:claude-haiku-4-5", 0.7, 8_000)
-    assert settings.mcp["github"].with_environment({"GITHUB_TOKEN": "x"}).env == {"GITHUB_TOKEN": "x"}
-    assert resolve({"model": "ollama:qwen3:8b"}, {}, [layer], {}).settings.window == 32_768
+    assert (settings.model, settings.trigger, settings.thinking_budget) == (
+        "anthropic:claude-haiku-4-5",
+        0.7,
+        8_000,
+    )
+    assert settings.mcp["github"].with_environment({"GITHUB_TOKEN": "x"}).env == {
+        "GITHUB_TOKEN": "x"
+    }
+    assert (
+        resolve({"model": "ollama:qwen3:8b"}, {}, [layer], {}).settings.window == 32_768
+    )
 
 
 def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:

@@ -19,7 +19,12 @@ WITH_AUTHORITY = {
     "approve": [],
     "nonsense": 1,
 }
-NARROWING = {"tools": ["shell"], "budget_usd": 1, "budget_tokens": 5, "sandbox": "workspace"}
+NARROWING = {
+    "tools": ["shell"],
+    "budget_usd": 1,
+    "budget_tokens": 5,
+    "sandbox": "workspace",
+}
 HARMLESS = {"trigger": 0.5, "model": "anthropic:claude-haiku-4-5"}
 
 
@@ -28,7 +33,10 @@ def test_no_setting_with_authority_is_kept_and_harmless_ones_are() -> None:
 
 
 def test_a_fork_keeps_what_can_only_take_something_away() -> None:
-    assert kept_in_fork({**WITH_AUTHORITY, **HARMLESS, **NARROWING}) == {**HARMLESS, **NARROWING}
+    assert kept_in_fork({**WITH_AUTHORITY, **HARMLESS, **NARROWING}) == {
+        **HARMLESS,
+        **NARROWING,
+    }
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -75,10 +83,20 @@ def is_read(key: str, value: object) -> bool:
         return False
 
 
-async def test_a_fork_without_a_name_gets_one_and_says_what_it_does_not_have(tmp_path: Path) -> None:
+async def test_a_fork_without_a_name_gets_one_and_says_what_it_does_not_have(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
-    await store.create("o", [SessionStarted(model="m"), SettingsChanged(settings={**WITH_AUTHORITY, **HARMLESS})])
+    await store.create(
+        "o",
+        [
+            SessionStarted(model="m"),
+            SettingsChanged(settings={**WITH_AUTHORITY, **HARMLESS}),
+        ],
+    )
     made = await fork(store, "o")
     assert (await store.about(made.session)).origin == "o"
-    assert made.dropped == tuple(f"the setting {name}" for name in WITH_AUTHORITY if name != "tools")
+    assert made.dropped == tuple(
+        f"the setting {name}" for name in WITH_AUTHORITY if name != "tools"
+    )
     await store.close()

@@ -36,7 +36,10 @@ def look(room: str) -> str:
 
 def two_steps() -> Scenario:
     calls = [{"name": "look", "arguments": {"room": room}} for room in ("hall", "yard")]
-    return script({"when": {"contains": "please", "after": "user"}, "calls": calls}, {"text": "It is empty."})
+    return script(
+        {"when": {"contains": "please", "after": "user"}, "calls": calls},
+        {"text": "It is empty."},
+    )
 
 
 def agent_of(store: Path, server: Server) -> Agent:
@@ -81,13 +84,18 @@ def other_json(body: bytes) -> object:
 
 
 def copied(path: Path, to: Path) -> None:
-    with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(to)) as other:
+    with (
+        closing(sqlite3.connect(path)) as database,
+        closing(sqlite3.connect(to)) as other,
+    ):
         database.backup(other)
 
 
 def body_of(path: Path, seq: int) -> object:
     with closing(sqlite3.connect(path)) as database:
-        return database.execute("SELECT body FROM events WHERE seq = ?", (seq,)).fetchone()[0]
+        return database.execute(
+            "SELECT body FROM events WHERE seq = ?", (seq,)
+        ).fetchone()[0]
 
 
 def damage(path: Path, seq: int, how: Callable[[bytes], object]) -> None:
@@ -98,7 +106,9 @@ def damage(path: Path, seq: int, how: Callable[[bytes], object]) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("how", [wrong_type, cut, no_text, other_json], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "how", [wrong_type, cut, no_text, other_json], ids=lambda one: one.__name__
+)
 async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
     how: Callable[[bytes], object], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -114,10 +124,16 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
                 read = (await session.history())[: len(events)]
                 assert [one.seq for one in read] == [one.seq for one in events]
                 named = [one for one in read if isinstance(one, RowDamaged)]
-                assert [one.seq for one in named] == ([event.seq] if type(event).__name__ != "QueueLeft" else [])
+                assert [one.seq for one in named] == (
+                    [event.seq] if type(event).__name__ != "QueueLeft" else []
+                )
                 assert all(one.why for one in named)
-                assert (await session._look()).ledger.loop.damaged == tuple(one.seq for one in named)
-                assert (f"can't be read and are left out: {event.seq}." in caplog.text) == bool(named)
+                assert (await session._look()).ledger.loop.damaged == tuple(
+                    one.seq for one in named
+                )
+                assert (
+                    f"can't be read and are left out: {event.seq}." in caplog.text
+                ) == bool(named)
                 result = await session.ask("Once more, please.")
                 assert (result.reason, result.text) == ("finished", "It is empty."), event
             assert body_of(path, event.seq) == before, "nothing is overwritten"
@@ -133,7 +149,9 @@ async def test_a_row_that_unpacks_to_too_much_is_damaged_too(tmp_path: Path) -> 
     await store.close()
 
 
-async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_carried_out(tmp_path: Path) -> None:
+async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_carried_out(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     message = Message(id="m", role="user", parts=(TextPart(id="m.0", text="Hello."),))
     for name in ("s", "other"):
@@ -150,13 +168,18 @@ async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_c
     await store.send("other", message, "steer")
     await export_file(store, "s", tmp_path / "s.jsonl")
     assert (await import_file(store, tmp_path / "s.jsonl", "again")).skipped == ()
-    assert [type(event).__name__ for event in await store.read("again")][:2] == ["SettingsChanged", "RowDamaged"]
+    assert [type(event).__name__ for event in await store.read("again")][:2] == [
+        "SettingsChanged",
+        "RowDamaged",
+    ]
     await store.fork("s", "copy", through=2)
     assert isinstance((await store.read("copy"))[1], RowDamaged)
     await store.close()
 
 
-async def test_a_wrong_argument_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+async def test_a_wrong_argument_is_refused_before_anything_is_stored(
+    tmp_path: Path,
+) -> None:
     with running(two_steps()) as server:
         async with agent_of(tmp_path / "s.db", server).session("s") as session:
             await session.wait()
@@ -172,7 +195,10 @@ async def test_a_wrong_argument_is_refused_before_anything_is_stored(tmp_path: P
                 await session.send("Hello.", kind=cast(Any, "later"))
             with pytest.raises(WrongType):
                 await session.send("Hello.", id=cast(Any, 5))
-            for part in (TextPart(id="p", text=cast(Any, 5)), TextPart(id=cast(Any, None), text="x")):
+            for part in (
+                TextPart(id="p", text=cast(Any, 5)),
+                TextPart(id=cast(Any, None), text="x"),
+            ):
                 with pytest.raises(UllageError):
                     await session.send(part)
             with pytest.raises(UllageError):
@@ -190,8 +216,12 @@ async def test_a_wrong_argument_is_refused_before_anything_is_stored(tmp_path: P
 BYTES = TextPart(id="p", text=cast(Any, b"bytes"))
 
 
-@pytest.mark.parametrize("parts", [(5,), ({"text": "a dict"},), (BYTES,)], ids=["number", "dict", "bytes"])
-async def test_the_store_writes_nothing_that_it_could_not_read_again(parts: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "parts", [(5,), ({"text": "a dict"},), (BYTES,)], ids=["number", "dict", "bytes"]
+)
+async def test_the_store_writes_nothing_that_it_could_not_read_again(
+    parts: Any, tmp_path: Path
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s", [SettingsChanged(settings={})])
     message = Message(id="m", role="user", parts=parts)

@@ -25,14 +25,18 @@ class SlowStore:
         self.stored += pieces
 
 
-async def test_leaving_waits_for_what_is_being_stored_however_often_it_is_cancelled() -> None:
+async def test_leaving_waits_for_what_is_being_stored_however_often_it_is_cancelled() -> (
+    None
+):
     store = SlowStore()
     left: list[int] = []
     given = asyncio.Event()
 
     async def stream() -> None:
         try:
-            async with drafting(cast(Store, store), cast(Any, None), "c", flush_s=0) as draft:
+            async with drafting(
+                cast(Store, store), cast(Any, None), "c", flush_s=0
+            ) as draft:
                 draft.put(TextDelta("p", "one"))
                 await store.begun.wait()
                 draft.put(TextDelta("p", "two"))

@@ -22,9 +22,16 @@ class Asked(SqliteStore):
         return await super().acquire(session, owner, ttl_s=ttl_s)
 
 
-async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_others(tmp_path: Path) -> None:
+async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_others(
+    tmp_path: Path,
+) -> None:
     store = Asked(tmp_path / "s.db")
-    agent = Agent("anthropic:claude-haiku-4-5", store=store, environment={"ANTHROPIC_API_KEY": "x"}, config=False)
+    agent = Agent(
+        "anthropic:claude-haiku-4-5",
+        store=store,
+        environment={"ANTHROPIC_API_KEY": "x"},
+        config=False,
+    )
     with pytest.raises(RuntimeError, match="away"):
         async with agent.session("one"):
             await store.is_asked.wait()

@@ -12,7 +12,16 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 from ullage.errors import CommandRefused, SessionNotFound, SettingError
-from ullage.events import CancelAsked, Event, Queued, ReadingTaken, SettingsChanged, TurnEnded, TurnPaused, TurnStarted
+from ullage.events import (
+    CancelAsked,
+    Event,
+    Queued,
+    ReadingTaken,
+    SettingsChanged,
+    TurnEnded,
+    TurnPaused,
+    TurnStarted,
+)
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host, is_child, is_unfinished
@@ -21,12 +30,18 @@ from ullage.store.sqlite import SqliteStore
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as simulator:
+    with running(
+        read(
+            {"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}}
+        )
+    ) as simulator:
         yield simulator.url("anthropic")
 
 
 @asynccontextmanager
-async def hosting(provider: str, store: Path, *, idle_s: float = 300.0) -> AsyncIterator[Host]:
+async def hosting(
+    provider: str, store: Path, *, idle_s: float = 300.0
+) -> AsyncIterator[Host]:
     agent = Agent(
         "anthropic:claude-haiku-4-5",
         store=store,
@@ -39,7 +54,9 @@ async def hosting(provider: str, store: Path, *, idle_s: float = 300.0) -> Async
         yield host
 
 
-async def test_a_session_is_opened_once_however_many_ask_for_it(provider: str, tmp_path: Path) -> None:
+async def test_a_session_is_opened_once_however_many_ask_for_it(
+    provider: str, tmp_path: Path
+) -> None:
     async with hosting(provider, tmp_path / "s.db") as host:
         await host.begin("s")
         await host.forget("s")
@@ -48,7 +65,9 @@ async def test_a_session_is_opened_once_however_many_ask_for_it(provider: str, t
         assert host.open_sessions == 1
 
 
-async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(provider: str, tmp_path: Path) -> None:
+async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(
+    provider: str, tmp_path: Path
+) -> None:
     async with hosting(provider, tmp_path / "s.db") as host:
         await host.begin("s")
         with pytest.raises(CommandRefused):
@@ -59,14 +78,18 @@ async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(provider: st
             await host.session("t")
 
 
-async def test_settings_of_the_session_win_over_those_of_a_yielding_agent(provider: str, tmp_path: Path) -> None:
+async def test_settings_of_the_session_win_over_those_of_a_yielding_agent(
+    provider: str, tmp_path: Path
+) -> None:
     async with hosting(provider, tmp_path / "s.db") as host:
         session = await host.begin("s", {"model": "anthropic:claude-sonnet-4-6"})
         await session.wait()
         assert (await session.context()).model == "claude-sonnet-4-6"
 
 
-async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(provider: str, tmp_path: Path) -> None:
+async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(
+    provider: str, tmp_path: Path
+) -> None:
     async with hosting(provider, tmp_path / "s.db") as host:
         for number in range(20):
             session = await host.begin(f"s{number}")
@@ -76,7 +99,9 @@ async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(pr
             assert (await session.context()).window.tokens == 50_000 + number
 
 
-async def test_who_leaves_a_host_leaves_work_that_the_next_one_finds(provider: str, tmp_path: Path) -> None:
+async def test_who_leaves_a_host_leaves_work_that_the_next_one_finds(
+    provider: str, tmp_path: Path
+) -> None:
     store = tmp_path / "s.db"
     async with hosting(provider, store) as host:
         busy, resting = await host.begin("busy"), await host.begin("resting")
@@ -109,7 +134,11 @@ def said(name: str) -> Queued:
     return Queued(message=message, kind="steer", position=1)
 
 
-RESTING: list[Event] = [TurnStarted(turn="t"), TurnEnded(turn="t"), SettingsChanged(settings={"trigger": 0.5})]
+RESTING: list[Event] = [
+    TurnStarted(turn="t"),
+    TurnEnded(turn="t"),
+    SettingsChanged(settings={"trigger": 0.5}),
+]
 
 
 @pytest.mark.parametrize(
@@ -124,14 +153,18 @@ RESTING: list[Event] = [TurnStarted(turn="t"), TurnEnded(turn="t"), SettingsChan
         ([TurnStarted(turn="t"), *[SettingsChanged(settings={})] * 60], True),
     ],
 )
-async def test_what_is_left_to_do_is_told_from_the_ledger(events: list[Event], is_left: bool, tmp_path: Path) -> None:
+async def test_what_is_left_to_do_is_told_from_the_ledger(
+    events: list[Event], is_left: bool, tmp_path: Path
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s", events)
     assert await is_unfinished(store, await store.about("s")) is is_left
     await store.close()
 
 
-async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(provider: str, tmp_path: Path) -> None:
+async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
+    provider: str, tmp_path: Path
+) -> None:
     """Who called it decides what becomes of it."""
     assert is_child("parent/call-1") and not is_child("parent")
     async with hosting(provider, tmp_path / "s.db") as host:
@@ -140,7 +173,10 @@ async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(provider: s
         assert await host.recover() == []
         child = await host.session("parent/call-1")
         await asyncio.sleep(0.1)
-        assert not any(isinstance(event, ReadingTaken | TurnStarted) for event in await child.history())
+        assert not any(
+            isinstance(event, ReadingTaken | TurnStarted)
+            for event in await child.history()
+        )
 
 
 async def test_busy_is_who_is_worked_for(provider: str, tmp_path: Path) -> None:
@@ -155,6 +191,11 @@ async def test_busy_is_who_is_worked_for(provider: str, tmp_path: Path) -> None:
 
 
 async def test_a_host_that_is_not_open_says_so(tmp_path: Path) -> None:
-    agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
+    agent = Agent(
+        "anthropic:claude-haiku-4-5",
+        store=tmp_path / "s.db",
+        environment={},
+        config=False,
+    )
     with pytest.raises(RuntimeError, match="async with"):
         await Host(agent).session("s")

@@ -10,7 +10,9 @@ from ullage.runtime.ledger import Ledger
 from ullage.store.sqlite import SqliteStore
 
 
-async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_waited(tmp_path: Path) -> None:
+async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_waited(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     ledger = Ledger(store, "s", Meter("anthropic:claude-haiku-4-5"), Loop())
@@ -23,6 +25,8 @@ async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_wa
         await asyncio.sleep(0)
     assert await folding == 1
     assert not await writing
-    assert [event for event in await store.read("s") if isinstance(event, TurnStarted)] == []
+    assert [
+        event for event in await store.read("s") if isinstance(event, TurnStarted)
+    ] == []
     assert await ledger.write([TurnStarted(turn="t")], exact=True)
     await store.close()

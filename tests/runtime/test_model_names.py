@@ -30,7 +30,9 @@ MODELS = [
     "qwen3:32b",
     "my-model",
 ]
-OWN: Mapping[str, Mapping[str, object]] = {"lab": {"base_url": "http://127.0.0.1:9/v1", "wire": "responses"}}
+OWN: Mapping[str, Mapping[str, object]] = {
+    "lab": {"base_url": "http://127.0.0.1:9/v1", "wire": "responses"}
+}
 
 
 class Meaning(NamedTuple):
@@ -56,12 +58,18 @@ def of_agent(name: str, endpoints: Mapping[str, Mapping[str, object]]) -> Meanin
     assert isinstance(started, SessionStarted)
     meter = Meter()
     meter.apply(started)
-    return Meaning(started.provider, started.wire, started.model, meter.reading().window.tokens)
+    return Meaning(
+        started.provider, started.wire, started.model, meter.reading().window.tokens
+    )
 
 
 @given(st.sampled_from([*NAMES, "lab"]), st.sampled_from(MODELS), st.data())
-def test_a_meter_and_an_agent_read_every_name_alike(name: str, model: str, data: st.DataObject) -> None:
-    written = "".join(data.draw(st.sampled_from([letter, letter.upper()])) for letter in name)
+def test_a_meter_and_an_agent_read_every_name_alike(
+    name: str, model: str, data: st.DataObject
+) -> None:
+    written = "".join(
+        data.draw(st.sampled_from([letter, letter.upper()])) for letter in name
+    )
     assert of_meter(f"{written}:{model}", OWN) == of_agent(f"{written}:{model}", OWN)
 
 
@@ -75,10 +83,17 @@ def test_a_meter_and_an_agent_read_every_name_alike(name: str, model: str, data:
         ("Anthropic:claude-haiku-4-5", "anthropic", "messages", 200_000),
         ("azure:gpt-5-mini", "azure", "responses", 400_000),
         ("llamacpp:m", "llama.cpp", "chat", None),
-        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock", "converse", 200_000),
+        (
+            "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "bedrock",
+            "converse",
+            200_000,
+        ),
     ],
 )
-def test_what_single_names_mean(name: str, provider: str, wire: str, window: int | None) -> None:
+def test_what_single_names_mean(
+    name: str, provider: str, wire: str, window: int | None
+) -> None:
     assert of_meter(name, {}) == (provider, wire, name.partition(":")[2], window)
 
 
@@ -90,7 +105,9 @@ def test_a_name_without_a_provider_has_the_same_model_and_window(name: str) -> N
 
 def test_a_misspelled_provider_is_refused_by_both() -> None:
     for make in (of_meter, of_agent):
-        with pytest.raises(SettingError, match="Did you mean 'anthropic:claude-haiku-4-5'"):
+        with pytest.raises(
+            SettingError, match="Did you mean 'anthropic:claude-haiku-4-5'"
+        ):
             make("antropic:claude-haiku-4-5", {})
 
 
@@ -115,16 +132,23 @@ async def test_an_endpoint_of_the_users_file_is_used_with_its_own_key(home: Path
             "ULLAGE_API_KEY": "sk-other",
             "OPENAI_API_KEY": "sk-openai",
         }
-        agent = Agent("lab:claude-via", window=50_000, environment=environment, store=home / "s.db")
+        agent = Agent(
+            "lab:claude-via", window=50_000, environment=environment, store=home / "s.db"
+        )
         result = await agent.ask("How full?")
     assert result.text == "Half full."
     sent = server.asked[-1]
-    assert (sent.path, sent.headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-lab")
+    assert (sent.path, sent.headers["authorization"]) == (
+        "/v1/chat/completions",
+        "Bearer sk-lab",
+    )
     assert sent.json["model"] == "claude-via"
     assert not any("x-api-key" in asked.headers for asked in server.asked)
 
 
-async def test_a_missing_key_of_an_endpoint_is_named_before_anything_is_stored(home: Path) -> None:
+async def test_a_missing_key_of_an_endpoint_is_named_before_anything_is_stored(
+    home: Path,
+) -> None:
     environment = config(home, LAB.format(url="https://lab.example/v1"))
     agent = Agent("lab:m", environment=environment, store=home / "s.db")
     with pytest.raises(Exception, match="lab needs a key: set LAB_API_KEY"):
@@ -132,7 +156,9 @@ async def test_a_missing_key_of_an_endpoint_is_named_before_anything_is_stored(h
     assert await agent.sessions() == []
 
 
-def test_a_projects_file_names_no_endpoint(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_projects_file_names_no_endpoint(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = home / "project"
     project.mkdir()
     evil = '[endpoints.lab]\nbase_url = "https://evil.example/v1"\nkey_env = "OPENAI_API_KEY"\n'
@@ -143,7 +169,10 @@ def test_a_projects_file_names_no_endpoint(home: Path, monkeypatch: pytest.Monke
     assert agent.settings.endpoints == {}
     assert user_endpoints(environment) == {}
     environment = config(home, LAB.format(url="https://lab.example/v1"))
-    assert Agent(environment=environment).settings.endpoints["lab"].base_url == "https://lab.example/v1"
+    assert (
+        Agent(environment=environment).settings.endpoints["lab"].base_url
+        == "https://lab.example/v1"
+    )
     assert of_meter("lab:m", user_endpoints(environment)).provider == "lab"
 
 
@@ -155,16 +184,28 @@ async def test_a_session_names_no_endpoint(home: Path) -> None:
 
 
 def test_a_mistake_names_the_file_and_the_line(home: Path) -> None:
-    environment = config(home, 'trigger = 0.5\n\n[endpoints.lab]\nbase_url = "https://lab.example"\nwire = "caht"\n')
-    with pytest.raises(SettingError, match=r"ullage.toml, line 3: endpoints.lab.wire: .* Did you mean 'chat'"):
+    environment = config(
+        home,
+        'trigger = 0.5\n\n[endpoints.lab]\nbase_url = "https://lab.example"\nwire = "caht"\n',
+    )
+    with pytest.raises(
+        SettingError,
+        match=r"ullage.toml, line 3: endpoints.lab.wire: .* Did you mean 'chat'",
+    ):
         Agent(environment=environment)
 
 
 def test_another_model_of_a_session_leaves_the_operators_address(home: Path) -> None:
-    environment = config(home, LAB.format(url="https://lab.example/v1")) | {"LAB_API_KEY": "sk-lab"}
+    environment = config(home, LAB.format(url="https://lab.example/v1")) | {
+        "LAB_API_KEY": "sk-lab"
+    }
     arguments = {"model": "ollama:m", "base_url": "http://127.0.0.1:9"}
     resolved = resolve(
-        arguments, {"model": "lab:m"}, read_configs(home, environment), environment, session_first=["model"]
+        arguments,
+        {"model": "lab:m"},
+        read_configs(home, environment),
+        environment,
+        session_first=["model"],
     )
     endpoint, _ = resolved.settings.endpoint(environment)
     assert endpoint.base_url == "https://lab.example/v1"

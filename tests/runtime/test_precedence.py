@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from ullage.errors import SettingError
 from ullage.runtime.authority import SANDBOXES
 from ullage.runtime.layers import Layer
-from ullage.runtime.precedence import SettingSource, check_values, left_out, refuse_beyond, resolve
+from ullage.runtime.precedence import (
+    SettingSource,
+    check_values,
+    left_out,
+    refuse_beyond,
+    resolve,
+)
 from ullage.runtime.settings import Settings
 
 ROOT = Path("/projects/project")
@@ -29,7 +35,9 @@ def test_the_highest_place_that_says_a_key_wins(said: dict[str, int]) -> None:
     def of(place: str) -> dict[str, Any]:
         return {"window": said[place]} if place in said else {}
 
-    environment = {"ULLAGE_WINDOW": str(said["environment"])} if "environment" in said else {}
+    environment = (
+        {"ULLAGE_WINDOW": str(said["environment"])} if "environment" in said else {}
+    )
     files = [user(**of("user file")), project(**of("project file"))]
     for order in (files, files[::-1]):
         resolved = resolve(of("argument"), of("session"), order, environment)
@@ -46,8 +54,12 @@ def test_nothing_said_is_the_defaults() -> None:
 
 def test_a_source_names_the_file_and_the_variable() -> None:
     resolved = resolve({}, {}, [user(keep=0.5)], {"ULLAGE_MAX_STEPS": "7"})
-    assert resolved.source_of("keep") == SettingSource("user file", "/home/me/ullage.toml")
-    assert resolved.source_of("max_steps") == SettingSource("environment", "ULLAGE_MAX_STEPS")
+    assert resolved.source_of("keep") == SettingSource(
+        "user file", "/home/me/ullage.toml"
+    )
+    assert resolved.source_of("max_steps") == SettingSource(
+        "environment", "ULLAGE_MAX_STEPS"
+    )
     with pytest.raises(SettingError, match="Did you mean 'keep'"):
         resolved.source_of("kep")
 
@@ -55,11 +67,18 @@ def test_a_source_names_the_file_and_the_variable() -> None:
 def test_a_model_s_table_wins_over_its_own_place_alone() -> None:
     tables = {"claude-haiku-4-5": {"trigger": 0.6, "window": 1_000}}
     files = [user(trigger=0.7, models=tables)]
-    resolved = resolve({"model": "anthropic:claude-haiku-4-5", "window": 2_000}, {}, files, {})
+    resolved = resolve(
+        {"model": "anthropic:claude-haiku-4-5", "window": 2_000}, {}, files, {}
+    )
     assert (resolved.settings.trigger, resolved.settings.window) == (0.6, 2_000)
-    assert str(resolved.source_of("trigger")) == 'user file (/home/me/ullage.toml [models."claude-haiku-4-5"])'
+    assert (
+        str(resolved.source_of("trigger"))
+        == 'user file (/home/me/ullage.toml [models."claude-haiku-4-5"])'
+    )
     arguments = {"model": "anthropic:claude-haiku-4-5", "window": 2_000}
-    other = resolve(arguments, {"model": "openai:gpt-5"}, files, {}, session_first=["model"])
+    other = resolve(
+        arguments, {"model": "openai:gpt-5"}, files, {}, session_first=["model"]
+    )
     assert other.settings.trigger == 0.7
 
 
@@ -71,7 +90,10 @@ def test_a_table_with_the_provider_s_name_wins_over_one_without() -> None:
 
 def test_entries_of_tables_are_looked_up_one_by_one() -> None:
     files = [
-        user(params={"seed": 1, "top_p": 1}, mcp={"a": {"url": "http://a"}, "b": {"url": "http://b"}}),
+        user(
+            params={"seed": 1, "top_p": 1},
+            mcp={"a": {"url": "http://a"}, "b": {"url": "http://b"}},
+        ),
         project(params={"seed": 2}),
     ]
     settings = resolve({"mcp": {"b": {"enabled": False}}}, {}, files, {}).settings
@@ -79,7 +101,9 @@ def test_entries_of_tables_are_looked_up_one_by_one() -> None:
     assert settings.mcp["a"].enabled and not settings.mcp["b"].enabled
 
 
-def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session_s() -> None:
+def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session_s() -> (
+    None
+):
     arguments = {"model": "m", "trigger": 0.5, "models": {"m": {"trigger": 0.4}}}
     before = resolve(arguments, {"keep": 0.2}, [], {})
     assert (before.settings.trigger, before.settings.keep) == (0.4, 0.2)
@@ -89,7 +113,9 @@ def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session
     assert str(after.source_of("trigger")) == "session"
 
 
-@pytest.mark.parametrize("wrong", [{"trigger": -1}, {"tigger": 1}, {"trusted": ["/"]}, {"api_key": "x"}])
+@pytest.mark.parametrize(
+    "wrong", [{"trigger": -1}, {"tigger": 1}, {"trusted": ["/"]}, {"api_key": "x"}]
+)
 def test_a_wrong_change_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         check_values(wrong)
@@ -111,27 +137,40 @@ ASKED = {
 
 
 @pytest.mark.parametrize("key", list(ASKED))
-def test_a_project_sets_what_runs_and_what_is_spent_only_when_the_user_agrees(key: str) -> None:
+def test_a_project_sets_what_runs_and_what_is_spent_only_when_the_user_agrees(
+    key: str,
+) -> None:
     files = [project(**{key: ASKED[key]})]
     for said in ({}, {"trusted": ["/projects/proj"]}):
         resolved = resolve(said, {}, files, {})
         assert resolved.source_of(key).place == "default"
         assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, True)]
-    assert resolve({}, {}, [*files, user(trusted=["/projects"])], {}).source_of(key).place == "project file"
+    assert (
+        resolve({}, {}, [*files, user(trusted=["/projects"])], {}).source_of(key).place
+        == "project file"
+    )
     agreed = resolve({}, {}, [replace(files[0], is_agreed=True)], {})
     assert agreed.source_of(key).place == "project file" and not agreed.narrowed
 
 
-@pytest.mark.parametrize(("key", "value"), [("base_url", "https://other"), ("sandbox", "off"), ("trusted", ["/"])])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("base_url", "https://other"), ("sandbox", "off"), ("trusted", ["/"])],
+)
 def test_some_settings_are_never_a_project_s(key: str, value: object) -> None:
     layer = replace(project(**{key: value}), is_agreed=True)
-    resolved = resolve({"trusted": ["/projects"]} if key != "trusted" else {}, {}, [layer], {})
+    resolved = resolve(
+        {"trusted": ["/projects"]} if key != "trusted" else {}, {}, [layer], {}
+    )
     assert getattr(resolved.settings, key) == getattr(Settings(), key)
     assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, False)]
 
 
 def test_a_project_can_not_trust_itself() -> None:
-    assert resolve({}, {}, [project(trusted=["."], tools=["shell"])], {}).settings.tools == ()
+    assert (
+        resolve({}, {}, [project(trusted=["."], tools=["shell"])], {}).settings.tools
+        == ()
+    )
 
 
 def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> None:
@@ -140,21 +179,33 @@ def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> Non
     (tmp_path / "ours" / "link").symlink_to(tmp_path / "theirs")
     for inside in ("link", "../theirs"):
         layer = Layer(
-            place="project file", values={"tools": ["shell"]}, path=tmp_path / "ours" / inside / "ullage.toml"
+            place="project file",
+            values={"tools": ["shell"]},
+            path=tmp_path / "ours" / inside / "ullage.toml",
         )
-        assert resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {}).settings.tools == ()
-        assert resolve({"trusted": [tmp_path / "theirs"]}, {}, [layer], {}).settings.tools == ("shell",)
+        assert (
+            resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {}).settings.tools
+            == ()
+        )
+        assert resolve(
+            {"trusted": [tmp_path / "theirs"]}, {}, [layer], {}
+        ).settings.tools == ("shell",)
 
 
 def test_directories_of_a_file_are_relative_to_it() -> None:
     assert resolve({}, {}, [user(root="sub")], {}).settings.root == Path("/home/me/sub")
-    assert resolve({}, {}, [user(trusted=["sub", "/x"])], {}).settings.trusted == (Path("/home/me/sub"), Path("/x"))
+    assert resolve({}, {}, [user(trusted=["sub", "/x"])], {}).settings.trusted == (
+        Path("/home/me/sub"),
+        Path("/x"),
+    )
 
 
 @pytest.mark.parametrize("key", ["sandbox_read", "sandbox_write"])
 def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -> None:
     for places in ([".git"], ["/x", "./sub"], "sub"):
-        with pytest.raises(SettingError, match=rf"{key}.*absolute path or one that begins with ~/"):
+        with pytest.raises(
+            SettingError, match=rf"{key}.*absolute path or one that begins with ~/"
+        ):
             resolve({key: places}, {}, [], {})
     settings = resolve({}, {}, [user(**{key: ["~/code/kettle/.git", "/x"]})], {}).settings
     assert getattr(settings, key) == (Path.home() / "code/kettle/.git", Path("/x"))
@@ -172,9 +223,15 @@ def test_variables_are_read_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"ULLAGE_WINDW": "1"}, "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'"),
+        (
+            {"ULLAGE_WINDW": "1"},
+            "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'",
+        ),
         ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' can't be"),
-        ({"ULLAGE_PARAMS": "x"}, "ULLAGE_PARAMS: params is a table, which no variable can hold"),
+        (
+            {"ULLAGE_PARAMS": "x"},
+            "ULLAGE_PARAMS: params is a table, which no variable can hold",
+        ),
     ],
 )
 def test_a_wrong_variable_is_named(environment: dict[str, str], said: str) -> None:
@@ -184,9 +241,14 @@ def test_a_wrong_variable_is_named(environment: dict[str, str], said: str) -> No
 
 def test_secrets_lie_in_no_session() -> None:
     secret = {"mcp": {"a": {"url": "http://a", "headers": {"Authorization": "Bearer x"}}}}
-    with pytest.raises(SettingError, match="'api_key' is no setting: keys come from the environment alone"):
+    with pytest.raises(
+        SettingError,
+        match="'api_key' is no setting: keys come from the environment alone",
+    ):
         check_values({"api_key": "x"})
-    with pytest.raises(SettingError, match=r"mcp\.a\.headers\.Authorization holds a secret"):
+    with pytest.raises(
+        SettingError, match=r"mcp\.a\.headers\.Authorization holds a secret"
+    ):
         check_values(secret)
     assert resolve({}, {"api_key": "x", **secret}, [], {}).settings == Settings()
 
@@ -231,12 +293,18 @@ BEYOND = [
     ("mcp", {"a": {"command": "x"}}, {}),
     ("trusted", ["/"], ()),
     ("instructions", [".env", "notes.md"], ("notes.md",)),
-    ("params", {"store": True, "tools": [{"type": "mcp"}], "top_p": 0}, {"store_logs": True, "top_p": 0}),
+    (
+        "params",
+        {"store": True, "tools": [{"type": "mcp"}], "top_p": 0},
+        {"store_logs": True, "top_p": 0},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("key", "wanted", "counts"), WITHIN)
-def test_a_session_gets_what_is_within_the_operator_s_settings(key: str, wanted: object, counts: object) -> None:
+def test_a_session_gets_what_is_within_the_operator_s_settings(
+    key: str, wanted: object, counts: object
+) -> None:
     resolved = resolve(OPERATOR, {key: wanted}, [], {}, session_first={key})
     assert getattr(resolved.settings, key) == counts
     assert not resolved.narrowed
@@ -245,19 +313,30 @@ def test_a_session_gets_what_is_within_the_operator_s_settings(key: str, wanted:
 
 @pytest.mark.parametrize(("key", "wanted", "counts"), BEYOND)
 @pytest.mark.parametrize("first", [True, False])
-def test_a_session_gets_no_more_than_the_operator_allows(key: str, wanted: object, counts: object, first: bool) -> None:
-    resolved = resolve(OPERATOR, {key: wanted}, [], {}, session_first={key} if first else ())
+def test_a_session_gets_no_more_than_the_operator_allows(
+    key: str, wanted: object, counts: object, first: bool
+) -> None:
+    resolved = resolve(
+        OPERATOR, {key: wanted}, [], {}, session_first={key} if first else ()
+    )
     if key in ("params", "instructions") and not first:
-        counts = {"store_logs": True, "top_p": 1} if key == "params" else (".cursorrules",)
+        counts = (
+            {"store_logs": True, "top_p": 1} if key == "params" else (".cursorrules",)
+        )
     assert getattr(resolved.settings, key) == counts
     assert [one.key for one in resolved.narrowed] == [key]
-    with pytest.raises(SettingError, match=rf"^{key}: .* is more than this program was started with\. .*ullage.toml"):
+    with pytest.raises(
+        SettingError,
+        match=rf"^{key}: .* is more than this program was started with\. .*ullage.toml",
+    ):
         refuse_beyond(resolved, [key])
 
 
 def test_the_refusal_names_the_launch_option() -> None:
     resolved = resolve({}, {"tools": ["shell"]}, [], {})
-    with pytest.raises(SettingError, match=r"^tools: shell is more .* Start it with --tools"):
+    with pytest.raises(
+        SettingError, match=r"^tools: shell is more .* Start it with --tools"
+    ):
         refuse_beyond(resolved, ["tools"])
 
 
@@ -266,25 +345,42 @@ CEILINGS = st.fixed_dictionaries(
     optional={
         "tools": st.lists(st.sampled_from(["read", "write", "shell"]), unique=True),
         "approve": st.lists(st.sampled_from(["read", "write", "shell"]), unique=True),
-        "root": st.sampled_from(["/projects", "/projects/project", "/projects/project/sub", "/", "sub", "../.."]),
+        "root": st.sampled_from(
+            [
+                "/projects",
+                "/projects/project",
+                "/projects/project/sub",
+                "/",
+                "sub",
+                "../..",
+            ]
+        ),
         "sandbox": st.sampled_from(["off", "workspace", "workspace+network"]),
         "budget_calls": st.none() | st.integers(1, 9),
         "base_url": st.sampled_from(["https://a.example", "https://b.example"]),
         "mcp": st.just({"a": {"command": "x"}}),
-        "params": st.dictionaries(st.sampled_from(["seed", "top_p", "mcp_servers", "plugins"]), st.integers(0, 2)),
+        "params": st.dictionaries(
+            st.sampled_from(["seed", "top_p", "mcp_servers", "plugins"]),
+            st.integers(0, 2),
+        ),
     },
 )
 
 
 @given(CEILINGS, CEILINGS, CEILINGS, st.booleans())
 def test_no_session_and_no_project_exceeds_the_operator(
-    operator: dict[str, Any], session: dict[str, Any], said_by_project: dict[str, Any], first: bool
+    operator: dict[str, Any],
+    session: dict[str, Any],
+    said_by_project: dict[str, Any],
+    first: bool,
 ) -> None:
     operator = {"root": "/projects/project", **operator}
     files = [project(**said_by_project)]
     alone = resolve(operator, {}, [], {}).settings
     said = {key: value for key, value in session.items() if value is not None}
-    counts = resolve(operator, said, files, {}, session_first=session.keys() if first else ()).settings
+    counts = resolve(
+        operator, said, files, {}, session_first=session.keys() if first else ()
+    ).settings
     assert set(counts.tools) <= set(alone.tools)
     assert set(counts.approve) >= set(alone.approve)
     assert alone.root is not None and counts.root is not None
@@ -292,23 +388,41 @@ def test_no_session_and_no_project_exceeds_the_operator(
     assert counts.base_url == alone.base_url and counts.mcp == alone.mcp
     assert SANDBOXES.index(counts.sandbox) >= SANDBOXES.index(alone.sandbox)
     if alone.budget_calls is not None:
-        assert counts.budget_calls is not None and counts.budget_calls <= alone.budget_calls
+        assert (
+            counts.budget_calls is not None and counts.budget_calls <= alone.budget_calls
+        )
     assert {"mcp_servers", "plugins"} & counts.params.keys() <= alone.params.keys()
 
 
 def test_an_address_belongs_to_the_provider_it_was_given_for() -> None:
-    given = {"model": "openai:gpt-5", "base_url": "https://gateway.example/v1", "wire": "chat"}
-    same = resolve(given, {"model": "openai:gpt-5-mini"}, [], {}, session_first=["model"]).settings
+    given = {
+        "model": "openai:gpt-5",
+        "base_url": "https://gateway.example/v1",
+        "wire": "chat",
+    }
+    same = resolve(
+        given, {"model": "openai:gpt-5-mini"}, [], {}, session_first=["model"]
+    ).settings
     assert (same.base_url, same.wire) == ("https://gateway.example/v1", "chat")
-    other = resolve(given, {"model": "anthropic:claude-haiku-4-5"}, [], {}, session_first=["model"]).settings
-    assert (other.model, other.base_url, other.wire) == ("anthropic:claude-haiku-4-5", "", "")
+    other = resolve(
+        given, {"model": "anthropic:claude-haiku-4-5"}, [], {}, session_first=["model"]
+    ).settings
+    assert (other.model, other.base_url, other.wire) == (
+        "anthropic:claude-haiku-4-5",
+        "",
+        "",
+    )
 
 
 def test_an_address_without_a_model_is_for_models_that_name_no_provider() -> None:
     for model in ("anthropic:claude-haiku-4-5", "openai:gpt-5", "claude-haiku-4-5"):
-        found = resolve({"base_url": "https://gateway.example/v1"}, {"model": model}, [], {}).settings
+        found = resolve(
+            {"base_url": "https://gateway.example/v1"}, {"model": model}, [], {}
+        ).settings
         assert (found.model, found.base_url) == (model, "")
-    own = resolve({"base_url": "https://gateway.example/v1"}, {"model": "my-model"}, [], {}).settings
+    own = resolve(
+        {"base_url": "https://gateway.example/v1"}, {"model": "my-model"}, [], {}
+    ).settings
     assert own.base_url == "https://gateway.example/v1"
 
 
@@ -316,7 +430,10 @@ def test_an_address_without_a_model_is_for_models_that_name_no_provider() -> Non
 def test_an_address_in_a_file_belongs_to_the_model_beside_it(agreed: bool) -> None:
     user = Layer(
         place="user file",
-        values={"model": "anthropic:claude-haiku-4-5", "base_url": "https://claude.example"},
+        values={
+            "model": "anthropic:claude-haiku-4-5",
+            "base_url": "https://claude.example",
+        },
         path=Path("/u/ullage.toml"),
     )
     assert resolve({}, {}, [user], {}).settings.base_url == "https://claude.example"
@@ -332,19 +449,27 @@ def test_params_are_judged_by_the_wire_that_is_spoken() -> None:
     said = {"params": {"generationConfig": {"topP": 1, "speechConfig": {}}, "top_p": 1}}
     gemini = resolve({"model": "google:gemini-3-pro"}, said, [], {})
     assert gemini.settings.params == {"generationConfig": {"topP": 1}}
-    assert [one.what for one in gemini.narrowed] == ["generationConfig.speechConfig, top_p"]
-    assert resolve({"model": "openai:gpt-5"}, said, [], {}).settings.params == {"top_p": 1}
+    assert [one.what for one in gemini.narrowed] == [
+        "generationConfig.speechConfig, top_p"
+    ]
+    assert resolve({"model": "openai:gpt-5"}, said, [], {}).settings.params == {
+        "top_p": 1
+    }
 
 
 def test_nobody_sets_a_field_that_the_encoder_makes() -> None:
     with pytest.raises(SettingError, match=r"^argument: params\.Store can't be set"):
         resolve({"model": "openai:gpt-5", "params": {"Store": True}}, {}, [], {})
     agreed = replace(project(params={"tools": [], "store_logs": True}), is_agreed=True)
-    assert resolve({"model": "openai:gpt-5"}, {}, [agreed], {}).settings.params == {"store_logs": True}
+    assert resolve({"model": "openai:gpt-5"}, {}, [agreed], {}).settings.params == {
+        "store_logs": True
+    }
 
 
 def test_a_model_s_own_table_is_no_way_around() -> None:
-    tables = {"models": {"gpt-5": {"params": {"mcp_servers": [], "top_p": 1}, "window": 5}}}
+    tables = {
+        "models": {"gpt-5": {"params": {"mcp_servers": [], "top_p": 1}, "window": 5}}
+    }
     for files, said in (([project(**tables)], {}), ([], tables)):
         resolved = resolve({"model": "openai:gpt-5"}, said, files, {})
         assert (resolved.settings.params, resolved.settings.window) == ({"top_p": 1}, 5)
@@ -359,7 +484,11 @@ def test_what_a_ledger_holds_and_nobody_can_read_is_left_out() -> None:
 
 def test_what_a_session_sets_in_vain_is_one_sentence_without_its_values() -> None:
     arguments = {"model": "anthropic:claude-haiku-4-5", "tools": ("read",)}
-    own = {"tools": ["read", "shell"], "mcp": {"x": {"url": "https://evil.example"}}, "trigger": 0.5}
+    own = {
+        "tools": ["read", "shell"],
+        "mcp": {"x": {"url": "https://evil.example"}},
+        "trigger": 0.5,
+    }
     sentence = left_out(resolve(arguments, own, (), {}))
     assert sentence == (
         "This session's own tools, mcp count only as far as this program was started with; "

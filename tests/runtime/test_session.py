@@ -22,20 +22,31 @@ from ullage.store.sqlite import SqliteStore
 
 @pytest.fixture
 def provider() -> Iterator[Server]:
-    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as simulator:
+    with running(
+        read(
+            {"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}}
+        )
+    ) as simulator:
         yield simulator
 
 
 def agent_of(store: Path, base_url: str = "", **more: Any) -> Agent:
     key = {"ANTHROPIC_API_KEY": "x"} if base_url else {}
     return Agent(
-        "anthropic:claude-haiku-4-5", store=store, environment=key, base_url=base_url or None, config=False, **more
+        "anthropic:claude-haiku-4-5",
+        store=store,
+        environment=key,
+        base_url=base_url or None,
+        config=False,
+        **more,
     )
 
 
 def left_open(name: str = "m") -> list[Event]:
     """What a driver leaves that died before it delivered a message."""
-    message = Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="Hello."),))
+    message = Message(
+        id=name, role="user", parts=(TextPart(id=f"{name}.0", text="Hello."),)
+    )
     return [TurnStarted(turn="turn-1"), Queued(message=message, kind="steer", position=1)]
 
 
@@ -66,20 +77,29 @@ async def test_a_missing_key_is_named_before_anything_is_stored(tmp_path: Path) 
     assert await sessions_in(tmp_path / "s.db") == []
 
 
-async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(provider: Server, tmp_path: Path) -> None:
-    async with agent_of(tmp_path / "s.db", provider.url("anthropic")).session("s") as session:
+async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
+    provider: Server, tmp_path: Path
+) -> None:
+    async with agent_of(tmp_path / "s.db", provider.url("anthropic")).session(
+        "s"
+    ) as session:
         await session.ask("Hello.")
     async with agent_of(tmp_path / "s.db").session("s") as session:
         before = await session.history()
         with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
             await session.send("Hello again.")
-        assert (await session.pending(), await session.messages()) == ([], await session.messages())
-        assert [event for event in await session.history() if isinstance(event, Queued)] == [
-            event for event in before if isinstance(event, Queued)
-        ]
+        assert (await session.pending(), await session.messages()) == (
+            [],
+            await session.messages(),
+        )
+        assert [
+            event for event in await session.history() if isinstance(event, Queued)
+        ] == [event for event in before if isinstance(event, Queued)]
 
 
-async def test_an_unknown_tool_leaves_no_session(provider: Server, tmp_path: Path) -> None:
+async def test_an_unknown_tool_leaves_no_session(
+    provider: Server, tmp_path: Path
+) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"), tools=["bash", "red"])
     with pytest.raises(SettingError, match="bash"):
         await agent.ask("Hello.")
@@ -89,7 +109,9 @@ async def test_an_unknown_tool_leaves_no_session(provider: Server, tmp_path: Pat
 # -- failures --
 
 
-async def test_wait_and_ask_raise_what_the_turn_failed_with_by_the_same_rule(tmp_path: Path) -> None:
+async def test_wait_and_ask_raise_what_the_turn_failed_with_by_the_same_rule(
+    tmp_path: Path,
+) -> None:
     agent = agent_of(tmp_path / "s.db", "http://127.0.0.1:1", tries=1)
     async with agent.session("s") as session:
         with pytest.raises(Unreachable):
@@ -114,7 +136,11 @@ async def test_a_session_opened_to_look_at_it_is_not_driven_nor_by_waiting_nor_b
         before = await session.history()
         await session.context()
         result = await session.wait()
-        assert (result.reason, result.is_paused, result.error) == (INTERRUPTED, True, None)
+        assert (result.reason, result.is_paused, result.error) == (
+            INTERRUPTED,
+            True,
+            None,
+        )
         assert "Resume" in result.note
         assert await session.is_interrupted()
         seen = [event async for event in session.events(after=0, until_rest=True)]
@@ -124,9 +150,13 @@ async def test_a_session_opened_to_look_at_it_is_not_driven_nor_by_waiting_nor_b
     assert not provider.exchanges
 
 
-async def test_an_interrupted_session_is_resumed_by_resume_and_by_a_message(provider: Server, tmp_path: Path) -> None:
+async def test_an_interrupted_session_is_resumed_by_resume_and_by_a_message(
+    provider: Server, tmp_path: Path
+) -> None:
     store = await unfinished(tmp_path / "s.db")
-    async with agent_of(store, provider.url("anthropic")).session("s", resume=False) as session:
+    async with agent_of(store, provider.url("anthropic")).session(
+        "s", resume=False
+    ) as session:
         await session.resume()
         assert (await session.wait()).reason == "finished"
         with pytest.raises(CommandRefused, match="nothing to resume"):
@@ -137,7 +167,9 @@ async def test_an_interrupted_session_is_resumed_by_resume_and_by_a_message(prov
 # -- closing --
 
 
-async def test_a_session_closed_inside_its_block_is_left_without_an_error(provider: Server, tmp_path: Path) -> None:
+async def test_a_session_closed_inside_its_block_is_left_without_an_error(
+    provider: Server, tmp_path: Path
+) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
     async with agent.session("s") as session:
         await session.ask("Hello.")
@@ -156,7 +188,9 @@ async def test_two_closes_at_once_close_it_once(provider: Server, tmp_path: Path
     async with agent.session("s") as session, agent.session("other") as other:
         await session.send("Hello.")
         await asyncio.gather(session.close(), session.close(waits=True), session.close())
-        assert len(await other.history()) >= 1, "the store stays open for the other session"
+        assert len(await other.history()) >= 1, (
+            "the store stays open for the other session"
+        )
 
 
 async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one(
@@ -175,7 +209,9 @@ async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one
         assert (await session.wait()).reason == "finished"
 
 
-async def test_an_exception_in_the_block_is_the_one_that_leaves_it(provider: Server, tmp_path: Path) -> None:
+async def test_an_exception_in_the_block_is_the_one_that_leaves_it(
+    provider: Server, tmp_path: Path
+) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
     with pytest.raises(ZeroDivisionError):
         async with agent.session("s") as session:
@@ -185,5 +221,7 @@ async def test_an_exception_in_the_block_is_the_one_that_leaves_it(provider: Ser
         assert (await session.wait()).reason == "finished"
 
 
-async def test_a_session_that_was_never_opened_is_closed_without_an_error(tmp_path: Path) -> None:
+async def test_a_session_that_was_never_opened_is_closed_without_an_error(
+    tmp_path: Path,
+) -> None:
     await agent_of(tmp_path / "s.db", "http://127.0.0.1:1").session("s").close()

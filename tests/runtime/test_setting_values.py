@@ -9,13 +9,23 @@ from ullage.runtime.setting_values import McpServerSetting
 
 @pytest.mark.parametrize(
     ("written", "number"),
-    [("200k", 200_000), ("1M", 1_000_000), ("1.5k", 1_500), ("200,000", 200_000), (" 7 ", 7), (8.0, 8), ("1e3", 1_000)],
+    [
+        ("200k", 200_000),
+        ("1M", 1_000_000),
+        ("1.5k", 1_500),
+        ("200,000", 200_000),
+        (" 7 ", 7),
+        (8.0, 8),
+        ("1e3", 1_000),
+    ],
 )
 def test_numbers_are_read_as_people_write_them(written: object, number: int) -> None:
     assert values.whole()(written) == number
 
 
-@pytest.mark.parametrize("given", ["", "k", "many", "1.5", True, None, float("inf"), "nan", "-1", "1e999", [1]])
+@pytest.mark.parametrize(
+    "given", ["", "k", "many", "1.5", True, None, float("inf"), "nan", "-1", "1e999", [1]]
+)
 def test_what_is_no_whole_number_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match="give a whole number"):
         values.whole()(given)
@@ -27,7 +37,9 @@ def test_a_whole_number_keeps_all_its_digits(number: int) -> None:
 
 
 def test_yes_and_no_are_words_too() -> None:
-    assert [values.flag(each) for each in (True, "on", "YES", "1", False, "off", "No", "0")] == [True] * 4 + [False] * 4
+    assert [
+        values.flag(each) for each in (True, "on", "YES", "1", False, "off", "No", "0")
+    ] == [True] * 4 + [False] * 4
 
 
 def test_none_unsets_what_is_optional_unless_it_is_a_word_of_its_own() -> None:
@@ -41,14 +53,23 @@ def test_a_list_may_be_one_text_with_commas() -> None:
 
 
 def test_instruction_files_do_not_lead_out_of_the_root() -> None:
-    assert values.inner_files(["AGENTS.md", "docs/rules.md"]) == ("AGENTS.md", "docs/rules.md")
+    assert values.inner_files(["AGENTS.md", "docs/rules.md"]) == (
+        "AGENTS.md",
+        "docs/rules.md",
+    )
     for outside in ("/etc/passwd", "../x", "a/../../x"):
         with pytest.raises(ValueError, match="inside"):
             values.inner_files([outside])
 
 
 def test_a_server_has_a_command_or_a_url() -> None:
-    read = values.servers({"a": {"command": "x", "args": ["y"]}, "b": {"url": "http://x"}, "c": {"enabled": False}})
+    read = values.servers(
+        {
+            "a": {"command": "x", "args": ["y"]},
+            "b": {"url": "http://x"},
+            "c": {"enabled": False},
+        }
+    )
     assert read["a"] == McpServerSetting(command="x", args=("y",))
     assert not read["c"].enabled
     for wrong in (
@@ -59,7 +80,8 @@ def test_a_server_has_a_command_or_a_url() -> None:
         {"command": "x", "env": {"A": 1}},
     ):
         with pytest.raises(
-            ValueError, match=r"the server 'a' has a command or a url|such as 'a' has only|env of the server 'a' holds"
+            ValueError,
+            match=r"the server 'a' has a command or a url|such as 'a' has only|env of the server 'a' holds",
         ):
             values.servers({"a": wrong})
     with pytest.raises(ValueError, match="args of the server 'a': give a list"):
@@ -67,27 +89,39 @@ def test_a_server_has_a_command_or_a_url() -> None:
 
 
 def test_a_server_takes_its_secrets_from_the_environment() -> None:
-    server = McpServerSetting(command="x", args=("--for=$WHO",), env={"TOKEN": "${T}", "PRICE": "$$1"})
+    server = McpServerSetting(
+        command="x", args=("--for=$WHO",), env={"TOKEN": "${T}", "PRICE": "$$1"}
+    )
     filled = server.with_environment({"T": "secret", "WHO": "me"})
-    assert (filled.args, filled.env) == (("--for=me",), {"TOKEN": "secret", "PRICE": "$1"})
+    assert (filled.args, filled.env) == (
+        ("--for=me",),
+        {"TOKEN": "secret", "PRICE": "$1"},
+    )
     with pytest.raises(SettingError, match=r"asks for \$\{T\}, which is not set"):
         server.with_environment({"WHO": "me"})
     with pytest.raises(SettingError, match=r"write \$\$"):
         McpServerSetting(command="x", args=("$1",)).with_environment({})
 
 
-@pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "apiKey", "X-Api-Key", "Authorization", "GH_TOKEN"])
+@pytest.mark.parametrize(
+    "name",
+    ["api_key", "OPENAI_API_KEY", "apiKey", "X-Api-Key", "Authorization", "GH_TOKEN"],
+)
 def test_names_of_secrets_are_known(name: str) -> None:
     assert values.is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "prompt_cache_key", "budget_tokens", "seed", "keyboard"])
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "prompt_cache_key", "budget_tokens", "seed", "keyboard"]
+)
 def test_other_names_are_not_taken_for_secrets(name: str) -> None:
     assert not values.is_secret_name(name)
 
 
 def test_a_secret_written_out_is_found_and_a_reference_is_not() -> None:
-    assert values.literal_secrets({"a": {"token": "x"}, "b": {"token": "${T}"}, "api_key": "y"}, ("params",)) == [
+    assert values.literal_secrets(
+        {"a": {"token": "x"}, "b": {"token": "${T}"}, "api_key": "y"}, ("params",)
+    ) == [
         ("params", "a", "token"),
         ("params", "api_key"),
     ]

@@ -9,7 +9,14 @@ from tests.house.pages import ROOT
 from ullage.errors import SettingError
 from ullage.meter.meter import Meter
 from ullage.runtime.setting_values import McpServerSetting
-from ullage.runtime.settings import KEYS, PER_MODEL, Settings, changed, environment_name, meaning_of
+from ullage.runtime.settings import (
+    KEYS,
+    PER_MODEL,
+    Settings,
+    changed,
+    environment_name,
+    meaning_of,
+)
 from ullage.wire.call import Retries
 from ullage.wire.client import Timeouts
 
@@ -40,7 +47,9 @@ def test_a_change_leaves_the_given_settings_as_they_are() -> None:
 
 
 def test_an_unknown_key_is_named_with_the_nearest() -> None:
-    with pytest.raises(SettingError, match=r"no setting 'max-step'. Did you mean 'max_steps'\?"):
+    with pytest.raises(
+        SettingError, match=r"no setting 'max-step'. Did you mean 'max_steps'\?"
+    ):
         changed(Settings(), {"max-step": 3})
 
 
@@ -71,7 +80,9 @@ def test_a_refusal_says_what_is_allowed() -> None:
 def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:
     read = Settings(models={"m": {"window": "32k"}})
     assert read.models == {"m": {"window": 32_000}}
-    with pytest.raises(SettingError, match=r"models\.m can't set 'windo'. Did you mean 'window'"):
+    with pytest.raises(
+        SettingError, match=r"models\.m can't set 'windo'. Did you mean 'window'"
+    ):
         Settings(models={"m": {"windo": 1}})
     assert set(PER_MODEL) == {
         "window", "default_window", "reserve", "trigger", "max_output", "effort", "thinking_budget", "temperature",
@@ -80,8 +91,18 @@ def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:
 
 
 def test_what_a_call_asks_for_is_handed_over_whole() -> None:
-    options = Settings(max_output="2k", effort="none", thinking_budget=0, temperature=1).options  # type: ignore[arg-type]
-    assert (options.max_output, options.effort, options.thinking_budget, options.temperature) == (2_000, "none", 0, 1.0)
+    options = Settings(
+        max_output="2k",  # type: ignore[arg-type]
+        effort="none",
+        thinking_budget=0,
+        temperature=1,
+    ).options
+    assert (
+        options.max_output,
+        options.effort,
+        options.thinking_budget,
+        options.temperature,
+    ) == (2_000, "none", 0, 1.0)
 
 
 def test_a_function_may_count_text() -> None:
@@ -97,7 +118,11 @@ def test_a_refused_table_is_not_printed() -> None:
     with pytest.raises(SettingError) as caught:
         Settings(mcp={"a": {"headers": {"Authorization": "hush"}}})  # type: ignore[dict-item]
     assert "hush" not in str(caught.value)
-    assert "hush" not in repr(Settings(mcp={"a": McpServerSetting(url="http://x", headers={"Authorization": "hush"})}))
+    assert "hush" not in repr(
+        Settings(
+            mcp={"a": McpServerSetting(url="http://x", headers={"Authorization": "hush"})}
+        )
+    )
 
 
 @given(
@@ -116,12 +141,17 @@ def test_a_refused_table_is_not_printed() -> None:
 def test_reading_what_was_read_changes_nothing(changes: dict[str, Any]) -> None:
     settings = changed(Settings(), changes)
     assert changed(settings, {key: getattr(settings, key) for key in KEYS}) == settings
-    written = {key: value if isinstance(value, list) else str(value) for key, value in changes.items()}
+    written = {
+        key: value if isinstance(value, list) else str(value)
+        for key, value in changes.items()
+    }
     assert changed(Settings(), written) == settings
 
 
 def test_every_key_is_in_the_documentation_once() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8").partition("## Of an agent")[2]
+    page = (
+        (ROOT / "docs" / "settings.md").read_text("utf-8").partition("## Of an agent")[2]
+    )
     assert [page.count(f"\n| `{key}` |") for key in KEYS] == [1] * len(KEYS)
 
 

@@ -10,7 +10,10 @@ def test_the_documentation_shows_the_table_as_it_is_made() -> None:
 
 def test_a_row_says_key_meaning_default_unit_and_notes() -> None:
     rows = table().splitlines()
-    assert "| `flush_bytes` | how much of it waits to be stored | 1024 | bytes, at most 1,024 |  |" in rows
+    assert (
+        "| `flush_bytes` | how much of it waits to be stored | 1024 | bytes, at most 1,024 |  |"
+        in rows
+    )
     assert all(row.count("|") == 6 for row in rows)
 
 
@@ -29,5 +32,8 @@ def test_every_setting_has_one_row_in_the_table_of_authority() -> None:
 
 def test_every_wire_names_where_its_fields_are_documented() -> None:
     assert all(
-        wire.params.source.startswith("https://") and wire.params.open and wire.params.owned for wire in WIRES.values()
+        wire.params.source.startswith("https://")
+        and wire.params.open
+        and wire.params.owned
+        for wire in WIRES.values()
     )

@@ -29,7 +29,9 @@ WRONG_LINES = [5, 6, 7, 11]
 
 
 def test_the_types_are_those_of_the_settings_table() -> None:
-    assert TARGET.read_text("utf-8") == source(), "run: uv run python -m scripts.make_settings_types"
+    assert TARGET.read_text("utf-8") == source(), (
+        "run: uv run python -m scripts.make_settings_types"
+    )
 
 
 def test_every_setting_is_an_argument_of_a_session_and_of_an_agent() -> None:
@@ -56,18 +58,48 @@ def test_an_argument_takes_what_the_reader_takes(annotation: str, argument: str)
 def test_a_wrong_key_and_a_wrong_value_fail_under_mypy(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     snippet.write_text(SNIPPET, "utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", str(snippet)]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--hide-error-context",
+        str(snippet),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert [int(line.split(":")[1]) for line in errors] == WRONG_LINES, done.stdout + done.stderr
+    assert [int(line.split(":")[1]) for line in errors] == WRONG_LINES, (
+        done.stdout + done.stderr
+    )
 
 
 def test_a_wrong_key_and_a_wrong_value_fail_under_pyright(tmp_path: Path) -> None:
     """basedpyright is pyright with a Node.js of its own; only the rules of pyright are counted."""
     snippet = tmp_path / "snippet.py"
     snippet.write_text(SNIPPET, "utf-8")
-    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}', "utf-8")
-    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson"]
-    done = subprocess.run([*command, "--project", str(tmp_path)], capture_output=True, text=True, check=False)
-    found = [each for each in json.loads(done.stdout)["generalDiagnostics"] if each["severity"] == "error"]
-    assert [each["range"]["start"]["line"] + 1 for each in found] == WRONG_LINES, done.stdout + done.stderr
+    (tmp_path / "pyrightconfig.json").write_text(
+        '{"typeCheckingMode": "standard"}', "utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--pythonpath",
+        sys.executable,
+        "--outputjson",
+    ]
+    done = subprocess.run(
+        [*command, "--project", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [
+        each
+        for each in json.loads(done.stdout)["generalDiagnostics"]
+        if each["severity"] == "error"
+    ]
+    assert [each["range"]["start"]["line"] + 1 for each in found] == WRONG_LINES, (
+        done.stdout + done.stderr
+    )

@@ -26,7 +26,9 @@ class Watched(SqliteStore):
         super().__init__(path)
         self.whole: list[str] = []
 
-    async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Event]:
         if not after:
             self.whole.append(session)
         return await super().read(session, after=after, limit=limit)
@@ -36,14 +38,26 @@ def with_child() -> Scenario:
     task = [{"name": "research", "arguments": {"task": "Find out about the hall."}}]
     return script(
         {"when": {"contains": "Ask somebody", "after": "user"}, "calls": task},
-        {"when": {"contains": "Find out", "after": "user"}, "calls": [{"name": "look", "arguments": {}}]},
+        {
+            "when": {"contains": "Find out", "after": "user"},
+            "calls": [{"name": "look", "arguments": {}}],
+        },
         {"text": "It is empty."},
     )
 
 
-def parent(store: SqliteStore, look: Callable[..., Any], settings: dict[str, Any]) -> Agent:
+def parent(
+    store: SqliteStore, look: Callable[..., Any], settings: dict[str, Any]
+) -> Agent:
     def agent(*tools: Any) -> Agent:
-        return Agent(tools=tools, system=SYSTEM, store=store, environment=KEYS, config=False, **settings)
+        return Agent(
+            tools=tools,
+            system=SYSTEM,
+            store=store,
+            environment=KEYS,
+            config=False,
+            **settings,
+        )
 
     return agent(subagent(agent(look), name="research", description="Finds things out."))
 
@@ -52,7 +66,9 @@ def reached(server: Server) -> dict[str, Any]:
     return {**CLAUDE.settings(), "base_url": server.url(CLAUDE.serves)}
 
 
-async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(tmp_path: Path) -> None:
+async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(
+    tmp_path: Path,
+) -> None:
     def look() -> str:
         """Look into the hall."""
         return "It is empty."
@@ -67,7 +83,9 @@ async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(
     await store.close()
 
 
-async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(tmp_path: Path) -> None:
+async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(
+    tmp_path: Path,
+) -> None:
     begun: list[bool] = []
 
     async def look() -> str:
@@ -87,6 +105,9 @@ async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(tmp_path
         async with parent(store, look, reached(server)).session("s") as session:
             assert (await session.wait()).reason == "finished"
             events, spend = await session.history(), await session.spend()
-    assert [event.name for event in of_kind(events, ToolStarted)] == ["research", "research"]
+    assert [event.name for event in of_kind(events, ToolStarted)] == [
+        "research",
+        "research",
+    ]
     assert len(ended(events, "child")) == spend.by_purpose["child"].calls == 1
     await store.close()

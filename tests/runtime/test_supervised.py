@@ -13,7 +13,13 @@ import pytest
 from ullage_simulators import Scenario, running
 from ullage_simulators.server import Server
 
-from tests.promises.stage import CLAUDE, assert_accepted, assert_calls_closed, of_kind, script
+from tests.promises.stage import (
+    CLAUDE,
+    assert_accepted,
+    assert_calls_closed,
+    of_kind,
+    script,
+)
 from ullage.errors import InternalError, StoreUnavailable
 from ullage.events import Event, TurnEnded, TurnPaused
 from ullage.runtime.agent import Agent
@@ -55,7 +61,9 @@ class ShakyStore(SqliteStore):
         self.counter.count()
         return await super().acquire(session, owner, ttl_s=ttl_s)
 
-    async def append(self, lease: Lease, events: Sequence[Event], **more: Any) -> tuple[Event, ...]:
+    async def append(
+        self, lease: Lease, events: Sequence[Event], **more: Any
+    ) -> tuple[Event, ...]:
         self.counter.count()
         return await super().append(lease, events, **more)
 
@@ -94,7 +102,10 @@ def look(room: str) -> str:
 
 def two_steps() -> Scenario:
     return script(
-        {"when": {"contains": "please", "after": "user"}, "calls": [{"name": "look", "arguments": {"room": "hall"}}]},
+        {
+            "when": {"contains": "please", "after": "user"},
+            "calls": [{"name": "look", "arguments": {"room": "hall"}}],
+        },
         {"text": "It is empty."},
     )
 
@@ -117,7 +128,9 @@ async def first_try(session: Session) -> None:
         return
 
 
-def agent_with(store: SqliteStore, server: Server, tools: Sequence[Any] = (look,), **more: Any) -> Agent:
+def agent_with(
+    store: SqliteStore, server: Server, tools: Sequence[Any] = (look,), **more: Any
+) -> Agent:
     settings = {**CLAUDE.settings(), "base_url": server.url("anthropic"), **more}
     key = {"ANTHROPIC_API_KEY": "x"}
     return Agent(tools=tools, store=store, environment=key, config=False, **settings)
@@ -126,7 +139,9 @@ def agent_with(store: SqliteStore, server: Server, tools: Sequence[Any] = (look,
 async def judged(session: Session, server: Server) -> None:
     result = await answered(session)
     assert result.reason == "finished" and result.text, result
-    state = await session_state(session, await (await session._look()).ledger.store.about(session.id))
+    state = await session_state(
+        session, await (await session._look()).ledger.store.about(session.id)
+    )
     assert (state.state, state.open) == ("idle", ())
     assert_calls_closed(await session.history())
     assert_accepted(server)
@@ -147,7 +162,9 @@ def with_shaky_store(path: Path, counter: Counter, server: Server) -> Agent:
 
 
 def with_shaky_client(path: Path, counter: Counter, server: Server) -> Agent:
-    return agent_with(SqliteStore(path), server)._within(SqliteStore(path), ShakyClient(counter))
+    return agent_with(SqliteStore(path), server)._within(
+        SqliteStore(path), ShakyClient(counter)
+    )
 
 
 def with_shaky_estimator(path: Path, counter: Counter, server: Server) -> Agent:
@@ -165,11 +182,15 @@ def with_shaky_schema(path: Path, counter: Counter, server: Server) -> Agent:
         counter.count()
         return False
 
-    return agent_with(SqliteStore(path), server, tools=[replace(look, needs_approval=asks)])
+    return agent_with(
+        SqliteStore(path), server, tools=[replace(look, needs_approval=asks)]
+    )
 
 
 @pytest.mark.parametrize(
-    "kind", [with_shaky_store, with_shaky_client, with_shaky_estimator], ids=lambda one: one.__name__
+    "kind",
+    [with_shaky_store, with_shaky_client, with_shaky_estimator],
+    ids=lambda one: one.__name__,
 )
 async def test_an_exception_at_any_moment_leaves_a_session_that_answers_the_next_message(
     kind: Callable[[Path, Counter, Server], Agent], tmp_path: Path
@@ -201,18 +222,28 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
             assert isinstance(raised.value.__cause__, Broken)
             assert "Traceback" in caplog.text and "a part is broken" in caplog.text
             (paused,) = of_kind(await session.history(), TurnPaused)
-            assert paused.reason == "failed" and "send a message to try again" in paused.note
+            assert (
+                paused.reason == "failed" and "send a message to try again" in paused.note
+            )
             about = await (await session._look()).ledger.store.about("s")
             state = await session_state(session, about)
-            assert (state.state, state.paused, state.note) == ("waiting", "failed", paused.note)
+            assert (state.state, state.paused, state.note) == (
+                "waiting",
+                "failed",
+                paused.note,
+            )
             await session.resume()
             assert (await session.wait()).reason == "finished"
 
 
-async def test_an_exception_that_stays_is_recorded_for_each_try_and_is_cured_with_its_cause(tmp_path: Path) -> None:
+async def test_an_exception_that_stays_is_recorded_for_each_try_and_is_cured_with_its_cause(
+    tmp_path: Path,
+) -> None:
     with running(two_steps()) as server:
         counter = Counter(0, lasts=True)
-        async with with_shaky_client(tmp_path / "s.db", counter, server).session("s") as session:
+        async with with_shaky_client(tmp_path / "s.db", counter, server).session(
+            "s"
+        ) as session:
             for _ in range(3):
                 with pytest.raises(InternalError):
                     await session.ask("Look, please.")
@@ -229,13 +260,17 @@ class FullStore(ShakyStore):
 
     is_full = False
 
-    async def append(self, lease: Lease, events: Sequence[Event], **more: Any) -> tuple[Event, ...]:
+    async def append(
+        self, lease: Lease, events: Sequence[Event], **more: Any
+    ) -> tuple[Event, ...]:
         if self.is_full:
             raise StoreUnavailable("The disk is full.")
         return await super().append(lease, events, **more)
 
 
-async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_as_working(tmp_path: Path) -> None:
+async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_as_working(
+    tmp_path: Path,
+) -> None:
     class FillingClient(ShakyClient):
         @asynccontextmanager
         async def send(self, post: Post) -> AsyncIterator[Incoming]:
@@ -256,8 +291,12 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
         await store.close()
 
 
-async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(tmp_path: Path) -> None:
+async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(
+    tmp_path: Path,
+) -> None:
     with running(two_steps()) as server:
-        async with with_shaky_schema(tmp_path / "s.db", Counter(0), server).session("s") as session:
+        async with with_shaky_schema(tmp_path / "s.db", Counter(0), server).session(
+            "s"
+        ) as session:
             result = await session.ask("Look, please.")
             assert (result.reason, result.is_paused) == ("approval", True)

@@ -67,11 +67,16 @@ async def look(what: str) -> str:
     return f"{what}: a secret"
 
 
-async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(tmp_path: Path) -> None:
+async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(
+    tmp_path: Path,
+) -> None:
     script = read(
         {
             "answers": [
-                {"when": {"after": "user"}, "calls": [{"name": "look", "arguments": {"what": "a secret"}}]},
+                {
+                    "when": {"after": "user"},
+                    "calls": [{"name": "look", "arguments": {"what": "a secret"}}],
+                },
                 {"when": {"after": "tool"}, "text": "It is a secret."},
             ]
         }
@@ -96,7 +101,10 @@ async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(tmp_pat
     assert len(recorder.spans) == 4
     for span in (first, second, tool):
         assert span.parent is not None and span.parent.span_id == turn.context.span_id
-        assert span.attributes is not None and span.attributes["gen_ai.conversation.id"] == "s"
+        assert (
+            span.attributes is not None
+            and span.attributes["gen_ai.conversation.id"] == "s"
+        )
     ended = [event for event in history if isinstance(event, CallEnded)]
     for span, event in zip((first, second), ended, strict=True):
         assert span.kind is SpanKind.CLIENT
@@ -106,9 +114,14 @@ async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(tmp_pat
         assert span.attributes["gen_ai.provider.name"] == "anthropic"
         assert span.attributes["ullage.snapshot"]
         assert span.end_time == round(event.at * 1_000_000_000)
-    assert first.attributes is not None and first.attributes["gen_ai.response.finish_reasons"] == ("tool_call",)
+    assert first.attributes is not None and first.attributes[
+        "gen_ai.response.finish_reasons"
+    ] == ("tool_call",)
     assert not [
-        value for span in recorder.spans for value in (span.attributes or {}).values() if "secret" in str(value)
+        value
+        for span in recorder.spans
+        for value in (span.attributes or {}).values()
+        if "secret" in str(value)
     ]
 
 
@@ -117,7 +130,14 @@ def test_input_tokens_include_the_cache_and_sums_count_nothing_twice() -> None:
     spans = Recorder().told(
         TurnStarted(turn="t", session="s", at=1),
         CallStarted(call="c", fingerprint=MADE, session="s", at=2),
-        CallEnded(call="c", usage=usage, model="gemini-3-flash-001", stop="stop", session="s", at=3),
+        CallEnded(
+            call="c",
+            usage=usage,
+            model="gemini-3-flash-001",
+            stop="stop",
+            session="s",
+            at=3,
+        ),
     )
     attributes = spans[0].attributes or {}
     assert attributes["gen_ai.usage.input_tokens"] == 100
@@ -133,23 +153,31 @@ def test_what_was_not_reported_is_not_said() -> None:
         CallStarted(call="c", fingerprint=MADE, session="s", at=2),
         CallEnded(call="c", usage=Usage(input=7), session="s", at=3),
     )
-    assert [name for name in (spans[0].attributes or {}) if name.startswith("gen_ai.usage")] == [
-        "gen_ai.usage.input_tokens"
-    ]
+    assert [
+        name for name in (spans[0].attributes or {}) if name.startswith("gen_ai.usage")
+    ] == ["gen_ai.usage.input_tokens"]
 
 
 @pytest.mark.parametrize(
     ("event", "wrong"),
     [
         (
-            CallEnded(call="c", outcome="failed", error_kind="RateLimited", error="slow down", session="s"),
+            CallEnded(
+                call="c",
+                outcome="failed",
+                error_kind="RateLimited",
+                error="slow down",
+                session="s",
+            ),
             "RateLimited",
         ),
         (CallEnded(call="c", outcome="cancelled", session="s"), "cancelled"),
         (CallEnded(call="c", outcome="dropped", session="s"), "dropped"),
     ],
 )
-def test_a_call_that_did_not_finish_has_its_span_and_says_how_it_ended(event: CallEnded, wrong: str) -> None:
+def test_a_call_that_did_not_finish_has_its_span_and_says_how_it_ended(
+    event: CallEnded, wrong: str
+) -> None:
     (span,) = Recorder().told(CallStarted(call="c", fingerprint=MADE, session="s"), event)
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == wrong
@@ -157,7 +185,8 @@ def test_a_call_that_did_not_finish_has_its_span_and_says_how_it_ended(event: Ca
 
 def test_a_tool_that_failed_says_so() -> None:
     (span,) = Recorder().told(
-        ToolStarted(call_id="c", name="look", session="s"), ToolEnded(call_id="c", outcome="timed_out", session="s")
+        ToolStarted(call_id="c", name="look", session="s"),
+        ToolEnded(call_id="c", outcome="timed_out", session="s"),
     )
     assert (span.attributes or {})["error.type"] == "timed_out"
 
@@ -185,7 +214,9 @@ def test_a_summary_that_is_made_at_rest_has_no_turn() -> None:
 def test_a_compaction_is_an_event_of_its_turn() -> None:
     (turn,) = Recorder().told(
         TurnStarted(turn="t", session="s"),
-        CompactionCommitted(compaction="k", before=900, after=300, rung="summary", session="s"),
+        CompactionCommitted(
+            compaction="k", before=900, after=300, rung="summary", session="s"
+        ),
         TurnEnded(turn="t", session="s"),
     )
     (event,) = turn.events
@@ -205,7 +236,11 @@ def test_sessions_that_rest_are_forgotten_and_do_not_mix() -> None:
         TurnEnded(turn="t", session="b", reason="failed"),
     )
     assert recorder.telemetry._sessions == {}
-    assert [span.name for span in recorder.spans] == ["execute_tool x", "invoke_agent", "invoke_agent"]
+    assert [span.name for span in recorder.spans] == [
+        "execute_tool x",
+        "invoke_agent",
+        "invoke_agent",
+    ]
 
 
 WITHOUT = """
@@ -221,5 +256,7 @@ except MissingExtra as problem:
 
 
 def test_without_the_package_it_says_what_to_install() -> None:
-    said = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True
+    )
     assert "pip install 'ullage[telemetry]'" in said.stdout

@@ -47,7 +47,13 @@ NESTED = st.recursive(
 @given(NESTED)
 def test_a_text_is_as_deep_as_its_value(text: str) -> None:
     def depth(value: object) -> int:
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        inner = (
+            value.values()
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else None
+        )
         return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
     deep = depth(tomllib.loads(f"a = {text}")["a"])

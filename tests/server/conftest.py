@@ -8,7 +8,10 @@ from ullage_simulators import running
 from tests.server.served import Api, Local, script, serving
 
 ANSWERS = (
-    {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 60},
+    {
+        "when": {"contains": "at length"},
+        "text": "The cask was filled in spring, and then it stood. " * 60,
+    },
     {"text": "A hand's breadth of air stands over the wine."},
 )
 

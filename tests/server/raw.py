@@ -20,7 +20,9 @@ class Answer(NamedTuple):
 def connected(url: str) -> socket.socket:
     """A connection to the server at this address."""
     where = urlsplit(url)
-    return socket.create_connection((where.hostname or "", where.port or 80), timeout=WAIT_S)
+    return socket.create_connection(
+        (where.hostname or "", where.port or 80), timeout=WAIT_S
+    )
 
 
 def exchange(url: str, data: bytes, *, ends: bool = False) -> Answer:
@@ -49,10 +51,19 @@ def read_to_end(connection: socket.socket) -> Answer:
 
 
 def request(
-    *headers: str, method: str = "GET", target: str = "/v1/sessions", host: str = "localhost", body: bytes = b""
+    *headers: str,
+    method: str = "GET",
+    target: str = "/v1/sessions",
+    host: str = "localhost",
+    body: bytes = b"",
 ) -> bytes:
     """A request that ends its connection."""
-    lines = [f"{method} {target} HTTP/1.1", *([f"Host: {host}"] if host else []), "Connection: close", *headers]
+    lines = [
+        f"{method} {target} HTTP/1.1",
+        *([f"Host: {host}"] if host else []),
+        "Connection: close",
+        *headers,
+    ]
     if body:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body

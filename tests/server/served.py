@@ -45,7 +45,10 @@ class Api(httpx2.Client):
     def post(self, url: Any, **more: Any) -> Any:
         """A POST; a file is sent as one."""
         if more.get("content") is not None:
-            more["headers"] = {"Content-Type": "application/octet-stream", **(more.get("headers") or {})}
+            more["headers"] = {
+                "Content-Type": "application/octet-stream",
+                **(more.get("headers") or {}),
+            }
         return super().post(url, **more)
 
     def session(self, name: str, **said: Any) -> str:
@@ -77,7 +80,11 @@ class Api(httpx2.Client):
 
     def messages(self, session: str) -> list[dict[str, Any]]:
         """All messages in view."""
-        return list(self.get(f"/v1/sessions/{session}/messages", params={"limit": 1000}).json()["messages"])
+        return list(
+            self.get(f"/v1/sessions/{session}/messages", params={"limit": 1000}).json()[
+                "messages"
+            ]
+        )
 
     def events(self, session: str, **more: Any) -> Iterator[Frame]:
         """Follow a session; the caller stops when it has seen enough."""
@@ -110,7 +117,11 @@ def frames_of(lines: Iterable[str]) -> Iterator[Frame]:
             fields[name] = value
         else:
             if "data" in fields:
-                yield Frame(fields.get("event", "message"), fields.get("id", ""), json.loads(fields["data"]))
+                yield Frame(
+                    fields.get("event", "message"),
+                    fields.get("id", ""),
+                    json.loads(fields["data"]),
+                )
             fields = {}
 
 
@@ -159,7 +170,9 @@ def serving(
     )
     with listener("127.0.0.1", 0) as listening:
         url = url_of(listening)
-        made = application(agent, metrics=metrics, token=token, tokens=tokens, names=LOOPBACK)
+        made = application(
+            agent, metrics=metrics, token=token, tokens=tokens, names=LOOPBACK
+        )
         server = HttpServer(made, limits)
 
         async def live() -> None:
@@ -207,7 +220,12 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "ANTHROPIC_API_KEY": "x", "PYTHONFAULTHANDLER": "1", **environment},
+            env={
+                **os.environ,
+                "ANTHROPIC_API_KEY": "x",
+                "PYTHONFAULTHANDLER": "1",
+                **environment,
+            },
             cwd=store.parent,
         )
         self._told: tuple[int, str, str] | None = None
@@ -259,7 +277,15 @@ def process(
     **environment: str,
 ) -> Iterator[Process]:
     """A server process that is ended afterwards, if it was not before. What it said is added to a failure."""
-    started = Process(provider, store, *options, port=port, simulate=simulate, descriptors=descriptors, **environment)
+    started = Process(
+        provider,
+        store,
+        *options,
+        port=port,
+        simulate=simulate,
+        descriptors=descriptors,
+        **environment,
+    )
     try:
         yield started
     except BaseException as problem:

@@ -47,13 +47,20 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
     ],
 )
 def test_a_host_that_is_not_exactly_ours_is_refused(host: str) -> None:
-    found = refusal(RequestHead("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ())
+    found = refusal(
+        RequestHead("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ()
+    )
     assert found is not None and found.status == 403
 
 
-@pytest.mark.parametrize("host", ["localhost", "LocalHost:8801", "127.0.0.1:1", "[::1]", "[::1]:65535"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LocalHost:8801", "127.0.0.1:1", "[::1]", "[::1]:65535"]
+)
 def test_our_own_names_are_taken_with_any_port(host: str) -> None:
-    assert refusal(RequestHead("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ()) is None
+    assert (
+        refusal(RequestHead("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ())
+        is None
+    )
 
 
 @given(st.text(max_size=30))
@@ -68,12 +75,26 @@ def test_what_is_taken_for_a_host_is_that_host_and_nothing_around_it(text: str) 
 def test_nothing_can_be_put_around_our_name(name: str, more: str) -> None:
     for host in (name + more, more + name):
         found = host_name(host)
-        assert found not in LOOPBACK or host.lower().removeprefix(found).removeprefix(":").isdigit()
+        assert (
+            found not in LOOPBACK
+            or host.lower().removeprefix(found).removeprefix(":").isdigit()
+        )
 
 
-def origin(*values: str, host: str = "localhost:8801", scheme: str = "http", own: tuple[str, ...] = ()) -> bool:
-    headers = ((b"host", host.encode()), *((b"origin", value.encode()) for value in values))
-    return refusal(RequestHead("POST", "/v1/sessions", headers, scheme), LOOPBACK, own) is None
+def origin(
+    *values: str,
+    host: str = "localhost:8801",
+    scheme: str = "http",
+    own: tuple[str, ...] = (),
+) -> bool:
+    headers = (
+        (b"host", host.encode()),
+        *((b"origin", value.encode()) for value in values),
+    )
+    return (
+        refusal(RequestHead("POST", "/v1/sessions", headers, scheme), LOOPBACK, own)
+        is None
+    )
 
 
 def test_exactly_one_origin_and_it_is_ours() -> None:
@@ -118,12 +139,21 @@ def test_a_proxy_s_address_is_ours_where_it_was_named() -> None:
         ("nonsense", "cors", "GET", "/", False),
     ],
 )
-def test_what_a_browser_says_of_the_site_counts(site: str, mode: str, method: str, path: str, is_taken: bool) -> None:
-    headers = ((b"host", b"localhost"), (b"sec-fetch-site", site.encode()), (b"sec-fetch-mode", mode.encode()))
+def test_what_a_browser_says_of_the_site_counts(
+    site: str, mode: str, method: str, path: str, is_taken: bool
+) -> None:
+    headers = (
+        (b"host", b"localhost"),
+        (b"sec-fetch-site", site.encode()),
+        (b"sec-fetch-mode", mode.encode()),
+    )
     assert (refusal(RequestHead(method, path, headers), LOOPBACK, ()) is None) is is_taken
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "TEXT/PLAIN; charset=utf-8", "application/x-www-form-urlencoded", ""])
+@pytest.mark.parametrize(
+    "kind",
+    ["text/plain", "TEXT/PLAIN; charset=utf-8", "application/x-www-form-urlencoded", ""],
+)
 def test_a_body_that_any_form_can_send_changes_nothing(local: Local, kind: str) -> None:
     header = [f"Content-Type: {kind}"] if kind else []
     for target in ("/v1/sessions", "/v1/sessions/import", "/v1/look"):
@@ -137,8 +167,12 @@ def test_requests_from_other_sites_are_refused_over_the_wire(local: Local) -> No
     refused = [
         request(host="[::1].evil.com"),
         request(host="127.0.0.1:1@evil.com"),
-        request("Origin: http://evil.example", f"Origin: {local.url}", host=local.url[7:]),
-        request(f"Origin: {local.url}", "Origin: http://evil.example", host=local.url[7:]),
+        request(
+            "Origin: http://evil.example", f"Origin: {local.url}", host=local.url[7:]
+        ),
+        request(
+            f"Origin: {local.url}", "Origin: http://evil.example", host=local.url[7:]
+        ),
         request(f"Origin: {local.url.replace('http', 'https')}", host=local.url[7:]),
         request("Sec-Fetch-Site: cross-site", json, method="POST", body=b"{}"),
         request("Host: localhost"),
@@ -149,7 +183,9 @@ def test_requests_from_other_sites_are_refused_over_the_wire(local: Local) -> No
 
 
 def head_of(*headers: tuple[bytes, bytes], path: str = "/") -> int:
-    found = refusal(RequestHead("POST", path, ((b"host", b"localhost"), *headers)), LOOPBACK, ())
+    found = refusal(
+        RequestHead("POST", path, ((b"host", b"localhost"), *headers)), LOOPBACK, ()
+    )
     return 0 if found is None else found.status
 
 
@@ -157,10 +193,15 @@ def test_what_two_programs_could_read_in_two_ways_is_read_by_none() -> None:
     json = (b"content-type", b"application/json")
     assert head_of((b"content-length", b"5"), json) == 0
     assert head_of((b"content-length", b"5"), (b"content-length", b"5"), json) == 400
-    assert head_of((b"content-length", b"5"), (b"transfer-encoding", b"chunked"), json) == 400
+    assert (
+        head_of((b"content-length", b"5"), (b"transfer-encoding", b"chunked"), json)
+        == 400
+    )
     assert head_of((b"content-length", b"+5"), json) == 400
     assert head_of((b"content-length", b"5, 5"), json) == 400
-    assert head_of((b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")) == 400
+    assert (
+        head_of((b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")) == 400
+    )
     assert head_of(path="http://localhost/") == 400
     assert head_of(path="*") == 400
     assert head_of(*((b"x", b"y"),) * 200) == 431

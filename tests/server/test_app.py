@@ -15,7 +15,12 @@ def test_every_handler_is_there_once() -> None:
 
 
 def test_several_applications_do_not_share_anything(tmp_path: Path) -> None:
-    agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
+    agent = Agent(
+        "anthropic:claude-haiku-4-5",
+        store=tmp_path / "s.db",
+        environment={},
+        config=False,
+    )
 
     async def make() -> None:
         first, second = application(agent), application(agent)
@@ -25,7 +30,9 @@ def test_several_applications_do_not_share_anything(tmp_path: Path) -> None:
     asyncio.run(make())
 
 
-def test_work_that_was_left_is_gone_on_with_without_being_asked_for(tmp_path: Path) -> None:
+def test_work_that_was_left_is_gone_on_with_without_being_asked_for(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "s.db"
     with running(script({"text": "Word after word. " * 40}, delay_s=0.02)) as simulator:
         with serving(simulator.url("anthropic"), store) as first:
@@ -34,7 +41,9 @@ def test_work_that_was_left_is_gone_on_with_without_being_asked_for(tmp_path: Pa
             first.api.until_event(session, "draft")
         with serving(simulator.url("anthropic"), store) as second:
             ended = next(
-                frame for frame in second.api.events(session, params={"after": "0"}) if frame.event == "turn_ended"
+                frame
+                for frame in second.api.events(session, params={"after": "0"})
+                if frame.event == "turn_ended"
             )
             assert ended.data.get("reason", "finished") == "finished"
 

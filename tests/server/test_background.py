@@ -20,9 +20,17 @@ def agent_at(store: Path, base_url: str = "http://127.0.0.1:1") -> Agent:
 
 
 def test_it_serves_until_the_block_ends(tmp_path: Path) -> None:
-    with running() as simulator, http_server(agent_at(tmp_path / "s.db", simulator.url("anthropic"))) as url:
+    with (
+        running() as simulator,
+        http_server(agent_at(tmp_path / "s.db", simulator.url("anthropic"))) as url,
+    ):
         assert httpx2.get(f"{url}/healthz").status_code == 200
-        assert httpx2.get(f"{url}/healthz", headers={"Host": "elsewhere.example"}).status_code == 403
+        assert (
+            httpx2.get(
+                f"{url}/healthz", headers={"Host": "elsewhere.example"}
+            ).status_code
+            == 403
+        )
     with pytest.raises(httpx2.TransportError):
         httpx2.get(f"{url}/healthz")
 
@@ -35,11 +43,18 @@ def test_with_a_token_each_request_needs_it(tmp_path: Path) -> None:
 
 
 def test_another_host_needs_a_token(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="token"), http_server(agent_at(tmp_path / "s.db"), host="0.0.0.0"):
+    with (
+        pytest.raises(SettingError, match="token"),
+        http_server(agent_at(tmp_path / "s.db"), host="0.0.0.0"),
+    ):
         pass
 
 
-def test_a_server_that_can_t_start_raises_instead_of_giving_an_address(tmp_path: Path) -> None:
-    (tmp_path / "s.db").write_text("no database at all, but long enough to be read as one " * 10)
+def test_a_server_that_can_t_start_raises_instead_of_giving_an_address(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.db").write_text(
+        "no database at all, but long enough to be read as one " * 10
+    )
     with pytest.raises(StoreUnavailable), http_server(agent_at(tmp_path / "s.db")):
         pass

@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 from tests.server.raw import connected, exchange, read_to_end, request
 from tests.server.served import Api, Local, patiently, process, serving
 from ullage.server.admission import HEAD_BYTES
-from ullage.server.connections import PENDING_ROUNDS, StreamSlots, TimeLimits, connection_limits
+from ullage.server.connections import (
+    PENDING_ROUNDS,
+    StreamSlots,
+    TimeLimits,
+    connection_limits,
+)
 
 JSON = "Content-Type: application/json"
 HASTY = TimeLimits(head_s=0.4, body_s=0.4, unread_s=0.6)
@@ -26,12 +31,20 @@ HASTY = TimeLimits(head_s=0.4, body_s=0.4, unread_s=0.6)
 @pytest.fixture(scope="module")
 def hasty(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server that waits for nobody."""
-    with serving(provider, tmp_path_factory.mktemp("hasty") / "s.db", limits=HASTY) as server:
+    with serving(
+        provider, tmp_path_factory.mktemp("hasty") / "s.db", limits=HASTY
+    ) as server:
         yield server
 
 
 @pytest.mark.parametrize(
-    "begun", [b"", b"G", b"GET /v1/sessions HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "]
+    "begun",
+    [
+        b"",
+        b"G",
+        b"GET /v1/sessions HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+    ],
 )
 def test_a_head_that_never_ends_is_ended(hasty: Local, begun: bytes) -> None:
     answer = exchange(hasty.url, begun)
@@ -50,7 +63,9 @@ def test_a_head_that_comes_drop_by_drop_is_ended_all_the_same(hasty: Local) -> N
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 500", "Transfer-Encoding: chunked"])
-def test_a_body_that_never_ends_is_ended(hasty: Local, framing: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_body_that_never_ends_is_ended(
+    hasty: Local, framing: str, caplog: pytest.LogCaptureFixture
+) -> None:
     head = request(JSON, framing, method="POST")
     answer = exchange(hasty.url, head + b"5\r\n{")
     assert answer.status in (400, 408)
@@ -61,7 +76,9 @@ def test_a_body_that_never_ends_is_ended(hasty: Local, framing: str, caplog: pyt
 def test_a_body_behind_an_answer_is_not_waited_for_either(hasty: Local) -> None:
     with closing(connected(hasty.url)) as connection:
         connection.sendall(
-            request("Content-Length: 500", method="POST", host="evil.example").replace(b"close", b"keep-alive")
+            request("Content-Length: 500", method="POST", host="evil.example").replace(
+                b"close", b"keep-alive"
+            )
         )
         for _ in patiently():
             try:
@@ -165,7 +182,9 @@ def test_a_request_inside_a_body_is_never_carried_out(local: Local, framing: str
 
 
 def test_pipelined_requests_are_answered_in_order(local: Local) -> None:
-    two = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3 + request(target="/v1/nothing")
+    two = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3 + request(
+        target="/v1/nothing"
+    )
     text = exchange(local.url, two).text
     assert re.findall(r"HTTP/1\.1 (\d{3})", text) == ["200"] * 3 + ["404"]
 
@@ -178,9 +197,13 @@ def test_head_options_and_trace(local: Local) -> None:
     for path in ("/v1/sessions", "/v1/sessions/x/events", "/metrics"):
         assert local.api.head(path).status_code == 405
     options = local.api.options("/v1/sessions")
-    assert "allow" in options.headers and not [name for name in options.headers if name.startswith("access-control")]
+    assert "allow" in options.headers and not [
+        name for name in options.headers if name.startswith("access-control")
+    ]
     for method in ("TRACE", "TRACK", "PROPFIND", "FOO"):
-        answer = local.api.request(method, "/v1/sessions", headers={"X-Secret": "echo-me"})
+        answer = local.api.request(
+            method, "/v1/sessions", headers={"X-Secret": "echo-me"}
+        )
         assert answer.status_code in (400, 405, 501)
         assert "echo-me" not in answer.text
 
@@ -206,7 +229,9 @@ def test_places_for_streams_are_given_back() -> None:
     assert not isinstance(streams.take("a"), str)
 
 
-def test_with_64_file_descriptors_and_100_streams_a_request_is_answered(provider: str, tmp_path: Path) -> None:
+def test_with_64_file_descriptors_and_100_streams_a_request_is_answered(
+    provider: str, tmp_path: Path
+) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(process(provider, tmp_path / "s.db", descriptors=64))
         with server.api() as api:
@@ -228,7 +253,9 @@ def test_with_64_file_descriptors_and_100_streams_a_request_is_answered(provider
     assert "Too many open files" not in errors and "Traceback" not in errors
 
 
-def test_connections_that_rest_make_room_for_new_requests(provider: str, tmp_path: Path) -> None:
+def test_connections_that_rest_make_room_for_new_requests(
+    provider: str, tmp_path: Path
+) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(process(provider, tmp_path / "s.db", descriptors=64))
         for _ in range(60):
@@ -240,7 +267,9 @@ def test_connections_that_rest_make_room_for_new_requests(provider: str, tmp_pat
         assert answers == [200] * 5
 
 
-def test_one_client_can_t_take_every_place_of_the_others(provider: str, tmp_path: Path) -> None:
+def test_one_client_can_t_take_every_place_of_the_others(
+    provider: str, tmp_path: Path
+) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         streams = server.streams
         session = server.api.session("s")
@@ -286,7 +315,9 @@ def test_a_body_that_can_t_be_read_is_the_client_s_mistake(
         ("POST", "/v1/sessions/odd/rewind"),
         ("POST", "/v1/sessions/odd/pins"),
     ):
-        answer = api.request(method, path, content=body, headers={"Content-Type": "application/json"})
+        answer = api.request(
+            method, path, content=body, headers={"Content-Type": "application/json"}
+        )
         if not body and path.endswith("/sessions"):
             continue
         assert answer.status_code == status, (path, answer.text)
@@ -350,7 +381,9 @@ def test_idempotency_keys_may_hold_anything(api: Api) -> None:
     for key in ("x" * 255, "é", "\t", "'; drop table", "{}"):
         try:
             answer = api.post(
-                f"/v1/sessions/{name}/messages", json={"text": "t"}, headers={"Idempotency-Key": key.encode("latin-1")}
+                f"/v1/sessions/{name}/messages",
+                json={"text": "t"},
+                headers={"Idempotency-Key": key.encode("latin-1")},
             )
         except httpx2.HTTPError:
             continue

@@ -18,11 +18,21 @@ def png(width: int, height: int) -> bytes:
     """A picture that is all black."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     rows = b"".join(b"\0" + b"\0" * width for _ in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def test_a_message_is_acknowledged_with_its_place_and_answered(api: Api) -> None:
@@ -33,17 +43,25 @@ def test_a_message_is_acknowledged_with_its_place_and_answered(api: Api) -> None
     assert receipt["new"] is True
     api.until(session)
     first, second = api.messages(session)
-    assert (first["id"], first["role"], first["parts"][0]["text"]) == (receipt["id"], "user", "hello")
+    assert (first["id"], first["role"], first["parts"][0]["text"]) == (
+        receipt["id"],
+        "user",
+        "hello",
+    )
     assert second["role"] == "assistant"
 
 
-def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many(api: Api) -> None:
+def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many(
+    api: Api,
+) -> None:
     session = api.session("keys")
 
     def send(_: int) -> dict[str, object]:
         with Api(base_url=api.base_url, timeout=60) as other:
             answer = other.post(
-                f"/v1/sessions/{session}/messages", json={"text": "once"}, headers={"Idempotency-Key": "one"}
+                f"/v1/sessions/{session}/messages",
+                json={"text": "once"},
+                headers={"Idempotency-Key": "one"},
             )
             assert answer.status_code == 202
             return dict(answer.json())
@@ -61,12 +79,24 @@ def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many
 def test_a_key_that_was_used_for_another_message_is_refused(api: Api) -> None:
     session = api.session("other-body")
     headers = {"Idempotency-Key": "k"}
-    assert api.post(f"/v1/sessions/{session}/messages", json={"text": "a"}, headers=headers).status_code == 202
-    answer = api.post(f"/v1/sessions/{session}/messages", json={"text": "b"}, headers=headers)
+    assert (
+        api.post(
+            f"/v1/sessions/{session}/messages", json={"text": "a"}, headers=headers
+        ).status_code
+        == 202
+    )
+    answer = api.post(
+        f"/v1/sessions/{session}/messages", json={"text": "b"}, headers=headers
+    )
     assert answer.status_code == 422
     assert "new one" in answer.json()["detail"]
     other = api.session("other-session")
-    assert api.post(f"/v1/sessions/{other}/messages", json={"text": "b"}, headers=headers).status_code == 202
+    assert (
+        api.post(
+            f"/v1/sessions/{other}/messages", json={"text": "b"}, headers=headers
+        ).status_code
+        == 202
+    )
 
 
 def test_an_id_of_one_s_own_is_idempotent_too(api: Api) -> None:
@@ -80,7 +110,9 @@ def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
     api.say(session, "hello")
     api.until(session)
     answer = api.messages(session)[1]["id"]
-    refused = api.post(f"/v1/sessions/{session}/messages", json={"text": "x", "id": answer})
+    refused = api.post(
+        f"/v1/sessions/{session}/messages", json={"text": "x", "id": answer}
+    )
     assert refused.status_code == 409
 
 
@@ -98,16 +130,23 @@ def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
         ([], 400),
     ],
 )
-def test_what_can_t_be_said_is_refused_and_nothing_is_stored(api: Api, body: object, status: int) -> None:
+def test_what_can_t_be_said_is_refused_and_nothing_is_stored(
+    api: Api, body: object, status: int
+) -> None:
     session = str(api.post("/v1/sessions", json={}).json()["id"])
     answer = api.post(f"/v1/sessions/{session}/messages", json=body)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    )
     assert api.get(f"/v1/sessions/{session}/queue").json() == {"queue": []}
 
 
 def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
     session = api.session("large")
-    answer = api.post(f"/v1/sessions/{session}/compact", json={"instructions": "x" * 1_100_000})
+    answer = api.post(
+        f"/v1/sessions/{session}/compact", json={"instructions": "x" * 1_100_000}
+    )
     assert answer.status_code == 413
     assert answer.json()["title"] == "Request Entity Too Large"
 
@@ -123,13 +162,20 @@ def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
     handle = image["source"].removeprefix("kept:")
     kept = api.get(f"/v1/sessions/{session}/kept/{handle}")
     assert kept.content == picture
-    assert api.get(f"/v1/sessions/{session}/kept/{handle}", params={"start": 1, "size": 3}).content == b"PNG"
+    assert (
+        api.get(
+            f"/v1/sessions/{session}/kept/{handle}", params={"start": 1, "size": 3}
+        ).content
+        == b"PNG"
+    )
     assert api.get(f"/v1/sessions/{session}/kept/nothing").status_code == 404
 
 
 def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
     with (
-        running(script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)) as simulator,
+        running(
+            script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)
+        ) as simulator,
         serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
     ):
         api, session = server.api, server.api.session("queue")
@@ -150,7 +196,10 @@ def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
         withdrawn = api.delete(f"/v1/sessions/{session}/queue/first")
         assert withdrawn.json()["message"]["parts"][0]["text"] == "first"
         assert api.delete(f"/v1/sessions/{session}/queue/first").status_code == 409
-        assert api.put(f"/v1/sessions/{session}/queue/first", json={"text": "x"}).status_code == 409
+        assert (
+            api.put(f"/v1/sessions/{session}/queue/first", json={"text": "x"}).status_code
+            == 409
+        )
         cancelled = api.post(f"/v1/sessions/{session}/cancel").json()
         assert cancelled["persisted"] == "partial_assistant"
         assert [message["id"] for message in cancelled["returned"]] == ["second"]
@@ -175,7 +224,12 @@ def test_messages_come_a_page_at_a_time_from_the_newest_back(api: Api) -> None:
         if before is None:
             break
     assert found == whole
-    assert api.get(f"/v1/sessions/{session}/messages", params={"before": "nobody"}).status_code == 409
+    assert (
+        api.get(
+            f"/v1/sessions/{session}/messages", params={"before": "nobody"}
+        ).status_code
+        == 409
+    )
 
 
 def test_only_the_last_keys_are_remembered() -> None:

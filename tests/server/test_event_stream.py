@@ -16,8 +16,14 @@ from ullage_simulators import running
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.server.event_stream import StreamPosition, moved, position_of
 
-LONG = {"when": {"contains": "at length"}, "text": "Word after word the cask was described. " * 40}
-CALLS = {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
+LONG = {
+    "when": {"contains": "at length"},
+    "text": "Word after word the cask was described. " * 40,
+}
+CALLS = {
+    "when": {"contains": "look", "after": "user"},
+    "calls": [{"name": "look", "arguments": {"what": "bung"}}],
+}
 
 LOOKED = {"when": {"after": "tool"}, "text": "It was looked at. " * 30}
 
@@ -37,9 +43,18 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server whose answers stream for a while."""
     with (
         running(
-            script(LONG, CALLS, {"when": {"after": "tool"}, "text": "It was looked at. " * 30}, delay_s=0.004)
+            script(
+                LONG,
+                CALLS,
+                {"when": {"after": "tool"}, "text": "It was looked at. " * 30},
+                delay_s=0.004,
+            )
         ) as simulator,
-        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("busy") / "sessions.db", tools=[look]) as server,
+        serving(
+            simulator.url("anthropic"),
+            tmp_path_factory.mktemp("busy") / "sessions.db",
+            tools=[look],
+        ) as server,
     ):
         yield server
 
@@ -52,13 +67,17 @@ def take(api: Api, session: str, last: str, count: int) -> list[Frame]:
         assert answer.status_code == 200, answer.read()
         for frame in frames_of(answer.iter_lines()):
             found.append(frame)
-            if len(found) >= count or (frame.event == "turn_ended" and frame.data["turn"] == "turn-9"):
+            if len(found) >= count or (
+                frame.event == "turn_ended" and frame.data["turn"] == "turn-9"
+            ):
                 break
     return found
 
 
 @pytest.mark.sweep
-def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(busy: Local) -> None:
+def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
+    busy: Local,
+) -> None:
     """The frames of all connections together are those of a single one that nothing interrupted."""
     api, rng = busy.api, random.Random(7)
     session = api.session("reconnects")
@@ -89,7 +108,9 @@ def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(bus
     speaking.start()
     seen: list[Frame] = []
     last, connections = "0", 0
-    while not (seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"):
+    while not (
+        seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"
+    ):
         found = take(api, session, last, rng.randint(1, 12))
         seen += found
         last = next((frame.id for frame in reversed(found) if frame.id), last)
@@ -97,7 +118,9 @@ def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(bus
     speaking.join()
     following.join(60)
     assert connections >= 100
-    events = [frame.data["seq"] for frame in seen if frame.event not in ("draft", "status")]
+    events = [
+        frame.data["seq"] for frame in seen if frame.event not in ("draft", "status")
+    ]
     assert events == list(range(1, events[-1] + 1))
     assert [f.data for f in seen if f.event not in ("draft", "status")] == [
         f.data for f in whole if f.event not in ("draft", "status")
@@ -122,10 +145,16 @@ def test_what_was_streamed_is_the_beginning_of_what_was_stored(busy: Local) -> N
     texts: dict[str, str] = {}
     for frame in busy.api.events(session, params={"after": "0"}):
         if frame.event == "draft" and frame.data["kind"] == "text":
-            texts[frame.data["call"]] = texts.get(frame.data["call"], "") + frame.data["text"]
+            texts[frame.data["call"]] = (
+                texts.get(frame.data["call"], "") + frame.data["text"]
+            )
         if frame.event == "turn_ended":
             break
-    (answer,) = (message for message in busy.api.messages(session) if message["role"] == "assistant")
+    (answer,) = (
+        message
+        for message in busy.api.messages(session)
+        if message["role"] == "assistant"
+    )
     stored = "".join(part["text"] for part in answer["parts"])
     assert texts[answer["call"]]
     assert stored.startswith(texts[answer["call"]])
@@ -142,14 +171,20 @@ def test_every_reading_comes_with_its_status_before_it(api: Api) -> None:
             assert before is not None and before.event == "status" and before.id == ""
             assert before.data["snapshot"] == frame.data["snapshot"]
             assert before.data["tokens"] == frame.data["used"]["tokens"]
-            assert {"max_tokens", "messages_in_context", "near_limit"} <= before.data.keys()
+            assert {
+                "max_tokens",
+                "messages_in_context",
+                "near_limit",
+            } <= before.data.keys()
         before = frame
         if frame.event == "turn_ended":
             break
     assert readings >= 2
 
 
-def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(api: Api) -> None:
+def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(
+    api: Api,
+) -> None:
     session = api.session("now")
     newest = api.until(session, "idle")["seq"]
     with api.stream("GET", f"/v1/sessions/{session}/events") as answer:
@@ -162,7 +197,9 @@ def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(a
 def test_a_place_that_is_none_or_lies_ahead_is_refused(api: Api) -> None:
     session = api.session("places")
     for place in ("x", "-1", "1.2.3", "9" * 30, "5000"):
-        answer = api.get(f"/v1/sessions/{session}/events", headers={"Last-Event-ID": place})
+        answer = api.get(
+            f"/v1/sessions/{session}/events", headers={"Last-Event-ID": place}
+        )
         assert answer.status_code == 400, place
         assert answer.headers["content-type"] == "application/problem+json"
 
@@ -202,10 +239,17 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
     from ullage.server.event_stream import frames
 
     async def hear() -> list[bytes]:
-        agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
+        agent = Agent(
+            "anthropic:claude-haiku-4-5",
+            store=tmp_path / "s.db",
+            environment={},
+            config=False,
+        )
         async with Host(agent) as host:
             await host.store.create("quiet")
-            chunks = frames(host, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01)
+            chunks = frames(
+                host, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01
+            )
             heard = [await anext(chunks) for _ in range(3)]
             await chunks.aclose()
             return heard
@@ -228,7 +272,10 @@ def test_pieces_are_counted_per_call() -> None:
     place = moved(StreamPosition(4, 9), CallStarted(call="a", seq=5))
     place = moved(place, DraftPiece("a", 0, "text", "p", "x"))
     assert place == StreamPosition(5, 1)
-    place = moved(place, Queued(message=Message(id="m", role="user"), kind="steer", position=1, seq=6))
+    place = moved(
+        place,
+        Queued(message=Message(id="m", role="user"), kind="steer", position=1, seq=6),
+    )
     assert place == StreamPosition(6, 1), "pieces that came before another event were had"
     place = moved(place, CallStarted(call="b", purpose="summary", seq=7))
     assert place == StreamPosition(7, 1)
@@ -241,7 +288,9 @@ def test_frames_are_one_line_of_data_each(api: Api) -> None:
     with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
         for line in answer.iter_raw():
             for each in line.split(b"\n"):
-                assert each == b"" or each.startswith((b"event: ", b"id: ", b"data: ", b"retry: ", b": ")), each
+                assert each == b"" or each.startswith(
+                    (b"event: ", b"id: ", b"data: ", b"retry: ", b": ")
+                ), each
                 if each.startswith(b"data: "):
                     json.loads(each[6:])
             if b"event: turn_ended" in line:

@@ -20,12 +20,19 @@ TOKEN = "correct horse battery staple"
 @pytest.fixture(scope="module")
 def guarded(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server that wants a token."""
-    with serving(provider, tmp_path_factory.mktemp("guarded") / "s.db", token=TOKEN) as server:
+    with serving(
+        provider, tmp_path_factory.mktemp("guarded") / "s.db", token=TOKEN
+    ) as server:
         yield server
 
 
-@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/sessions/x", "/v1/nothing", "/metrics", "/nothing", "/v1"])
-def test_without_the_token_nothing_is_told_not_even_what_there_is(guarded: Local, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/sessions", "/v1/sessions/x", "/v1/nothing", "/metrics", "/nothing", "/v1"],
+)
+def test_without_the_token_nothing_is_told_not_even_what_there_is(
+    guarded: Local, path: str
+) -> None:
     for headers in (
         {},
         {"Authorization": "Bearer wrong"},
@@ -42,20 +49,38 @@ def test_without_the_token_nothing_is_told_not_even_what_there_is(guarded: Local
 def test_with_the_token_everything_is(guarded: Local) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     assert guarded.api.get("/v1/sessions", headers=headers).status_code == 200
-    assert guarded.api.get("/metrics", headers={"authorization": f"bearer {TOKEN}"}).status_code == 200
+    assert (
+        guarded.api.get(
+            "/metrics", headers={"authorization": f"bearer {TOKEN}"}
+        ).status_code
+        == 200
+    )
 
 
 def test_a_token_in_the_address_is_none(guarded: Local) -> None:
-    assert guarded.api.get("/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}).status_code == 401
+    assert (
+        guarded.api.get(
+            "/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}
+        ).status_code
+        == 401
+    )
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/schema/openapi.json", "/assets/nothing.js"])
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/schema/openapi.json", "/assets/nothing.js"]
+)
 def test_what_holds_nothing_of_a_session_needs_none(guarded: Local, path: str) -> None:
     assert guarded.api.get(path).status_code in (200, 404)
 
 
 @pytest.mark.parametrize(
-    "path", ["/healthz/../v1/sessions", "//v1/sessions", "/assets/../v1/sessions", "/schema/%2e%2e/v1/sessions"]
+    "path",
+    [
+        "/healthz/../v1/sessions",
+        "//v1/sessions",
+        "/assets/../v1/sessions",
+        "/schema/%2e%2e/v1/sessions",
+    ],
 )
 def test_no_spelling_of_a_path_goes_round_the_token(guarded: Local, path: str) -> None:
     host, port = guarded.url.removeprefix("http://").split(":")
@@ -65,14 +90,25 @@ def test_no_spelling_of_a_path_goes_round_the_token(guarded: Local, path: str) -
 
 def _raw(host: str, port: int, path: str) -> bytes:
     with socket.create_connection((host, port)) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        )
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "", "127.0.0.1.evil.example"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "localhost.evil.example",
+        "",
+        "127.0.0.1.evil.example",
+    ],
 )
-def test_a_name_that_was_pointed_at_this_machine_is_refused(local: Local, host: str) -> None:
+def test_a_name_that_was_pointed_at_this_machine_is_refused(
+    local: Local, host: str
+) -> None:
     answer = local.api.get("/v1/sessions", headers={"Host": host})
     assert answer.status_code in (400, 403)
 
@@ -83,22 +119,37 @@ def test_this_machine_s_own_names_are_known(local: Local, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://localhost:1", "http://127.0.0.1.evil.example"]
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://localhost:1",
+        "http://127.0.0.1.evil.example",
+    ],
 )
 def test_pages_of_other_sites_may_not_even_send(local: Local, origin: str) -> None:
-    answer = local.api.post("/v1/sessions", content=b"{}", headers={"Origin": origin, "Content-Type": "text/plain"})
+    answer = local.api.post(
+        "/v1/sessions",
+        content=b"{}",
+        headers={"Origin": origin, "Content-Type": "text/plain"},
+    )
     assert answer.status_code == 403
     assert answer.json()["type"] == "urn:ullage:problem:origin"
 
 
 def test_its_own_page_may(local: Local) -> None:
-    assert local.api.post("/v1/sessions", json={}, headers={"Origin": local.url}).status_code == 201
+    assert (
+        local.api.post("/v1/sessions", json={}, headers={"Origin": local.url}).status_code
+        == 201
+    )
 
 
 def test_no_answer_opens_a_door_to_other_sites(local: Local) -> None:
     for answer in (
         local.api.get("/v1/sessions"),
-        local.api.options("/v1/sessions", headers={"Access-Control-Request-Method": "POST"}),
+        local.api.options(
+            "/v1/sessions", headers={"Access-Control-Request-Method": "POST"}
+        ),
         local.api.get("/nothing"),
     ):
         assert not [name for name in answer.headers if name.startswith("access-control-")]
@@ -108,7 +159,11 @@ def test_every_answer_says_what_a_page_may_load(local: Local, api: Api) -> None:
     for path in ("/", "/healthz", "/v1/sessions", "/nothing"):
         headers = api.get(path).headers
         policy = headers["content-security-policy"]
-        assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+        assert (
+            "default-src 'none'" in policy
+            and "unsafe" not in policy
+            and "http" not in policy
+        )
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
 
@@ -128,8 +183,12 @@ def test_a_server_without_names_answers_to_any() -> None:
     async def ask(names: tuple[str, ...]) -> int:
         guard: Any = Guard(inner, tokens=Tokens("x"), names=names)
         transport = httpx2.ASGITransport(app=guard)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://anything.example") as client:
-            return (await client.get("/", headers={"Authorization": "Bearer x"})).status_code
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://anything.example"
+        ) as client:
+            return (
+                await client.get("/", headers={"Authorization": "Bearer x"})
+            ).status_code
 
     assert asyncio.run(ask(())) == 204
     assert asyncio.run(ask(("localhost",))) == 403

@@ -37,7 +37,12 @@ def echoing() -> Iterator[int]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             said = f"bad key {self.headers.get('x-api-key')} in {dict(self.headers)}"
-            body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": said}}).encode()
+            body = json.dumps(
+                {
+                    "type": "error",
+                    "error": {"type": "invalid_request_error", "message": said},
+                }
+            ).encode()
             self.send_response(400)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
@@ -76,24 +81,49 @@ def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
     with echoing() as port:
         url = f"http://user:{PASSWORD}@127.0.0.1:{port}"
         options = ("--tokens", str(tokens.path))
-        with process(url, tmp_path / "s.db", *options, port=0, simulate=False, descriptors=0, **environment) as server:
+        with process(
+            url,
+            tmp_path / "s.db",
+            *options,
+            port=0,
+            simulate=False,
+            descriptors=0,
+            **environment,
+        ) as server:
             with server.api() as api:
                 api.headers["Authorization"] = f"Bearer {named}"
                 seen = list(_everything(api))
-                refused = api.post("/v1/sessions", json={"id": "own", "settings": {"base_url": url}})
-                assert refused.status_code == 422 and "password" in refused.json()["detail"]
-                assert api.patch("/v1/sessions/planted/settings", json={"base_url": url}).status_code == 422
+                refused = api.post(
+                    "/v1/sessions", json={"id": "own", "settings": {"base_url": url}}
+                )
+                assert (
+                    refused.status_code == 422 and "password" in refused.json()["detail"]
+                )
+                assert (
+                    api.patch(
+                        "/v1/sessions/planted/settings", json={"base_url": url}
+                    ).status_code
+                    == 422
+                )
                 seen += _everything(api, "own")
             for sent in (
                 request(f"Authorization: Bearer {TOKEN}x"),
                 request(f"Authorization: Bearer {TOKEN}", target="/v1/nothing"),
-                request(f"Authorization: Basic {TOKEN}", f"X-Api-Key: {KEY}", method="TRACE"),
+                request(
+                    f"Authorization: Basic {TOKEN}", f"X-Api-Key: {KEY}", method="TRACE"
+                ),
                 request(f"Authorization : Bearer {TOKEN}"),
-                request(f"Authorization: Bearer {TOKEN}", host="other.example.com", target="/x"),
+                request(
+                    f"Authorization: Bearer {TOKEN}",
+                    host="other.example.com",
+                    target="/x",
+                ),
             ):
                 seen.append(exchange(server.url, sent).text)
             _, said, errors = server.end()
-    assert any("bad key" in text for text in seen), "the provider's words are shown, but for the key"
+    assert any("bad key" in text for text in seen), (
+        "the provider's words are shown, but for the key"
+    )
     for text in (*seen, said, errors):
         assert not [secret for secret in planted if secret in text], text[:3_000]
 
@@ -124,17 +154,27 @@ def _everything(api: Api, session: str = "planted") -> Iterator[str]:
             path = path.replace(f"{{{part}:str}}", value)
         path = path.replace("{path:path}", "main.js")
         for method in handler.http_methods:
-            for body in (b"{}", b'{"base_url": "http://x:planted-password-0004@y", "nonsense": 1}'):
+            for body in (
+                b"{}",
+                b'{"base_url": "http://x:planted-password-0004@y", "nonsense": 1}',
+            ):
                 content = body if method in ("POST", "PUT", "PATCH") else None
                 headers = {"Content-Type": "application/json"}
                 answer = api.request(method, path, content=content, headers=headers)
                 yield f"{answer.headers} {answer.text}"
-    for path in ("/schema/openapi.json", "/metrics", "/v1/nothing", f"/v1/sessions/{session}/settings"):
+    for path in (
+        "/schema/openapi.json",
+        "/metrics",
+        "/v1/nothing",
+        f"/v1/sessions/{session}/settings",
+    ):
         yield api.get(path).text
 
 
 @given(st.text(min_size=6, max_size=30), st.text(max_size=50), st.text(max_size=50))
-def test_a_known_secret_is_never_in_what_is_masked(secret: str, before: str, after: str) -> None:
+def test_a_known_secret_is_never_in_what_is_masked(
+    secret: str, before: str, after: str
+) -> None:
     masked = Secrets([secret]).masked(before + secret + after)
     assert secret not in masked.replace("[hidden]", "\0") or secret in "[hidden]"
 
@@ -150,12 +190,20 @@ def test_a_known_secret_is_never_in_what_is_masked(secret: str, before: str, aft
         ("ullage_sessions_open 3", "ullage_sessions_open 3"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked_wherever_it_stands(text: str, shown: str) -> None:
+def test_what_looks_like_a_secret_is_masked_wherever_it_stands(
+    text: str, shown: str
+) -> None:
     assert Secrets().masked(text) == shown
 
 
 def test_the_variables_that_say_so_are_secret() -> None:
-    environment = {"ANTHROPIC_API_KEY": "a", "GH_TOKEN": "b", "DB_PASSWORD": "c", "KEYBOARD": "e", "MONKEY": "f"}
+    environment = {
+        "ANTHROPIC_API_KEY": "a",
+        "GH_TOKEN": "b",
+        "DB_PASSWORD": "c",
+        "KEYBOARD": "e",
+        "MONKEY": "f",
+    }
     assert sorted(secrets_in(environment)) == ["a", "b", "c"]
     assert Secrets(["ab"]).masked("about") == "about"
     assert os.environ.get("PATH", "") not in secrets_in(os.environ)
@@ -166,7 +214,13 @@ def test_a_traceback_is_masked_too() -> None:
         raise ValueError(f"key {KEY}")
     except ValueError as problem:
         record = logging.LogRecord(
-            "x", logging.ERROR, "f", 1, "failed with %s", (KEY,), (ValueError, problem, problem.__traceback__)
+            "x",
+            logging.ERROR,
+            "f",
+            1,
+            "failed with %s",
+            (KEY,),
+            (ValueError, problem, problem.__traceback__),
         )
     text = MaskingFormatter(Secrets([KEY]), "%(message)s").format(record)
     assert KEY not in text and "Traceback" in text and "[hidden]" in text

@@ -47,7 +47,10 @@ async def look(what: str) -> str:
 
 
 def test_a_turn_with_a_tool_is_counted_once(tmp_path: Path) -> None:
-    calls = {"when": {"after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
+    calls = {
+        "when": {"after": "user"},
+        "calls": [{"name": "look", "arguments": {"what": "bung"}}],
+    }
     with (
         running(script(calls, {"text": "It was looked at."})) as simulator,
         serving(simulator.url("anthropic"), tmp_path / "s.db", tools=[look]) as server,
@@ -55,7 +58,9 @@ def test_a_turn_with_a_tool_is_counted_once(tmp_path: Path) -> None:
         session = server.api.session("s")
         server.api.say(session, "hello")
         server.api.until(session)
-        spend = server.api.get(f"/v1/sessions/{session}/spend").json()["by_purpose"]["main"]
+        spend = server.api.get(f"/v1/sessions/{session}/spend").json()["by_purpose"][
+            "main"
+        ]
         samples = told_at_rest(server)
         assert samples["ullage_sessions_open",] == 1
         assert samples["ullage_turns_total", "finished"] == 1
@@ -83,9 +88,15 @@ async def test_only_what_was_stored_is_counted(tmp_path: Path) -> None:
     lease = await store.acquire("s", "o", ttl_s=60)
     await store.command("s", [CancelAsked()])
     assert len(await store.append(lease, [TurnEnded(turn="1")], after=0, exact=True)) == 1
-    assert metrics.registry.get_sample_value("ullage_turns_total", {"reason": "finished"}) is None
+    assert (
+        metrics.registry.get_sample_value("ullage_turns_total", {"reason": "finished"})
+        is None
+    )
     await store.append(lease, [TurnEnded(turn="1")], after=0)
-    assert metrics.registry.get_sample_value("ullage_turns_total", {"reason": "finished"}) == 1
+    assert (
+        metrics.registry.get_sample_value("ullage_turns_total", {"reason": "finished"})
+        == 1
+    )
     with pytest.raises(SessionNotFound):
         await store.command("nobody", [CancelAsked()])
     await asyncio.to_thread(lambda: None)
@@ -98,7 +109,9 @@ def test_an_error_is_in_percent_of_the_actual_and_only_of_calls_that_finished() 
     metrics.note(CallStarted(session="s", call="a", estimate=estimate))
     metrics.note(CallEnded(session="s", call="a", usage=Usage(input=100, output=1)))
     metrics.note(CallStarted(session="s", call="b", estimate=estimate))
-    metrics.note(CallEnded(session="s", call="b", outcome="cancelled", usage=Usage(input=100)))
+    metrics.note(
+        CallEnded(session="s", call="b", outcome="cancelled", usage=Usage(input=100))
+    )
     metrics.note(CallEnded(session="s", call="c", usage=Usage(input=100)))
     value = metrics.registry.get_sample_value
     assert value("ullage_estimate_error_percent_count") == 1

@@ -45,7 +45,9 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server with a session that has something in it."""
     with (
         running(script({"text": "Here is an answer. " * 5})) as simulator,
-        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("described") / "s.db") as server,
+        serving(
+            simulator.url("anthropic"), tmp_path_factory.mktemp("described") / "s.db"
+        ) as server,
     ):
         api = server.api
         session = api.session("there")
@@ -60,8 +62,14 @@ def document(api: Api) -> dict[str, Any]:
 
 def test_every_handler_is_described_under_its_own_name(described: Local) -> None:
     paths = document(described.api)["paths"]
-    names = [operation["operationId"] for item in paths.values() for operation in item.values()]
-    assert len(names) == len(set(names)) == sum(bool(handler.resolve_include_in_schema()) for handler in HANDLERS)
+    names = [
+        operation["operationId"] for item in paths.values() for operation in item.values()
+    ]
+    assert (
+        len(names)
+        == len(set(names))
+        == sum(bool(handler.resolve_include_in_schema()) for handler in HANDLERS)
+    )
 
 
 def test_every_reference_leads_somewhere(described: Local) -> None:
@@ -90,7 +98,9 @@ def test_words_that_are_stored_may_have_fields_of_newer_versions() -> None:
     assert schemas["NewMessage"]["additionalProperties"] is False
 
 
-def test_no_request_finds_an_error_of_the_server_or_an_answer_that_is_not_described(described: Local) -> None:
+def test_no_request_finds_an_error_of_the_server_or_an_answer_that_is_not_described(
+    described: Local,
+) -> None:
     """Whatever is sent, to sessions that are there and to others, fits the description and is no 5xx."""
     schema = schemathesis.openapi.from_dict(document(described.api))
     schema.config.update(base_url=described.url)

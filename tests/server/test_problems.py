@@ -25,12 +25,18 @@ from ullage.server.problems import of_error, of_http_error
 
 
 def every_error() -> list[type[UllageError]]:
-    found = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, UllageError)]
+    found = [
+        kind
+        for kind in vars(errors).values()
+        if inspect.isclass(kind) and issubclass(kind, UllageError)
+    ]
     return [kind for kind in found if kind is not UllageError]
 
 
 @pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
-def test_every_error_of_ours_has_a_status_and_says_what_to_do_next(kind: type[UllageError]) -> None:
+def test_every_error_of_ours_has_a_status_and_says_what_to_do_next(
+    kind: type[UllageError],
+) -> None:
     error = kind.__new__(kind)
     Exception.__init__(error, "Something happened.")
     said = of_error(error)
@@ -66,7 +72,10 @@ def test_what_is_wrong_with_a_body_is_said_field_by_field(api: Api) -> None:
 
 
 def test_a_path_that_is_none_and_a_method_that_is_none_are_problems_too(api: Api) -> None:
-    for answer, status in ((api.get("/v1/nothing"), 404), (api.put("/v1/sessions", json={}), 405)):
+    for answer, status in (
+        (api.get("/v1/nothing"), 404),
+        (api.put("/v1/sessions", json={}), 405),
+    ):
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["status"] == status
@@ -78,7 +87,10 @@ def test_nobody_is_told_what_a_mistake_of_the_server_was() -> None:
 
 
 def test_the_framework_s_errors_keep_their_words() -> None:
-    assert of_http_error(NotFoundException("There is no such thing.")).detail == "There is no such thing."
+    assert (
+        of_http_error(NotFoundException("There is no such thing.")).detail
+        == "There is no such thing."
+    )
     extra = [{"key": "text", "message": "Expected `str`", "source": "body"}, "odd"]
     (field,) = of_http_error(ValidationException("Bad body", extra=extra)).errors
     assert (field.field, field.message) == ("text", "Expected `str`")

@@ -29,7 +29,10 @@ def uploads(content: bytes) -> list[Path]:
 
 
 def test_nothing_of_what_was_sent_is_left(api: Api) -> None:
-    for start, content in ((b"hello", b"hello"), (b'{"format": "ullage-session", "left": 4711', b"}\n")):
+    for start, content in (
+        (b"hello", b"hello"),
+        (b'{"format": "ullage-session", "left": 4711', b"}\n"),
+    ):
         for path in ("/v1/look", "/v1/sessions/import"):
             api.post(path, content=start + content)
         for _ in patiently():
@@ -41,7 +44,9 @@ def test_nothing_of_what_was_sent_is_left(api: Api) -> None:
 HOSTILE = {
     "nested deep": DEEP,
     "100,000 lines": b"{}\n" * 100_000,
-    "100,000 messages": b"".join(json.dumps(claude("a", uuid=f"u{at}")).encode() + b"\n" for at in range(100_000)),
+    "100,000 messages": b"".join(
+        json.dumps(claude("a", uuid=f"u{at}")).encode() + b"\n" for at in range(100_000)
+    ),
     "no UTF-8": b"\xff\xfe{" * 5_000,
     "compressed": b"\x1f\x8b\x08" + b"x" * 500,
     "an export with lines nested deep": json.dumps(EXPORT).encode() + b"\n" + DEEP,
@@ -51,9 +56,14 @@ HOSTILE = {
 @pytest.mark.parametrize("path", ["/v1/look", "/v1/sessions/import"])
 @pytest.mark.parametrize(
     "content",
-    [pytest.param(log, id=name, marks=[pytest.mark.sweep] * (len(log) > 1_000_000)) for name, log in HOSTILE.items()],
+    [
+        pytest.param(log, id=name, marks=[pytest.mark.sweep] * (len(log) > 1_000_000))
+        for name, log in HOSTILE.items()
+    ],
 )
-def test_a_hostile_log_is_read_or_refused_and_the_server_goes_on(api: Api, path: str, content: bytes) -> None:
+def test_a_hostile_log_is_read_or_refused_and_the_server_goes_on(
+    api: Api, path: str, content: bytes
+) -> None:
     answer = api.post(path, content=content)
     assert answer.status_code in (200, 201, 400, 422), answer.text
     assert api.get("/healthz").status_code == 200
@@ -64,7 +74,12 @@ def test_a_log_that_is_half_sent_leaves_nothing(local: Local, path: str) -> None
     start = b'{"half": "sent 4711'
     with closing(connected(local.url)) as connection:
         connection.sendall(
-            request("Content-Type: application/octet-stream", "Content-Length: 5000000", method="POST", target=path)
+            request(
+                "Content-Type: application/octet-stream",
+                "Content-Length: 5000000",
+                method="POST",
+                target=path,
+            )
             + start
             + b"a" * 2_000_000
         )

@@ -36,10 +36,14 @@ def test_what_changes_something_needs_more_than_to_read() -> None:
     for handler in HANDLERS:
         name = name_of(handler)
         changes = any(method.lower() in CHANGES for method in handler.http_methods)
-        assert (NEEDED[name] in ("write", "approve", "admin")) == (changes and name not in READING), name
+        assert (NEEDED[name] in ("write", "approve", "admin")) == (
+            changes and name not in READING
+        ), name
 
 
-def test_every_route_refuses_each_token_that_lacks_its_scope(provider: str, tmp_path: Path) -> None:
+def test_every_route_refuses_each_token_that_lacks_its_scope(
+    provider: str, tmp_path: Path
+) -> None:
     kept = TokenStore(tmp_path / "tokens.json")
     made = {scope: kept.add(scope, (scope,), expires=None, now=0) for scope in SCOPES}
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
@@ -48,14 +52,20 @@ def test_every_route_refuses_each_token_that_lacks_its_scope(provider: str, tmp_
             (path,) = handler.paths
             for method in handler.http_methods:
                 if needed is None:
-                    assert _status(server, method, path, "") < 400 or path.startswith("/assets")
+                    assert _status(server, method, path, "") < 400 or path.startswith(
+                        "/assets"
+                    )
                     continue
                 assert _status(server, method, path, "") == 401, path
                 for scope, token in made.items():
                     if name_of(handler) == "follow_events" and needed in INCLUDED[scope]:
                         continue
                     is_refused = _status(server, method, path, token) == 403
-                    assert is_refused == (needed not in INCLUDED[scope]), (method, path, scope)
+                    assert is_refused == (needed not in INCLUDED[scope]), (
+                        method,
+                        path,
+                        scope,
+                    )
 
 
 def _status(server: Local, method: str, path: str, token: str) -> int:
@@ -65,5 +75,7 @@ def _status(server: Local, method: str, path: str, token: str) -> int:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     if method in ("POST", "PUT", "PATCH"):
         headers["Content-Type"] = "application/json"
-        return server.api.request(method, path, content=b"{}", headers=headers).status_code
+        return server.api.request(
+            method, path, content=b"{}", headers=headers
+        ).status_code
     return server.api.request(method, path, headers=headers).status_code

@@ -14,7 +14,15 @@ import httpx2
 import pytest
 from ullage_simulators import running
 
-from tests.server.served import Api, Process, frames_of, patiently, process, script, serving
+from tests.server.served import (
+    Api,
+    Process,
+    frames_of,
+    patiently,
+    process,
+    script,
+    serving,
+)
 from tests.tiers import first_of
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
@@ -32,12 +40,16 @@ def test_another_address_than_loopback_needs_a_token() -> None:
         assert url_of(listening).startswith("http://127.0.0.1:")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "127.5.5.5", "::1", "[::1]"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "LOCALHOST", "127.5.5.5", "::1", "[::1]"]
+)
 def test_loopback_is_known_by_all_its_names(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "10.0.0.1", "localhost.example.org", "127.0.0.1.nip.io"])
+@pytest.mark.parametrize(
+    "host", ["", "0.0.0.0", "::", "10.0.0.1", "localhost.example.org", "127.0.0.1.nip.io"]
+)
 def test_what_only_looks_like_loopback_is_none(host: str) -> None:
     assert not is_loopback(host)
 
@@ -63,7 +75,9 @@ def everything(store: Path, session: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("how", first_of([signal.SIGTERM, signal.SIGINT]))
-def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(
+    tmp_path: Path, how: signal.Signals
+) -> None:
     store = tmp_path / "s.db"
     with running(script(STORY, delay_s=0.03)) as simulator:
         with process(simulator.url("anthropic"), store) as first, first.api() as api:
@@ -81,7 +95,9 @@ def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_p
             assert code == 0
             assert "gone on with" in said
             assert "Traceback" not in errors
-        assert not any(isinstance(event, TurnEnded) for event in everything(store, session))
+        assert not any(
+            isinstance(event, TurnEnded) for event in everything(store, session)
+        )
         with process(simulator.url("anthropic"), store) as second, second.api() as api:
             assert api.until(session)["ended"] == "finished"
             first_said, *_, last_said = api.messages(session)
@@ -90,7 +106,9 @@ def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_p
 
 
 @pytest.mark.parametrize("seed", first_of(range(3), 0))
-def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path, seed: int) -> None:
+def test_killed_under_load_it_loses_nothing_that_was_acknowledged(
+    tmp_path: Path, seed: int
+) -> None:
     """Several clients send to several sessions while answers stream; the server is killed; another one goes on."""
     store, rng = tmp_path / "s.db", random.Random(seed)
     sessions = [f"s{number}" for number in range(6)]
@@ -121,7 +139,9 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
                         if stops.is_set():
                             return
 
-            clients = [threading.Thread(target=speak, args=(number,)) for number in range(4)]
+            clients = [
+                threading.Thread(target=speak, args=(number,)) for number in range(4)
+            ]
             for client in clients:
                 client.start()
             wanted = rng.randint(21, 400)
@@ -134,21 +154,35 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
                 client.join()
         assert len(acknowledged) >= wanted
         for session in sessions:
-            stored = {event.message.id: event for event in everything(store, session) if isinstance(event, Queued)}
+            stored = {
+                event.message.id: event
+                for event in everything(store, session)
+                if isinstance(event, Queued)
+            }
             for of, name, text in acknowledged:
                 if of == session:
                     assert name in stored, f"{text} was acknowledged and is not there"
         with process(simulator.url("anthropic"), store) as second, second.api() as api:
             for session in sessions:
                 assert api.until(session)["ended"] == "finished"
-                _every_message_is_in_the_conversation_once(everything(store, session), acknowledged, session)
+                _every_message_is_in_the_conversation_once(
+                    everything(store, session), acknowledged, session
+                )
 
 
 def _every_message_is_in_the_conversation_once(
     events: list[Event], acknowledged: list[tuple[str, str, str]], session: str
 ) -> None:
-    delivered = [event.message_id for event in events if isinstance(event, QueueLeft) and event.how == "delivered"]
-    added = [event.message.id for event in events if isinstance(event, MessageAdded) and event.message.role == "user"]
+    delivered = [
+        event.message_id
+        for event in events
+        if isinstance(event, QueueLeft) and event.how == "delivered"
+    ]
+    added = [
+        event.message.id
+        for event in events
+        if isinstance(event, MessageAdded) and event.message.role == "user"
+    ]
     expected = {name for of, name, _ in acknowledged if of == session}
     assert len(delivered) == len(set(delivered))
     assert len(added) == len(set(added))
@@ -179,9 +213,15 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
                 break
         assert seen == list(range(1, len(seen) + 1))
         first.until(session)
-        contexts = [api.get(f"/v1/sessions/{session}/context").json() for api in (first, second)]
+        contexts = [
+            api.get(f"/v1/sessions/{session}/context").json() for api in (first, second)
+        ]
         assert contexts[0] == contexts[1]
-        users = [message["id"] for message in second.messages(session) if message["role"] == "user"]
+        users = [
+            message["id"]
+            for message in second.messages(session)
+            if message["role"] == "user"
+        ]
         assert users == ["one", "two", "three"]
 
 
@@ -205,18 +245,26 @@ def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
 def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
     asks = {
         "when": {"after": "user"},
-        "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "pressed"}}],
+        "calls": [
+            {"name": "write", "arguments": {"path": "a.txt", "content": "pressed"}}
+        ],
     }
     store, root = tmp_path / "s.db", tmp_path / "root"
     root.mkdir()
     options = ("--tools", "write", "--root", str(root))
     with running(script(asks, {"text": "It is written."})) as simulator:
-        with process(simulator.url("anthropic"), store, *options) as first, first.api() as api:
+        with (
+            process(simulator.url("anthropic"), store, *options) as first,
+            first.api() as api,
+        ):
             session = api.session("s", settings={"approve": ["write"]})
             api.say(session, "write it down")
             (call,) = api.until(session, "waiting")["open"]
             first.kill()
-        with process(simulator.url("anthropic"), store, *options) as second, second.api() as api:
+        with (
+            process(simulator.url("anthropic"), store, *options) as second,
+            second.api() as api,
+        ):
             assert api.state(session)["paused"] == "approval"
             path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
             assert api.post(path, json={"approved": True}).status_code == 202
@@ -224,7 +272,9 @@ def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
         assert [each.name for each in root.iterdir()] == ["a.txt"]
 
 
-def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(tmp_path: Path) -> None:
+def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "s.db").write_bytes(b"this is no database, whatever its name" * 100)
     with pytest.raises(AssertionError, match="no address") as said:
         Process("http://127.0.0.1:1", tmp_path / "s.db")
@@ -233,17 +283,24 @@ def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(tmp_pa
 
 
 def test_requests_that_are_under_way_when_it_ends_are_answered(tmp_path: Path) -> None:
-    with running(script(STORY)) as simulator, serving(simulator.url("anthropic"), tmp_path / "s.db") as server:
+    with (
+        running(script(STORY)) as simulator,
+        serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
+    ):
         session = server.api.session("s")
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as slow:
             body = b'{"text": "slowly"}'
             head = f"POST /v1/sessions/{session}/messages HTTP/1.1\r\nHost: localhost\r\n"
-            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            head += (
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
             slow.sendall(head.encode() + body[:5])
             time.sleep(0.1)
             server.server.should_exit = True
             time.sleep(0.3)
             slow.sendall(body[5:])
             assert b"202 Accepted" in slow.recv(10_000)
-    assert any(isinstance(event, Queued) for event in everything(tmp_path / "s.db", session))
+    assert any(
+        isinstance(event, Queued) for event in everything(tmp_path / "s.db", session)
+    )

@@ -15,7 +15,9 @@ from ullage.store.store import SessionRow
 
 
 def test_a_session_begins_with_the_model_and_settings_that_were_said(api: Api) -> None:
-    session = api.session("begun", model="anthropic:claude-sonnet-4-6", settings={"trigger": 0.5})
+    session = api.session(
+        "begun", model="anthropic:claude-sonnet-4-6", settings={"trigger": 0.5}
+    )
     assert api.state(session)["model"] == "anthropic:claude-sonnet-4-6"
     settings = api.get(f"/v1/sessions/{session}/settings").json()
     assert settings["own"] == {"model": "anthropic:claude-sonnet-4-6", "trigger": 0.5}
@@ -31,12 +33,16 @@ def test_without_an_id_it_gets_one(api: Api) -> None:
 def test_a_taken_id_is_refused_and_the_session_is_as_it_was(api: Api) -> None:
     session = api.session("taken")
     before = api.until(session)["seq"]
-    answer = api.post("/v1/sessions", json={"id": session, "model": "anthropic:claude-sonnet-4-6"})
+    answer = api.post(
+        "/v1/sessions", json={"id": session, "model": "anthropic:claude-sonnet-4-6"}
+    )
     assert answer.status_code == 409
     assert api.state(session)["seq"] == before
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "import", "x" * 129, "-x", "a\n", "ä", "a/b"])
+@pytest.mark.parametrize(
+    "name", ["", "a b", "../x", "import", "x" * 129, "-x", "a\n", "ä", "a/b"]
+)
 def test_an_id_that_can_t_stand_in_a_path_is_refused(api: Api, name: str) -> None:
     assert api.post("/v1/sessions", json={"id": name}).status_code == 400
 
@@ -48,7 +54,9 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(api: Api) -> None:
     assert api.get("/v1/sessions/wrong").status_code == 404
 
 
-def test_a_list_has_the_one_changed_last_first_and_goes_on_behind_itself(provider: str, tmp_path: Path) -> None:
+def test_a_list_has_the_one_changed_last_first_and_goes_on_behind_itself(
+    provider: str, tmp_path: Path
+) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         for number in range(5):
             server.api.until(server.api.session(f"s{number}"))
@@ -80,12 +88,17 @@ def test_a_fork_goes_its_own_way_from_the_event_that_was_named(api: Api) -> None
     through = api.until(origin)["seq"]
     api.say(origin, "two")
     api.until(origin)
-    answer = api.post(f"/v1/sessions/{origin}/fork", json={"id": "fork", "through": through})
+    answer = api.post(
+        f"/v1/sessions/{origin}/fork", json={"id": "fork", "through": through}
+    )
     assert (answer.status_code, answer.json()) == (201, {"id": "fork", "dropped": []})
     assert len(api.messages("fork")) == 2
     assert len(api.messages(origin)) == 4
     assert api.state("fork")["origin"] == origin
-    assert len(api.messages(api.post(f"/v1/sessions/{origin}/fork", json={}).json()["id"])) == 4
+    assert (
+        len(api.messages(api.post(f"/v1/sessions/{origin}/fork", json={}).json()["id"]))
+        == 4
+    )
 
 
 def test_a_fork_through_an_event_that_there_is_not_is_refused(api: Api) -> None:
@@ -102,7 +115,9 @@ def test_what_was_exported_comes_in_again_as_it_was(api: Api) -> None:
     exported = api.get(f"/v1/sessions/{session}/export")
     assert exported.headers["content-type"].startswith("application/x-ndjson")
     assert 'filename="carried.jsonl"' in exported.headers["content-disposition"]
-    taken = api.post("/v1/sessions/import", params={"id": "again"}, content=exported.content)
+    taken = api.post(
+        "/v1/sessions/import", params={"id": "again"}, content=exported.content
+    )
     assert taken.status_code == 201
     assert taken.json() | {"skipped": []} == {
         "id": "again",
@@ -130,7 +145,10 @@ def test_what_is_no_export_is_refused(api: Api) -> None:
     answer = api.post("/v1/sessions/import", content=b"hello")
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
-    assert api.post("/v1/sessions/import", params={"id": "a b"}, content=b"x").status_code == 400
+    assert (
+        api.post("/v1/sessions/import", params={"id": "a b"}, content=b"x").status_code
+        == 400
+    )
 
 
 def test_an_import_of_a_taken_id_is_refused(api: Api) -> None:
@@ -140,13 +158,18 @@ def test_an_import_of_a_taken_id_is_refused(api: Api) -> None:
     assert api.post("/v1/sessions/import", content=content).status_code == 409
 
 
-def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(local: Local) -> None:
+def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(
+    local: Local,
+) -> None:
     api = local.api
     session = api.session("parent")
     api.until(session)
     lines = api.get(f"/v1/sessions/{session}/export").content.splitlines()
     header = json.loads(lines[0]) | {"session": "parent/call-1"}
-    api.post("/v1/sessions/import", content=b"\n".join([json.dumps(header).encode(), *lines[1:]]))
+    api.post(
+        "/v1/sessions/import",
+        content=b"\n".join([json.dumps(header).encode(), *lines[1:]]),
+    )
     assert api.get("/v1/sessions/parent%2Fcall-1").json()["id"] == "parent/call-1"
     assert api.get("/v1/sessions/parent%2fcall-1/context").status_code == 200
     assert api.get("/v1/sessions/parent/call-1").status_code == 404
@@ -180,11 +203,19 @@ def test_a_line_is_the_store_s_row() -> None:
     assert (line.id, line.seq, line.held_by, line.origin) == ("s", 3, "me", "origin")
 
 
-def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed(provider: str, tmp_path: Path) -> None:
+def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed(
+    provider: str, tmp_path: Path
+) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         message = Message(id="m", role="user", parts=(TextPart(id="m.0", text="Hello."),))
-        started = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
-        left: list[Event] = [started, TurnStarted(turn="turn-1"), MessageAdded(message=message)]
+        started = SessionStarted(
+            model="claude-haiku-4-5", wire="messages", provider="anthropic"
+        )
+        left: list[Event] = [
+            started,
+            TurnStarted(turn="turn-1"),
+            MessageAdded(message=message),
+        ]
         asyncio.run(server.store.create("left", left))
         before = server.api.state("left")
         assert (before["state"], before["held_by"]) == ("interrupted", "")

@@ -12,9 +12,18 @@ from ullage_simulators import running
 from tests.server.served import Api, Local, script, serving
 from ullage.tools.functions import tool
 
-ASKS = {"when": {"contains": "press", "after": "user"}, "calls": [{"name": "press", "arguments": {"what": "grapes"}}]}
-WAITS = {"when": {"contains": "ripen", "after": "user"}, "calls": [{"name": "ripen", "arguments": {"what": "wine"}}]}
-SUMMARY = {"when": {"contains": "summar"}, "text": "The cask was looked at, again and again, and found to be whole."}
+ASKS = {
+    "when": {"contains": "press", "after": "user"},
+    "calls": [{"name": "press", "arguments": {"what": "grapes"}}],
+}
+WAITS = {
+    "when": {"contains": "ripen", "after": "user"},
+    "calls": [{"name": "ripen", "arguments": {"what": "wine"}}],
+}
+SUMMARY = {
+    "when": {"contains": "summar"},
+    "text": "The cask was looked at, again and again, and found to be whole.",
+}
 PLAIN = {"text": "It is done, and here is what was done, at some length. " * 8}
 
 pressed: list[str] = []
@@ -46,7 +55,11 @@ def cellar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server whose agent has tools."""
     with (
         running(script(ASKS, WAITS, SUMMARY, PLAIN)) as simulator,
-        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("cellar") / "s.db", tools=[press, ripen]) as server,
+        serving(
+            simulator.url("anthropic"),
+            tmp_path_factory.mktemp("cellar") / "s.db",
+            tools=[press, ripen],
+        ) as server,
     ):
         yield server
 
@@ -62,19 +75,28 @@ def test_a_cancel_while_tools_run_says_so(cellar: Local) -> None:
     cellar.api.say(session, "let it ripen")
     cellar.api.until_event(session, "tool_started")
     assert cellar.api.state(session)["state"] == "executing_tools"
-    answer = cellar.api.post(f"/v1/sessions/{session}/cancel", json={"tools": "stop"}).json()
+    answer = cellar.api.post(
+        f"/v1/sessions/{session}/cancel", json={"tools": "stop"}
+    ).json()
     assert answer["persisted"] == "tools_in_progress"
     assert cellar.api.until(session)["ended"] == "cancelled"
 
 
-def test_a_call_that_needs_approval_waits_and_runs_once_it_is_given(cellar: Local) -> None:
+def test_a_call_that_needs_approval_waits_and_runs_once_it_is_given(
+    cellar: Local,
+) -> None:
     api, session = cellar.api, cellar.api.session("approved")
     api.say(session, "press the grapes")
     state = api.until(session, "waiting")
     assert state["paused"] == "approval"
     (call,) = state["open"]
     assert (call["name"], call["state"]) == ("press", "asked")
-    assert api.post(f"/v1/sessions/{session}/approvals/other", json={"approved": True}).status_code == 409
+    assert (
+        api.post(
+            f"/v1/sessions/{session}/approvals/other", json={"approved": True}
+        ).status_code
+        == 409
+    )
     pressed.clear()
     path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
     assert api.post(path, json={"approved": True}).status_code == 202
@@ -88,10 +110,18 @@ def test_a_denied_call_is_not_run_and_the_model_is_told_why(cellar: Local) -> No
     pressed.clear()
     api.say(session, "press the grapes")
     (call,) = api.until(session, "waiting")["open"]
-    api.post(f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": False, "note": "too early"})
+    api.post(
+        f"/v1/sessions/{session}/approvals/{call['call_id']}",
+        json={"approved": False, "note": "too early"},
+    )
     api.until(session, "idle")
     assert pressed == []
-    results = [part for message in api.messages(session) for part in message["parts"] if part["type"] == "tool_result"]
+    results = [
+        part
+        for message in api.messages(session)
+        for part in message["parts"]
+        if part["type"] == "tool_result"
+    ]
     assert "too early" in results[0]["content"][0]["text"]
 
 
@@ -105,11 +135,18 @@ def test_an_answer_counts_for_the_call_that_was_shown_alone(cellar: Local) -> No
     shown = ["".join(piece["text"] for piece in line) for line in question["lines"]]
     assert (shown, question["offer"]) == (["press", "what: grapes"], "every press call")
     path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
-    for wrong in ({"digest": "0" * 64}, {"digest": "0" * 64, "always": "session"}, {"always": "session"}):
+    for wrong in (
+        {"digest": "0" * 64},
+        {"digest": "0" * 64, "always": "session"},
+        {"always": "session"},
+    ):
         refused = api.post(path, json={"approved": True, **wrong})
         assert refused.status_code == 409
     assert pressed == []
-    assert api.post(path, json={"approved": True, "digest": call["digest"]}).status_code == 202
+    assert (
+        api.post(path, json={"approved": True, "digest": call["digest"]}).status_code
+        == 202
+    )
     api.until(session, "idle")
     assert pressed == ["grapes"]
     assert api.get(f"/v1/sessions/{session}/approvals").json() == {"approvals": []}
@@ -142,10 +179,15 @@ def test_there_is_nothing_to_resume_at_rest(cellar: Local) -> None:
 
 
 def test_a_turn_that_ran_out_of_its_budget_waits_and_is_resumed(cellar: Local) -> None:
-    api, session = cellar.api, cellar.api.session("budget", settings={"budget_calls": 1, "approve": ["ripen"]})
+    api, session = (
+        cellar.api,
+        cellar.api.session("budget", settings={"budget_calls": 1, "approve": ["ripen"]}),
+    )
     api.say(session, "press the grapes")
     (call,) = api.until(session, "waiting")["open"]
-    api.post(f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": True})
+    api.post(
+        f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": True}
+    )
     for _ in range(2_000):
         state = api.state(session)
         if state["paused"] == "budget":
@@ -155,9 +197,13 @@ def test_a_turn_that_ran_out_of_its_budget_waits_and_is_resumed(cellar: Local) -
     assert api.until(session, "idle")["ended"] == "finished"
 
 
-def test_settings_change_in_a_running_session_and_the_reading_shows_it(cellar: Local) -> None:
+def test_settings_change_in_a_running_session_and_the_reading_shows_it(
+    cellar: Local,
+) -> None:
     api, session = cellar.api, cellar.api.session("settings")
-    changed = api.patch(f"/v1/sessions/{session}/settings", json={"trigger": 0.5, "window": "100k"})
+    changed = api.patch(
+        f"/v1/sessions/{session}/settings", json={"trigger": 0.5, "window": "100k"}
+    )
     assert changed.status_code == 200, changed.text
     assert changed.json()["own"] == {"trigger": 0.5, "window": "100k"}
     assert changed.json()["effective"]["window"] == 100_000
@@ -176,11 +222,17 @@ def _reading_with(api: Api, session: str, window: int) -> dict[str, object]:
     raise AssertionError(reading)
 
 
-@pytest.mark.parametrize("body", [{"triger": 1}, {"trigger": -1}, {"self": 1}, {"root": 3}])
-def test_a_setting_that_can_t_be_changes_nothing(cellar: Local, body: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "body", [{"triger": 1}, {"trigger": -1}, {"self": 1}, {"root": 3}]
+)
+def test_a_setting_that_can_t_be_changes_nothing(
+    cellar: Local, body: dict[str, object]
+) -> None:
     session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
     before = cellar.api.until(session)["seq"]
-    answer = cellar.api.patch(f"/v1/sessions/{session}/settings", json={"reserve": 5_000, **body})
+    answer = cellar.api.patch(
+        f"/v1/sessions/{session}/settings", json={"reserve": 5_000, **body}
+    )
     assert answer.status_code == 422, answer.text
     assert cellar.api.state(session)["seq"] == before
 
@@ -198,14 +250,22 @@ BEYOND: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize("beyond", BEYOND, ids=lambda one: next(iter(one)))
-def test_a_caller_gets_no_more_than_the_server_was_started_with(cellar: Local, beyond: dict[str, object]) -> None:
+def test_a_caller_gets_no_more_than_the_server_was_started_with(
+    cellar: Local, beyond: dict[str, object]
+) -> None:
     refused = cellar.api.post("/v1/sessions", json={"id": "greedy", "settings": beyond})
     assert refused.status_code == 422, refused.text
-    assert "more than this program was started with" in refused.text and "ullage.toml" in refused.text
+    assert (
+        "more than this program was started with" in refused.text
+        and "ullage.toml" in refused.text
+    )
     assert cellar.api.get("/v1/sessions/greedy").status_code == 404
     session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
     before = cellar.api.until(session)["seq"]
-    assert cellar.api.patch(f"/v1/sessions/{session}/settings", json=beyond).status_code == 422
+    assert (
+        cellar.api.patch(f"/v1/sessions/{session}/settings", json=beyond).status_code
+        == 422
+    )
     assert cellar.api.state(session)["seq"] == before
 
 
@@ -213,7 +273,9 @@ def test_params_that_are_nested_without_end_begin_no_session(cellar: Local) -> N
     deep: dict[str, object] = {}
     for _ in range(90):
         deep = {"a": deep}
-    refused = cellar.api.post("/v1/sessions", json={"id": "deep", "settings": {"params": deep}})
+    refused = cellar.api.post(
+        "/v1/sessions", json={"id": "deep", "settings": {"params": deep}}
+    )
     assert refused.status_code == 422 and "no deeper than" in refused.text
 
 
@@ -224,14 +286,22 @@ def test_settings_tell_no_secrets(cellar: Local) -> None:
 
 
 def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
-    api, session = cellar.api, cellar.api.session("compacted", settings={"window": 20_000, "reserve": 2_000})
+    api, session = (
+        cellar.api,
+        cellar.api.session("compacted", settings={"window": 20_000, "reserve": 2_000}),
+    )
     for number in range(6):
         api.say(session, f"number {number}: " + "tell me of the cask. " * 200)
         api.until(session)
     before = api.get(f"/v1/sessions/{session}/context").json()
     messages = api.messages(session)
     newest = api.state(session)["seq"]
-    assert api.post(f"/v1/sessions/{session}/compact", json={"instructions": "keep the cask"}).status_code == 202
+    assert (
+        api.post(
+            f"/v1/sessions/{session}/compact", json={"instructions": "keep the cask"}
+        ).status_code
+        == 202
+    )
     committed = api.until_event(session, "compaction_committed", after=newest)
     api.until(session)
     after = api.get(f"/v1/sessions/{session}/context").json()
@@ -240,7 +310,10 @@ def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
     where = api.get(f"/v1/sessions/{session}/explain/{gone}").json()
     assert where["status"] == "summarised"
     assert where["holder"] == committed.data["summary"]["id"]
-    undone = api.post(f"/v1/sessions/{session}/uncompact", json={"compaction": committed.data["compaction"]})
+    undone = api.post(
+        f"/v1/sessions/{session}/uncompact",
+        json={"compaction": committed.data["compaction"]},
+    )
     assert undone.status_code == 202
     api.until(session)
     assert api.messages(session) == messages
@@ -250,7 +323,10 @@ def test_pins_are_told_by_explain(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("pinned")
     name = api.say(session, "keep this")["id"]
     api.until(session)
-    assert api.post(f"/v1/sessions/{session}/pins", json={"messages": [name]}).status_code == 202
+    assert (
+        api.post(f"/v1/sessions/{session}/pins", json={"messages": [name]}).status_code
+        == 202
+    )
     assert api.get(f"/v1/sessions/{session}/explain/{name}").json()["pinned"] is True
     api.post(f"/v1/sessions/{session}/pins", json={"messages": [name], "pinned": False})
     assert api.get(f"/v1/sessions/{session}/explain/{name}").json()["pinned"] is False
@@ -262,7 +338,9 @@ def test_going_back_to_a_message_leaves_what_came_after_it(cellar: Local) -> Non
         api.say(session, f"number {number}")
         api.until(session)
     second = api.messages(session)[1]["id"]
-    assert api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code == 202
+    assert (
+        api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code == 202
+    )
     assert [message["id"] for message in api.messages(session)][-1] == second
 
 
@@ -271,7 +349,12 @@ def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:
     api.say(session, "let it ripen")
     api.until_event(session, "tool_started")
     assert api.post(f"/v1/sessions/{session}/rewind", json={"to": ""}).status_code == 409
-    assert api.post(f"/v1/sessions/{session}/uncompact", json={"compaction": "x"}).status_code == 409
+    assert (
+        api.post(
+            f"/v1/sessions/{session}/uncompact", json={"compaction": "x"}
+        ).status_code
+        == 409
+    )
     api.post(f"/v1/sessions/{session}/cancel")
 
 

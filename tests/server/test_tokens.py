@@ -13,7 +13,15 @@ import pytest
 
 from tests.server.served import Api, Local, patiently, serving
 from ullage.errors import SettingError
-from ullage.server.tokens import WRONG_AT_ONCE, WRONG_S, Bearer, TokenRecord, Tokens, TokenStore, WrongTokens
+from ullage.server.tokens import (
+    WRONG_AT_ONCE,
+    WRONG_S,
+    Bearer,
+    TokenRecord,
+    Tokens,
+    TokenStore,
+    WrongTokens,
+)
 
 NOW = 1_000_000.0
 
@@ -23,7 +31,9 @@ def store(tmp_path: Path) -> TokenStore:
     return TokenStore(tmp_path / "data" / "tokens.json")
 
 
-def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(store: TokenStore) -> None:
+def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(
+    store: TokenStore,
+) -> None:
     token = store.add("ci", ("read",), expires=None, now=NOW)
     text = store.path.read_text()
     assert token not in text and token.removeprefix("ullage_") not in text
@@ -33,7 +43,9 @@ def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(store: Toke
     assert store.add("other", ("read",), expires=None, now=NOW) != token
 
 
-def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(store: TokenStore) -> None:
+def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(
+    store: TokenStore,
+) -> None:
     store.add("ci", ("read",), expires=None, now=NOW)
     with pytest.raises(SettingError, match="already"):
         store.add("ci", ("admin",), expires=None, now=NOW)
@@ -56,7 +68,15 @@ def test_tokens_that_are_added_at_once_are_all_there(store: TokenStore) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b"[" * 100_000, b"\xff", b'{"version": 2, "tokens": []}', b"x" * 2_000_000]
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b"\xff",
+        b'{"version": 2, "tokens": []}',
+        b"x" * 2_000_000,
+    ],
 )
 def test_a_file_that_can_t_be_read_is_said_at_the_start_and_lets_nobody_in_later(
     store: TokenStore, damage: bytes, caplog: pytest.LogCaptureFixture
@@ -100,7 +120,9 @@ def test_a_token_that_is_over_is_told_from_a_wrong_one(store: TokenStore) -> Non
     assert tokens.bearer("") is None
 
 
-def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revoked(store: TokenStore) -> None:
+def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revoked(
+    store: TokenStore,
+) -> None:
     tokens = Tokens("", store)
     assert not tokens.are_required()
     store.add("ci", ("read",), expires=None, now=NOW)
@@ -126,7 +148,9 @@ def test_scopes_include_what_they_need(store: TokenStore) -> None:
     assert isinstance(own, Bearer) and "admin" in own.scopes
 
 
-def test_guesses_are_slowed_down_by_address_and_generated_tokens_go_on_working(store: TokenStore) -> None:
+def test_guesses_are_slowed_down_by_address_and_generated_tokens_go_on_working(
+    store: TokenStore,
+) -> None:
     now = [NOW]
     wrong = WrongTokens(lambda: now[0])
     for _ in range(WRONG_AT_ONCE):
@@ -152,7 +176,10 @@ def named(
 ) -> Iterator[tuple[Local, TokenStore, dict[str, str]]]:
     place = tmp_path_factory.mktemp("named")
     kept = TokenStore(place / "tokens.json")
-    made = {scope: kept.add(scope, (scope,), expires=None, now=NOW) for scope in ("read", "write", "approve", "admin")}  # type: ignore[arg-type]
+    made = {
+        scope: kept.add(scope, (scope,), expires=None, now=NOW)  # type: ignore[arg-type]
+        for scope in ("read", "write", "approve", "admin")
+    }
     with serving(provider, place / "s.db", tokens=kept) as server:
         yield server, kept, made
 
@@ -161,25 +188,45 @@ def as_bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_a_403_says_which_scope_is_missing(named: tuple[Local, TokenStore, dict[str, str]]) -> None:
+def test_a_403_says_which_scope_is_missing(
+    named: tuple[Local, TokenStore, dict[str, str]],
+) -> None:
     server, _, made = named
     assert server.api.get("/v1/sessions").status_code == 401
-    assert server.api.get("/v1/sessions", headers=as_bearer(made["read"])).status_code == 200
+    assert (
+        server.api.get("/v1/sessions", headers=as_bearer(made["read"])).status_code == 200
+    )
     refused = server.api.post("/v1/sessions", json={}, headers=as_bearer(made["read"]))
     assert refused.status_code == 403
     assert refused.json()["type"] == "urn:ullage:problem:scope"
     assert "'write'" in refused.json()["detail"] and "'read'" in refused.json()["detail"]
-    begun = server.api.post("/v1/sessions", json={"id": "s"}, headers=as_bearer(made["write"]))
+    begun = server.api.post(
+        "/v1/sessions", json={"id": "s"}, headers=as_bearer(made["write"])
+    )
     assert begun.status_code == 201
-    assert server.api.delete("/v1/sessions/s", headers=as_bearer(made["write"])).status_code == 403
+    assert (
+        server.api.delete("/v1/sessions/s", headers=as_bearer(made["write"])).status_code
+        == 403
+    )
     answer = {"approved": True}
     path = "/v1/sessions/s/approvals/none"
-    assert server.api.post(path, json=answer, headers=as_bearer(made["write"])).status_code == 403
-    assert server.api.post(path, json=answer, headers=as_bearer(made["approve"])).status_code == 409
-    assert server.api.delete("/v1/sessions/s", headers=as_bearer(made["admin"])).status_code == 204
+    assert (
+        server.api.post(path, json=answer, headers=as_bearer(made["write"])).status_code
+        == 403
+    )
+    assert (
+        server.api.post(path, json=answer, headers=as_bearer(made["approve"])).status_code
+        == 409
+    )
+    assert (
+        server.api.delete("/v1/sessions/s", headers=as_bearer(made["admin"])).status_code
+        == 204
+    )
 
 
-def test_a_token_is_told_what_it_may(named: tuple[Local, TokenStore, dict[str, str]]) -> None:
+def test_a_token_is_told_what_it_may(
+    named: tuple[Local, TokenStore, dict[str, str]],
+) -> None:
     server, _, made = named
     told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
     assert told == {"name": "write", "scopes": ["read", "write"], "expires": None}
@@ -198,17 +245,23 @@ def test_revoking_needs_no_restart_and_ends_what_is_followed(
             chunks = stream.iter_text()
             assert "retry" in next(chunks)
             kept.revoke("short")
-            server.api.post("/v1/sessions/followed/messages", json={"text": "a secret"}, headers=write)
+            server.api.post(
+                "/v1/sessions/followed/messages", json={"text": "a secret"}, headers=write
+            )
             assert "a secret" not in "".join(chunks)
         assert api.get("/v1/sessions").status_code == 401
 
 
-def test_wrong_tokens_from_one_address_have_to_wait(provider: str, tmp_path: Path) -> None:
+def test_wrong_tokens_from_one_address_have_to_wait(
+    provider: str, tmp_path: Path
+) -> None:
     kept = TokenStore(tmp_path / "tokens.json")
     good = kept.add("good", ("read",), expires=None, now=NOW)
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
         statuses = [
-            server.api.get("/v1/sessions", headers=as_bearer(f"guess-{number}")).status_code
+            server.api.get(
+                "/v1/sessions", headers=as_bearer(f"guess-{number}")
+            ).status_code
             for number in range(WRONG_AT_ONCE + 3)
         ]
         assert statuses == [401] * WRONG_AT_ONCE + [429] * 3
@@ -221,7 +274,9 @@ def test_the_file_holds_nothing_that_a_reader_could_use(store: TokenStore) -> No
     assert record.keys() == {"name", "sha256", "scopes", "created", "expires"}
 
 
-def test_what_is_added_while_a_server_runs_is_required_at_once(provider: str, tmp_path: Path) -> None:
+def test_what_is_added_while_a_server_runs_is_required_at_once(
+    provider: str, tmp_path: Path
+) -> None:
     kept = TokenStore(tmp_path / "tokens.json")
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
         assert server.api.get("/v1/sessions").status_code == 200

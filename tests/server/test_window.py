@@ -37,14 +37,18 @@ def test_steps_say_estimate_actual_and_growth(api: Api) -> None:
     for before, step in zip([None, *steps], steps, strict=False):
         assert step["tokens"] == step["actual"]
         assert step["error"] == step["estimated"] - step["actual"]
-        assert step["grown"] == (None if before is None else step["tokens"] - before["tokens"])
+        assert step["grown"] == (
+            None if before is None else step["tokens"] - before["tokens"]
+        )
 
 
 def test_the_largest_items_come_first_with_how_they_begin(api: Api) -> None:
     session = api.session("largest")
     api.say(session, "the largest of all, " * 50, id="big")
     api.until(session)
-    items = api.get(f"/v1/sessions/{session}/largest", params={"count": 1}).json()["largest"]
+    items = api.get(f"/v1/sessions/{session}/largest", params={"count": 1}).json()[
+        "largest"
+    ]
     assert [(item["message"], item["position"]) for item in items] == [("big", 1)]
     assert items[0]["preview"].startswith("the largest of all")
     assert len(items[0]["preview"]) <= 160
@@ -83,12 +87,20 @@ async def look(what: str) -> str:
     Args:
         what: what to look at
     """
-    return f"{what}: " + "as it should be, and a little more than that. " * random.Random(what).randint(1, 60)
+    return f"{what}: " + "as it should be, and a little more than that. " * random.Random(
+        what
+    ).randint(1, 60)
 
 
 ANSWERS: tuple[dict[str, Any], ...] = (
-    {"when": {"contains": "summar"}, "text": "Casks were looked at; all were as they should be."},
-    {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]},
+    {
+        "when": {"contains": "summar"},
+        "text": "Casks were looked at; all were as they should be.",
+    },
+    {
+        "when": {"contains": "look", "after": "user"},
+        "calls": [{"name": "look", "arguments": {"what": "bung"}}],
+    },
     {"text": "Everything is as it should be, as far as anybody can see. " * 6},
 )
 TURNS = 30
@@ -147,7 +159,9 @@ class Seen:
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             while not server.started:
                 await asyncio.sleep(0.01)
-            async with httpx2.AsyncClient(base_url=url_of(listening), timeout=60) as client:
+            async with httpx2.AsyncClient(
+                base_url=url_of(listening), timeout=60
+            ) as client:
                 await client.post("/v1/sessions", json={"id": "s"})
                 over = asyncio.Event()
                 asking = asyncio.create_task(self.ask(client, over))
@@ -165,7 +179,9 @@ class Seen:
 
 
 @pytest.mark.sweep
-def test_api_status_event_and_decision_carry_the_same_snapshot_and_value_at_every_moment(tmp_path: Path) -> None:
+def test_api_status_event_and_decision_carry_the_same_snapshot_and_value_at_every_moment(
+    tmp_path: Path,
+) -> None:
     """Asked at random moments of a busy session: whoever names the same snapshot names the same numbers."""
     seen = Seen()
     with running(script(*ANSWERS, delay_s=0.001)) as simulator:
@@ -180,13 +196,20 @@ def _the_api_shows_what_events_say(seen: Seen, taken: dict[str, ReadingTaken]) -
     assert len(seen.contexts) >= MOMENTS
     by_id: dict[str, dict[str, Any]] = {}
     for context in seen.contexts:
-        numbers = {name: context[name] for name in ("used", "window", "compaction_point", "input_limit", "reserve")}
+        numbers = {
+            name: context[name]
+            for name in ("used", "window", "compaction_point", "input_limit", "reserve")
+        }
         assert by_id.setdefault(context["snapshot_id"], numbers) == numbers
     shared = by_id.keys() & taken.keys()
     assert len(shared) > 20
     for name in shared:
         event, numbers = taken[name], by_id[name]
-        assert numbers["used"] == {"tokens": event.used.tokens, "low": event.used.low, "high": event.used.high}
+        assert numbers["used"] == {
+            "tokens": event.used.tokens,
+            "low": event.used.low,
+            "high": event.used.high,
+        }
         assert numbers["window"]["tokens"] == event.window
         assert numbers["compaction_point"] == event.compaction_point
 
@@ -195,8 +218,15 @@ def _the_status_shows_what_events_say(seen: Seen, taken: dict[str, ReadingTaken]
     assert seen.statuses.keys() == taken.keys()
     for name, status in seen.statuses.items():
         event = taken[name]
-        assert (status["tokens"], status["low"], status["high"]) == (event.used.tokens, event.used.low, event.used.high)
-        assert (status["max_tokens"], status["compaction_point"]) == (event.window, event.compaction_point)
+        assert (status["tokens"], status["low"], status["high"]) == (
+            event.used.tokens,
+            event.used.low,
+            event.used.high,
+        )
+        assert (status["max_tokens"], status["compaction_point"]) == (
+            event.window,
+            event.compaction_point,
+        )
     for state in seen.states:
         if state["status"] is not None:
             assert seen.statuses[state["status"]["snapshot"]] == state["status"]
@@ -205,12 +235,20 @@ def _the_status_shows_what_events_say(seen: Seen, taken: dict[str, ReadingTaken]
 def _decisions_rest_on_what_was_shown(
     events: list[Event], decisions: Decisions, taken: dict[str, ReadingTaken]
 ) -> None:
-    calls = [event for event in events if isinstance(event, CallStarted) and event.purpose == "main"]
+    calls = [
+        event
+        for event in events
+        if isinstance(event, CallStarted) and event.purpose == "main"
+    ]
     compactions = [event for event in events if isinstance(event, CompactionStarted)]
     assert calls and compactions
     for call in calls:
         reading, event = decisions.seen[call.snapshot], taken[call.snapshot]
-        assert reading.used.tokens == event.used.tokens == (call.estimate.tokens if call.estimate else None)
+        assert (
+            reading.used.tokens
+            == event.used.tokens
+            == (call.estimate.tokens if call.estimate else None)
+        )
     for started in compactions:
         assert taken[started.snapshot].used.high == started.high
 
@@ -243,9 +281,19 @@ def test_the_window_may_be_said(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"hello", b"\0\1\2", b"{}", b"[]", b"SQLite format 3\0" + b"x" * 100, b"\x1f\x8b123"]
+    "content",
+    [
+        b"hello",
+        b"\0\1\2",
+        b"{}",
+        b"[]",
+        b"SQLite format 3\0" + b"x" * 100,
+        b"\x1f\x8b123",
+    ],
 )
-def test_what_is_no_log_is_refused_with_what_each_format_missed(api: Api, content: bytes) -> None:
+def test_what_is_no_log_is_refused_with_what_each_format_missed(
+    api: Api, content: bytes
+) -> None:
     answer = api.post("/v1/look", content=content)
     assert answer.status_code == 422
     assert answer.json()["detail"]

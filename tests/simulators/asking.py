@@ -9,8 +9,17 @@ import httpx2
 from ullage_simulators.server import Server
 
 Body = dict[str, Any]
-KEYS = {"x-api-key": "any", "authorization": "Bearer any", "x-goog-api-key": "any", "anthropic-version": "2023-06-01"}
-WEATHER: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+KEYS = {
+    "x-api-key": "any",
+    "authorization": "Bearer any",
+    "x-goog-api-key": "any",
+    "anthropic-version": "2023-06-01",
+}
+WEATHER: Body = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
 
 
 class Ask(NamedTuple):
@@ -25,7 +34,9 @@ class Ask(NamedTuple):
     def but(self, **changes: Any) -> "Ask":
         """The same with other fields in its body; ``None`` takes one out."""
         body = {**copy.deepcopy(self.body), **changes}
-        return self._replace(body={name: value for name, value in body.items() if value is not None})
+        return self._replace(
+            body={name: value for name, value in body.items() if value is not None}
+        )
 
 
 class Talk:
@@ -36,10 +47,19 @@ class Talk:
         self.http = httpx2.Client(timeout=20)
 
     def send(self, wire: str, ask: Ask) -> httpx2.Response:
-        headers = {name: value for name, value in {**KEYS, **ask.headers}.items() if value is not None}
+        headers = {
+            name: value
+            for name, value in {**KEYS, **ask.headers}.items()
+            if value is not None
+        }
         content = ask.raw if ask.raw is not None else json.dumps(ask.body).encode()
         url = self.server.url(wire) + ask.path
-        return self.http.request(ask.method, url, content=content if ask.method == "POST" else None, headers=headers)
+        return self.http.request(
+            ask.method,
+            url,
+            content=content if ask.method == "POST" else None,
+            headers=headers,
+        )
 
     def ok(self, wire: str, ask: Ask) -> Any:
         """The answer's object; the request must be accepted."""
@@ -51,7 +71,9 @@ class Talk:
         """The data of a streamed answer's events; ``[DONE]`` and comments left out."""
         response = self.send(wire, ask)
         assert response.status_code == 200, response.text
-        lines = [line[6:] for line in response.text.splitlines() if line.startswith("data: ")]
+        lines = [
+            line[6:] for line in response.text.splitlines() if line.startswith("data: ")
+        ]
         return [json.loads(line) for line in lines if line != "[DONE]"]
 
 

@@ -22,7 +22,9 @@ def tables() -> dict[str, Mapping[str, Rule]]:
     own = {name: rule for name, rule in RESPONSES.items() if SHARED.get(name) != rule}
     chat = {name: rule for name, rule in CHAT.items() if SHARED.get(name) != rule}
     others = {
-        f"Chat: {name}": variant.rules for name, variant in VARIANTS.items() if variant.rules and name != "openai"
+        f"Chat: {name}": variant.rules
+        for name, variant in VARIANTS.items()
+        if variant.rules and name != "openai"
     }
     return {
         "Anthropic Messages": ANTHROPIC,
@@ -44,7 +46,11 @@ def row(name: str, rule: Rule) -> str:
         .replace("{{", "{")
         .replace("}}", "}")
     )
-    link = f"[{_short(rule.source)}]({rule.source})" if rule.source.startswith("http") else rule.source
+    link = (
+        f"[{_short(rule.source)}]({rule.source})"
+        if rule.source.startswith("http")
+        else rule.source
+    )
     return f"| {name} | {rule.status} | {text} | {link} |"
 
 

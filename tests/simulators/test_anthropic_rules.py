@@ -38,7 +38,11 @@ def tool_result(identity: str = "toolu_1") -> Body:
 
 
 def ask(*messages: Body, **more: Any) -> Ask:
-    body = {"model": "claude-sonnet-4-5", "max_tokens": 2_000, "messages": list(messages) or [user("hello")]}
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 2_000,
+        "messages": list(messages) or [user("hello")],
+    }
     return Ask(PATH, {**body, **more})
 
 
@@ -51,10 +55,14 @@ def pairs(says: str, broken: list[Body], mended: list[Body] | None = None) -> Ma
     return of(says, ask(*broken, tools=[TOOL]), ask(*mended, tools=[TOOL]))
 
 
-def thought(talk: Talk, model: str = "claude-sonnet-4-5", *, redacted: bool = False, **more: Any) -> tuple[Ask, Body]:
+def thought(
+    talk: Talk, model: str = "claude-sonnet-4-5", *, redacted: bool = False, **more: Any
+) -> tuple[Ask, Body]:
     """A request whose answer thinks and calls a tool, and that answer."""
     word = "secret" if redacted else "say"
-    first = ask(user(f"{word} get_weather"), model=model, tools=[TOOL], thinking=THINKING, **more)
+    first = ask(
+        user(f"{word} get_weather"), model=model, tools=[TOOL], thinking=THINKING, **more
+    )
     answer = talk.ok("anthropic", first)
     return first, assistant(answer["content"])
 
@@ -62,7 +70,9 @@ def thought(talk: Talk, model: str = "claude-sonnet-4-5", *, redacted: bool = Fa
 def answered(first: Ask, answer: Body) -> Ask:
     """The request that brings the answer and its tool's result back."""
     call = next(block for block in answer["content"] if block["type"] == "tool_use")
-    return first.but(messages=[*first.body["messages"], answer, user([tool_result(call["id"])])])
+    return first.but(
+        messages=[*first.body["messages"], answer, user([tool_result(call["id"])])]
+    )
 
 
 def edited(answer: Body, **changes: Any) -> Body:
@@ -75,7 +85,9 @@ def edited(answer: Body, **changes: Any) -> Body:
 def tampered(says: str, **changes: Any) -> Maker:
     def make(talk: Talk) -> Case:
         first, answer = thought(talk)
-        return Case(says, answered(first, edited(answer, **changes)), answered(first, answer))
+        return Case(
+            says, answered(first, edited(answer, **changes)), answered(first, answer)
+        )
 
     return make
 
@@ -83,10 +95,14 @@ def tampered(says: str, **changes: Any) -> Maker:
 def old_thinking_edited(talk: Talk) -> Case:
     first, answer = thought(talk)
     more = [assistant("It is sunny."), user("thanks")]
-    broken, mended = (answered(first, each) for each in (edited(answer, thinking="other"), answer))
+    broken, mended = (
+        answered(first, each) for each in (edited(answer, thinking="other"), answer)
+    )
     says = "messages.1.content.0: Invalid `signature` in `thinking` block"
     return Case(
-        says, broken.but(messages=broken.body["messages"] + more), mended.but(messages=mended.body["messages"] + more)
+        says,
+        broken.but(messages=broken.body["messages"] + more),
+        mended.but(messages=mended.body["messages"] + more),
     )
 
 
@@ -101,11 +117,21 @@ def redacted_edited(talk: Talk) -> Case:
 
 def thinking_last(talk: Talk) -> Case:
     first, answer = thought(talk)
-    only = first.but(messages=[user("hm"), assistant(answer["content"][:1]), user("go on")], tools=None)
-    mended = first.but(
-        messages=[user("hm"), assistant([answer["content"][0], {"type": "text", "text": "so"}]), user("go on")]
+    only = first.but(
+        messages=[user("hm"), assistant(answer["content"][:1]), user("go on")], tools=None
     )
-    return Case("messages.1: The final block in an assistant message cannot be `thinking`.", only, mended)
+    mended = first.but(
+        messages=[
+            user("hm"),
+            assistant([answer["content"][0], {"type": "text", "text": "so"}]),
+            user("go on"),
+        ]
+    )
+    return Case(
+        "messages.1: The final block in an assistant message cannot be `thinking`.",
+        only,
+        mended,
+    )
 
 
 def thinking_not_first(talk: Talk) -> Case:
@@ -143,38 +169,66 @@ def prefix_changed(talk: Talk) -> Case:
     return Case(says, mended.but(system="Be brief."), mended)
 
 
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+IMAGE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+}
 
 
 def image(data: bytes) -> Body:
-    source = {"type": "base64", "media_type": "image/any", "data": base64.b64encode(data).decode()}
+    source = {
+        "type": "base64",
+        "media_type": "image/any",
+        "data": base64.b64encode(data).decode(),
+    }
     return {"type": "image", "source": source}
 
 
 def png(width: int, height: int) -> Body:
-    return image(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4))
+    return image(
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4)
+    )
 
 
-DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+DOCUMENT = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+}
 SIGNED = "`signature` in `thinking` block"
 CASES: dict[str, Maker] = {
     "bad_json": of(
         "The request body is not valid JSON: no low surrogate in string: line 1 column 18 (char 17)",
         Ask(PATH, {}, raw=b'{"model": "\\ud83d"}'),
     ),
-    "body_too_large": of("Request exceeds the maximum size", ask(user("x" * 32_000_001)), status=413),
-    "key_missing": of(
-        "x-api-key header is required", ask()._replace(headers={"x-api-key": None, "authorization": None}), status=401
+    "body_too_large": of(
+        "Request exceeds the maximum size", ask(user("x" * 32_000_001)), status=413
     ),
-    "version_missing": of("anthropic-version: header is required", ask()._replace(headers={"anthropic-version": None})),
+    "key_missing": of(
+        "x-api-key header is required",
+        ask()._replace(headers={"x-api-key": None, "authorization": None}),
+        status=401,
+    ),
+    "version_missing": of(
+        "anthropic-version: header is required",
+        ask()._replace(headers={"anthropic-version": None}),
+    ),
     "model_unknown": of("model: claude-2", ask(model="claude-2"), status=404),
     "field_required": of("max_tokens: Field required", ask().but(max_tokens=None)),
-    "output_none": of("max_tokens: Input should be greater than or equal to 1", ask(max_tokens=0), ask(max_tokens=1)),
+    "output_none": of(
+        "max_tokens: Input should be greater than or equal to 1",
+        ask(max_tokens=0),
+        ask(max_tokens=1),
+    ),
     "field_unknown": of("mesages: Extra inputs are not permitted", ask(mesages=[])),
-    "malformed": of("messages: a field has a value of the wrong type", ask(messages=["hello"])),
+    "malformed": of(
+        "messages: a field has a value of the wrong type", ask(messages=["hello"])
+    ),
     "not_a_list": of("messages: Input should be a valid list", ask(messages="hello")),
     "no_messages": of("messages: at least one message is required", ask(messages=[])),
-    "role_unknown": of("messages.0.role: Input should be 'user' or 'assistant'", ask({"role": "tool", "content": "x"})),
+    "role_unknown": of(
+        "messages.0.role: Input should be 'user' or 'assistant'",
+        ask({"role": "tool", "content": "x"}),
+    ),
     "role_system": of(
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
         "as an input message role.",
@@ -192,14 +246,28 @@ CASES: dict[str, Maker] = {
         ask(user([{"type": "text", "text": ""}, {"type": "text", "text": "x"}])),
     ),
     "text_blank": of(
-        "messages: text content blocks must contain non-whitespace text", ask(user(" \n")), ask(user(" x"))
+        "messages: text content blocks must contain non-whitespace text",
+        ask(user(" \n")),
+        ask(user(" x")),
     ),
-    "content_empty": of("messages.0: user messages must have non-empty content", ask(user([])), ask(user("x"))),
+    "content_empty": of(
+        "messages.0: user messages must have non-empty content",
+        ask(user([])),
+        ask(user("x")),
+    ),
     "call_without_result": pairs(
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
-        [user("go"), assistant([tool_use()]), user([{"type": "text", "text": "well?"}, tool_result()])],
-        [user("go"), assistant([tool_use()]), user([tool_result(), {"type": "text", "text": "well?"}])],
+        [
+            user("go"),
+            assistant([tool_use()]),
+            user([{"type": "text", "text": "well?"}, tool_result()]),
+        ],
+        [
+            user("go"),
+            assistant([tool_use()]),
+            user([tool_result(), {"type": "text", "text": "well?"}]),
+        ],
     ),
     "result_without_call": pairs(
         "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` "
@@ -214,22 +282,36 @@ CASES: dict[str, Maker] = {
     "call_id_twice": pairs(
         "messages.1.content.1: `tool_use` ids must be unique",
         [user("go"), assistant([tool_use(), tool_use()]), user([tool_result()])],
-        [user("go"), assistant([tool_use(), tool_use("b")]), user([tool_result("b"), tool_result()])],
+        [
+            user("go"),
+            assistant([tool_use(), tool_use("b")]),
+            user([tool_result("b"), tool_result()]),
+        ],
     ),
     "call_id_pattern": pairs(
         "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-        [user("go"), assistant([tool_use("functions.x:0")]), user([tool_result("functions.x:0")])],
+        [
+            user("go"),
+            assistant([tool_use("functions.x:0")]),
+            user([tool_result("functions.x:0")]),
+        ],
     ),
     "arguments_no_object": pairs(
         "messages.1.content.0.tool_use.input: Input should be a valid dictionary",
-        [user("go"), assistant([tool_use(arguments='{"city": "Par')]), user([tool_result()])],
+        [
+            user("go"),
+            assistant([tool_use(arguments='{"city": "Par')]),
+            user([tool_result()]),
+        ],
     ),
     "tool_name_pattern": of(
         "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
         ask(tools=[{**TOOL, "name": "get.weather"}]),
         ask(tools=[TOOL]),
     ),
-    "tool_name_twice": of("tools: Tool names must be unique.", ask(tools=[TOOL, TOOL]), ask(tools=[TOOL])),
+    "tool_name_twice": of(
+        "tools: Tool names must be unique.", ask(tools=[TOOL, TOOL]), ask(tools=[TOOL])
+    ),
     "prefill": of(
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         ask(user("hi"), assistant("Well"), model="claude-opus-4-6"),
@@ -240,8 +322,12 @@ CASES: dict[str, Maker] = {
         ask(user("hi"), assistant("Well ")),
         ask(user("hi"), assistant("Well")),
     ),
-    "signature_missing": tampered("messages.1.content.0.thinking.signature: Field required", signature=None),
-    "signature_invalid": tampered(f"messages.1.content.0: Invalid {SIGNED}", signature="RXh0ZXJuYWw="),
+    "signature_missing": tampered(
+        "messages.1.content.0.thinking.signature: Field required", signature=None
+    ),
+    "signature_invalid": tampered(
+        f"messages.1.content.0: Invalid {SIGNED}", signature="RXh0ZXJuYWw="
+    ),
     "redacted_invalid": redacted_edited,
     "thinking_edited": tampered(
         "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
@@ -255,7 +341,9 @@ CASES: dict[str, Maker] = {
     "binding_without_beta": of(
         "thinking.adaptive.block_binding: Extra inputs are not permitted",
         ask(model=BOUND, thinking={"type": "adaptive", "block_binding": {}}),
-        ask(model=BOUND, thinking={"type": "adaptive", "block_binding": {}})._replace(headers=BETA),
+        ask(model=BOUND, thinking={"type": "adaptive", "block_binding": {}})._replace(
+            headers=BETA
+        ),
     ),
     "tool_choice_forced": of(
         'tool_choice: type "tool" and "any" are not supported for this model',
@@ -280,8 +368,18 @@ CASES: dict[str, Maker] = {
     ),
     "cache_marks": of(
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
-        ask(user([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * 5)),
-        ask(user([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * 4)),
+        ask(
+            user(
+                [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
+                * 5
+            )
+        ),
+        ask(
+            user(
+                [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
+                * 4
+            )
+        ),
     ),
     "output_cap": of(
         "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
@@ -308,7 +406,9 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, rule: str) -> None:
+def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
+    talk: Talk, rule: str
+) -> None:
     prove(talk, "anthropic", rule, CASES[rule](talk))
 
 
@@ -324,16 +424,42 @@ def test_a_changed_tool_list_or_message_breaks_a_bound_block_too(talk: Talk) -> 
         sent.but(messages=[user("say get_weather!"), *sent.body["messages"][1:]]),
     ):
         assert talk.send("anthropic", changed).status_code == 400
-    marked = user([{"type": "text", "text": "say get_weather", "cache_control": {"type": "ephemeral"}}])
-    assert talk.send("anthropic", sent.but(messages=[marked, *sent.body["messages"][1:]])).status_code == 200
+    marked = user(
+        [
+            {
+                "type": "text",
+                "text": "say get_weather",
+                "cache_control": {"type": "ephemeral"},
+            }
+        ]
+    )
+    assert (
+        talk.send(
+            "anthropic", sent.but(messages=[marked, *sent.body["messages"][1:]])
+        ).status_code
+        == 200
+    )
 
 
-def test_where_it_is_asked_for_a_block_behind_a_changed_prefix_is_dropped_and_reported(talk: Talk) -> None:
+def test_where_it_is_asked_for_a_block_behind_a_changed_prefix_is_dropped_and_reported(
+    talk: Talk,
+) -> None:
     first, answer = thought(talk, BOUND)
-    binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    sent = answered(first, answer).but(system="Be brief.", thinking=binding)._replace(headers=BETA)
+    binding = {
+        "type": "adaptive",
+        "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+    }
+    sent = (
+        answered(first, answer)
+        .but(system="Be brief.", thinking=binding)
+        ._replace(headers=BETA)
+    )
     given = talk.ok("anthropic", sent)
-    dropped = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}
+    dropped = {
+        "type": "thinking_dropped",
+        "path": "messages.1.content.0",
+        "reason": "prefix_binding_mismatch",
+    }
     assert given["input_transformations"] == [dropped]
 
 
@@ -343,14 +469,17 @@ def test_a_bound_model_drops_the_thinking_of_another_model(talk: Talk) -> None:
     assert given["input_transformations"][0]["reason"] == "model_binding_mismatch"
 
 
-def test_bound_thinking_may_be_left_out_from_the_beginning_but_not_in_between(talk: Talk) -> None:
+def test_bound_thinking_may_be_left_out_from_the_beginning_but_not_in_between(
+    talk: Talk,
+) -> None:
     body = {"model": BOUND, "tools": [TOOL]}
     messages = [user("first")]
     for said in ("second", "third", "fourth"):
         given = talk.ok("anthropic", ask(*messages, **body))
         messages += [assistant(given["content"]), user(said)]
     plain = [
-        assistant([block for block in message["content"] if block["type"] == "text"]) for message in messages[1::2]
+        assistant([block for block in message["content"] if block["type"] == "text"])
+        for message in messages[1::2]
     ]
     without_first = [messages[0], plain[0], *messages[2:]]
     without_middle = [*messages[:3], plain[1], *messages[4:]]
@@ -367,10 +496,18 @@ def test_another_providers_signature_is_refused(talk: Talk) -> None:
     first, answer = thought(talk)
     gemini = talk.ok(
         "gemini",
-        Ask("/v1beta/models/gemini-3-flash-preview:generateContent", {"contents": [{"parts": [{"text": "hello"}]}]}),
+        Ask(
+            "/v1beta/models/gemini-3-flash-preview:generateContent",
+            {"contents": [{"parts": [{"text": "hello"}]}]},
+        ),
     )
     signature = gemini["candidates"][0]["content"]["parts"][-1]["thoughtSignature"]
-    assert talk.send("anthropic", answered(first, edited(answer, signature=signature))).status_code == 400
+    assert (
+        talk.send(
+            "anthropic", answered(first, edited(answer, signature=signature))
+        ).status_code
+        == 400
+    )
 
 
 @pytest.fixture(scope="module")
@@ -383,17 +520,30 @@ def tight() -> Iterator[Talk]:
 
 def test_a_prompt_beyond_the_window_is_refused_with_its_count(tight: Talk) -> None:
     long = ask(user("far " * 2_500), model="small")
-    count = tight.ok("anthropic", long._replace(path=f"{PATH}/count_tokens"))["input_tokens"]
+    count = tight.ok("anthropic", long._replace(path=f"{PATH}/count_tokens"))[
+        "input_tokens"
+    ]
     says = f"prompt is too long: {count} tokens > 2000 maximum"
-    prove(tight, "anthropic", "prompt_too_long", Case(says, long, ask(model="small", max_tokens=500)))
+    prove(
+        tight,
+        "anthropic",
+        "prompt_too_long",
+        Case(says, long, ask(model="small", max_tokens=500)),
+    )
 
 
 def test_images_in_results_are_counted_and_a_scenario_may_take_fewer() -> None:
     history = [
         user("hello"),
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}],
+        },
     ]
-    results = [user([{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE] * count}]) for count in (4, 3)]
+    results = [
+        user([{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE] * count}])
+        for count in (4, 3)
+    ]
     tool = {"name": "x", "input_schema": {"type": "object"}}
     with running(read({"server": {"max_images": 3}})) as server:
         refused, taken = (ask(*history, each, tools=[tool]) for each in results)
@@ -409,7 +559,9 @@ def test_a_large_image_in_a_result_is_named_by_its_place(talk: Talk) -> None:
     result = {**tool_result(), "content": [IMAGE, png(9_000, 20)]}
     seen = [user([IMAGE] * 19), assistant([tool_use()]), user([result])]
     given = talk.send("anthropic", ask(*seen, tools=[TOOL]))
-    assert given.json()["error"]["message"].startswith("messages.2.content.0.tool_result.content.1.image.source.base64")
+    assert given.json()["error"]["message"].startswith(
+        "messages.2.content.0.tool_result.content.1.image.source.base64"
+    )
 
 
 @pytest.mark.parametrize(
@@ -424,16 +576,22 @@ def test_a_large_image_in_a_result_is_named_by_its_place(talk: Talk) -> None:
     ids=["gif", "webp", "lossless webp", "extended webp", "jpeg"],
 )
 def test_the_size_of_an_image_is_read_from_any_kind(talk: Talk, data: bytes) -> None:
-    assert talk.send("anthropic", ask(user([*[IMAGE] * 20, image(data)]))).status_code == 400
+    assert (
+        talk.send("anthropic", ask(user([*[IMAGE] * 20, image(data)]))).status_code == 400
+    )
 
 
 def test_input_and_answer_together_must_fit(tight: Talk) -> None:
-    count = tight.ok("anthropic", ask(model="small")._replace(path=f"{PATH}/count_tokens"))["input_tokens"]
+    count = tight.ok(
+        "anthropic", ask(model="small")._replace(path=f"{PATH}/count_tokens")
+    )["input_tokens"]
     says = (
         f"input length and `max_tokens` exceed context limit: {count} + {2_001 - count} > 2000, decrease input length "
         "or `max_tokens` and try again"
     )
-    broken, mended = (ask(model="small", max_tokens=size - count) for size in (2_001, 2_000))
+    broken, mended = (
+        ask(model="small", max_tokens=size - count) for size in (2_001, 2_000)
+    )
     prove(tight, "anthropic", "sum_too_long", Case(says, broken, mended))
 
 

@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 from ullage_simulators.wire import BadBody, parse
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5
+    )
+)
 def test_every_json_value_is_read(value: object) -> None:
     assert parse(json.dumps(value).encode()) == value
     assert parse(json.dumps(value, ensure_ascii=False).encode()) == value

@@ -12,7 +12,12 @@ from ullage_simulators import running
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
 
 USER: Body = {"role": "user", "content": "hello"}
-TOOL: Body = {"name": "get_weather", "input_schema": WEATHER, "parameters": WEATHER, "type": "function"}
+TOOL: Body = {
+    "name": "get_weather",
+    "input_schema": WEATHER,
+    "parameters": WEATHER,
+    "type": "function",
+}
 GOOD: dict[str, Ask] = {
     "anthropic": Ask(
         "/v1/messages",
@@ -21,7 +26,11 @@ GOOD: dict[str, Ask] = {
             "max_tokens": 2_000,
             "thinking": {"type": "enabled", "budget_tokens": 1_024},
             "system": [{"type": "text", "text": "x"}],
-            "messages": [USER, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, USER],
+            "messages": [
+                USER,
+                {"role": "assistant", "content": [{"type": "text", "text": "x"}]},
+                USER,
+            ],
         },
     ),
     "openai": Ask(
@@ -46,7 +55,13 @@ GOOD: dict[str, Ask] = {
                 {
                     "role": "assistant",
                     "content": None,
-                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+                    "tool_calls": [
+                        {
+                            "id": "a",
+                            "type": "function",
+                            "function": {"name": "f", "arguments": "{}"},
+                        }
+                    ],
                 },
                 {"role": "tool", "tool_call_id": "a", "content": "x"},
             ],
@@ -58,7 +73,10 @@ GOOD: dict[str, Ask] = {
             "contents": [
                 {"role": "user", "parts": [{"text": "x"}]},
                 {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
-                {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+                {
+                    "role": "user",
+                    "parts": [{"functionResponse": {"name": "f", "response": {}}}],
+                },
             ],
             "generationConfig": {"thinkingConfig": {"thinkingBudget": 1}},
         },
@@ -71,7 +89,13 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
-    for name in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+    for name in (
+        value
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(value[name], (*path, name))
 
 
@@ -93,14 +117,18 @@ def talk() -> Iterator[Talk]:
 @pytest.mark.parametrize("wire", GOOD)
 def test_the_whole_request_is_accepted(talk: Talk, wire: str) -> None:
     ask = GOOD[wire]
-    if wire == "anthropic":  # its history has no thinking, which the turn it began was asked for
+    if (
+        wire == "anthropic"
+    ):  # its history has no thinking, which the turn it began was asked for
         ask = ask.but(messages=[USER])
     assert talk.send(wire, ask).status_code == 200
 
 
 @pytest.mark.parametrize("wire", GOOD)
 @given(data=st.data())
-def test_an_odd_value_anywhere_is_answered_or_refused(talk: Talk, wire: str, data: st.DataObject) -> None:
+def test_an_odd_value_anywhere_is_answered_or_refused(
+    talk: Talk, wire: str, data: st.DataObject
+) -> None:
     ask = GOOD[wire]
     path = data.draw(st.sampled_from([place for place in places(ask.body) if place]))
     value = data.draw(ODD)

@@ -13,8 +13,13 @@ from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 
 PATH = "/chat/completions"
 HI: Body = {"role": "user", "content": "say get_weather"}
-TOOL: Body = {"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}}
-MODELS = {name: variant.models[0] for name, variant in VARIANTS.items()} | {"deepseek": "deepseek-reasoner"}
+TOOL: Body = {
+    "type": "function",
+    "function": {"name": "get_weather", "parameters": WEATHER},
+}
+MODELS = {name: variant.models[0] for name, variant in VARIANTS.items()} | {
+    "deepseek": "deepseek-reasoner"
+}
 BAD = b'{"model": "gpt-5", "messages": [{"role": "user", "content": "\\ud800 "}]}'
 
 
@@ -24,7 +29,10 @@ def ask(wire: str, *messages: Body, **more: Any) -> Ask:
 
 def call(identity: str = "call_1", arguments: str = "{}", **more: Any) -> Body:
     function = {"name": "get_weather", "arguments": arguments}
-    made = {"role": "assistant", "tool_calls": [{"id": identity, "type": "function", "function": function}]}
+    made = {
+        "role": "assistant",
+        "tool_calls": [{"id": identity, "type": "function", "function": function}],
+    }
     return {**made, "content": None, **more}
 
 
@@ -32,7 +40,9 @@ def result(identity: str = "call_1") -> Body:
     return {"role": "tool", "tool_call_id": identity, "content": "sunny"}
 
 
-def of(wire: str, says: str, broken: Ask, mended: Ask | None = None, status: int = 400) -> Maker:
+def of(
+    wire: str, says: str, broken: Ask, mended: Ask | None = None, status: int = 400
+) -> Maker:
     return lambda talk: Case(says, broken, mended or ask(wire), status, wire)
 
 
@@ -43,7 +53,9 @@ def in_loop(wire: str, says: str) -> Maker:
 
 
 def details_altered(talk: Talk) -> Case:
-    given = talk.ok("openrouter", ask("openrouter", HI, tools=[TOOL]))["choices"][0]["message"]
+    given = talk.ok("openrouter", ask("openrouter", HI, tools=[TOOL]))["choices"][0][
+        "message"
+    ]
     after = result(given["tool_calls"][0]["id"])
     [detail] = given["reasoning_details"]
     broken = {**given, "reasoning_details": [{**detail, "signature": "c2lnbmVk"}]}
@@ -79,8 +91,14 @@ CASES: dict[str, dict[str, Maker]] = {
             ask("openai", model="gpt-9"),
             status=404,
         ),
-        "param_missing": of("openai", "Missing required parameter: 'messages'.", ask("openai").but(messages=None)),
-        "param_unknown": of("openai", "Unknown parameter: 'input'.", ask("openai", input="x")),
+        "param_missing": of(
+            "openai",
+            "Missing required parameter: 'messages'.",
+            ask("openai").but(messages=None),
+        ),
+        "param_unknown": of(
+            "openai", "Unknown parameter: 'input'.", ask("openai", input="x")
+        ),
         "malformed": of(
             "openai",
             "Invalid type: a parameter has a value of the wrong type.",
@@ -104,7 +122,9 @@ CASES: dict[str, dict[str, Maker]] = {
             "openai",
             "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an "
             "empty array instead.",
-            ask("openai", HI, {"role": "assistant", "content": "hm", "tool_calls": []}, HI),
+            ask(
+                "openai", HI, {"role": "assistant", "content": "hm", "tool_calls": []}, HI
+            ),
             ask("openai", HI, {"role": "assistant", "content": "hm"}, HI),
         ),
         "value_unknown": of(
@@ -165,9 +185,12 @@ CASES: dict[str, dict[str, Maker]] = {
             "Failed to parse the request body as JSON: no low surrogate in string: line 1 column 68 (char 67)",
             Ask(PATH, {}, raw=BAD),
         ),
-        "model_unknown": of("deepseek", "Model Not Exist", ask("deepseek", model="gpt-9")),
+        "model_unknown": of(
+            "deepseek", "Model Not Exist", ask("deepseek", model="gpt-9")
+        ),
         "reasoning_left_out": in_loop(
-            "deepseek", "The `reasoning_content` in the thinking mode must be passed back to the API."
+            "deepseek",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
         ),
         "call_without_result": of(
             "deepseek",
@@ -184,7 +207,8 @@ CASES: dict[str, dict[str, Maker]] = {
     },
     "moonshot": {
         "reasoning_left_out": in_loop(
-            "moonshot", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1"
+            "moonshot",
+            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
         ),
         "content_blank": of(
             "moonshot",
@@ -207,7 +231,9 @@ CASES: dict[str, dict[str, Maker]] = {
             ask("mistral", *MISTRAL_LOOP),
         ),
         "result_without_call": of(
-            "mistral", "Unexpected role 'tool' after role 'user'", ask("mistral", HI, result(NINE))
+            "mistral",
+            "Unexpected role 'tool' after role 'user'",
+            ask("mistral", HI, result(NINE)),
         ),
         "user_after_tool": of(
             "mistral",
@@ -258,24 +284,35 @@ def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
 
 
 @pytest.mark.parametrize(("wire", "rule"), ALL, ids=lambda each: each)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, wire: str, rule: str) -> None:
+def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
+    talk: Talk, wire: str, rule: str
+) -> None:
     prove(talk, wire, rule, CASES[wire][rule](talk))
 
 
 def test_openai_itself_takes_as_much_as_it_has_written_down() -> None:
     """https://developers.openai.com/api/docs/guides/images-vision"""
-    assert Chat(VARIANTS["openai"]).max_body_bytes == Responses.max_body_bytes == 512_000_000
+    assert (
+        Chat(VARIANTS["openai"]).max_body_bytes == Responses.max_body_bytes == 512_000_000
+    )
 
 
 def test_a_server_that_was_started_with_a_limit_on_images_takes_no_more() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    image = {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="},
+    }
     with running(read({"server": {"max_images": 2}})) as server:
-        refused, taken = (ask("vllm", {"role": "user", "content": [image] * count}) for count in (3, 2))
+        refused, taken = (
+            ask("vllm", {"role": "user", "content": [image] * count}) for count in (3, 2)
+        )
         says = "At most 2 image(s) may be provided in one request."
         prove(Talk(server), "vllm", "too_many_images", Case(says, refused, taken))
 
 
-def test_a_model_that_needs_it_for_ever_asks_for_the_reasoning_of_earlier_turns_too(talk: Talk) -> None:
+def test_a_model_that_needs_it_for_ever_asks_for_the_reasoning_of_earlier_turns_too(
+    talk: Talk,
+) -> None:
     history = [HI, call(), result(), {"role": "assistant", "content": "It is sunny."}, HI]
     assert talk.send("deepseek", ask("deepseek", *history)).status_code == 200
     later = talk.send("deepseek", ask("deepseek", *history, model="deepseek-v4-flash"))
@@ -305,24 +342,38 @@ OVERFLOWS = {
 
 @pytest.fixture(scope="module")
 def tight() -> Iterator[Talk]:
-    models = [{"name": "small", "like": "gpt-4.1", "window": 1_000}, {"name": "twin", "like": "gpt-4.1"}]
+    models = [
+        {"name": "small", "like": "gpt-4.1", "window": 1_000},
+        {"name": "twin", "like": "gpt-4.1"},
+    ]
     pins = {"factor": 1.0, "request": 0, "message": 0}
-    with running(read({"models": models, "drawn": pins, "server": {"key": "any"}}), seed=7) as server:
+    with running(
+        read({"models": models, "drawn": pins, "server": {"key": "any"}}), seed=7
+    ) as server:
         yield Talk(server)
 
 
 @pytest.mark.parametrize("wire", OVERFLOWS)
-def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(tight: Talk, wire: str) -> None:
-    long = ask(wire, {"role": "user", "content": "far " * 2_000}, model="small", max_tokens=50)
+def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(
+    tight: Talk, wire: str
+) -> None:
+    long = ask(
+        wire, {"role": "user", "content": "far " * 2_000}, model="small", max_tokens=50
+    )
     count = tight.ok(wire, long.but(model="twin"))["usage"]["prompt_tokens"]
     says = OVERFLOWS[wire].format(n=count, sum=count + 50)
     prove(tight, wire, "too_many_tokens", Case(says, long, ask(wire, model="small")))
 
 
 @pytest.mark.parametrize("wire", ["deepseek", "openrouter", "vllm"])
-def test_where_the_answer_counts_too_a_long_one_is_refused(tight: Talk, wire: str) -> None:
+def test_where_the_answer_counts_too_a_long_one_is_refused(
+    tight: Talk, wire: str
+) -> None:
     assert tight.send(wire, ask(wire, model="small", max_tokens=1_000)).status_code == 400
-    assert tight.send("llamacpp", ask(wire, model="small", max_tokens=1_000)).status_code == 200
+    assert (
+        tight.send("llamacpp", ask(wire, model="small", max_tokens=1_000)).status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize(
@@ -337,5 +388,7 @@ def test_where_the_answer_counts_too_a_long_one_is_refused(tight: Talk, wire: st
     ],
 )
 def test_a_wrong_key_is_refused(tight: Talk, wire: str, says: str) -> None:
-    broken = ask(wire, model="small")._replace(headers={"authorization": "Bearer sk-1234567890"})
+    broken = ask(wire, model="small")._replace(
+        headers={"authorization": "Bearer sk-1234567890"}
+    )
     prove(tight, wire, "key_wrong", Case(says, broken, ask(wire, model="small"), 401))

@@ -24,10 +24,15 @@ ASKS: dict[str, Ask] = {
     "openai": Ask("/responses", {"model": "gpt-5", "input": "hello", "stream": True}),
     "deepseek": Ask(
         "/chat/completions",
-        {"model": "deepseek-reasoner", "messages": [{"role": "user", "content": "hello"}], "stream": True},
+        {
+            "model": "deepseek-reasoner",
+            "messages": [{"role": "user", "content": "hello"}],
+            "stream": True,
+        },
     ),
     "gemini": Ask(
-        "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", {"contents": [{"parts": [{"text": "hello"}]}]}
+        "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+        {"contents": [{"parts": [{"text": "hello"}]}]},
     ),
 }
 WIRES = pytest.mark.parametrize("wire", ASKS)
@@ -45,7 +50,9 @@ def usages(text: str) -> list[Any]:
 
     def look(value: Any) -> None:
         if isinstance(value, dict):
-            found.extend(value[name] for name in ("usage", "usageMetadata") if value.get(name))
+            found.extend(
+                value[name] for name in ("usage", "usageMetadata") if value.get(name)
+            )
             for each in value.values():
                 look(each)
         elif isinstance(value, list):
@@ -89,9 +96,10 @@ def test_late_usage_comes_in_one_piece_near_the_end(wire: str) -> None:
         text = talk.send(wire, ASKS[wire]).text
         true = talk.server.truth().bills[0]
     telling = [each for each in usages(text) if any(numbers(each))]
-    assert {each.get("input_tokens", each.get("prompt_tokens", each.get("promptTokenCount"))) for each in telling} == {
-        true.input
-    }
+    assert {
+        each.get("input_tokens", each.get("prompt_tokens", each.get("promptTokenCount")))
+        for each in telling
+    } == {true.input}
     assert len(telling) == 1
 
 
@@ -109,7 +117,9 @@ def test_a_cut_answer_ends_after_exactly_that_many_bytes(wire: str, size: int) -
         url = talk.server.url(wire) + ASKS[wire].path
         with (
             pytest.raises(httpx2.RemoteProtocolError),
-            talk.http.stream("POST", url, json=ASKS[wire].body, headers=headers) as response,
+            talk.http.stream(
+                "POST", url, json=ASKS[wire].body, headers=headers
+            ) as response,
         ):
             for part in response.iter_raw():
                 got += part
@@ -117,7 +127,10 @@ def test_a_cut_answer_ends_after_exactly_that_many_bytes(wire: str, size: int) -
 
 
 def test_a_reset_connection_is_reset() -> None:
-    with broken({"kind": "reset", "at": 100}) as talk, pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)):
+    with (
+        broken({"kind": "reset", "at": 100}) as talk,
+        pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)),
+    ):
         talk.send("anthropic", ASKS["anthropic"])
 
 
@@ -147,12 +160,17 @@ def test_a_slow_answer_is_whole() -> None:
         ("gemini", 503, "UNAVAILABLE"),
     ],
 )
-def test_trouble_comes_with_the_providers_error_and_passes(wire: str, status: int, kind: str) -> None:
+def test_trouble_comes_with_the_providers_error_and_passes(
+    wire: str, status: int, kind: str
+) -> None:
     fault = {"kind": "status", "request": 1, "status": status, "retry_after_s": 2}
     with broken(fault) as talk:
         first, second = (talk.send(wire, ASKS[wire]) for _ in range(2))
     assert (first.status_code, first.headers["retry-after"]) == (status, "2")
-    assert kind in (first.json()["error"].get("type"), first.json()["error"].get("status"))
+    assert kind in (
+        first.json()["error"].get("type"),
+        first.json()["error"].get("status"),
+    )
     assert second.status_code == 200
 
 
@@ -174,7 +192,11 @@ def test_events_of_unknown_kinds_come_in_between(wire: str) -> None:
 @WIRES
 def test_one_event_is_no_json(wire: str) -> None:
     with broken({"kind": "malformed-json"}) as talk:
-        lines = [line[6:] for line in talk.send(wire, ASKS[wire]).text.splitlines() if line.startswith("data: {")]
+        lines = [
+            line[6:]
+            for line in talk.send(wire, ASKS[wire]).text.splitlines()
+            if line.startswith("data: {")
+        ]
     bad = 0
     for line in lines:
         try:

@@ -11,7 +11,9 @@ from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 
 THREE = "/v1beta/models/gemini-3-flash-preview:generateContent"
 TWO = "/v1beta/models/gemini-2.5-flash:generateContent"
-TOOLS: list[Body] = [{"functionDeclarations": [{"name": "get_weather", "parameters": WEATHER}]}]
+TOOLS: list[Body] = [
+    {"functionDeclarations": [{"name": "get_weather", "parameters": WEATHER}]}
+]
 HI: Body = {"role": "user", "parts": [{"text": "say get_weather"}]}
 HM: Body = {"role": "model", "parts": [{"text": "Hm."}]}
 
@@ -21,7 +23,10 @@ def ask(*contents: Body, path: str = TWO, **more: Any) -> Ask:
 
 
 def call(count: int = 1, **more: Any) -> Body:
-    return {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": {}}, **more}] * count}
+    return {
+        "role": "model",
+        "parts": [{"functionCall": {"name": "get_weather", "args": {}}, **more}] * count,
+    }
 
 
 def result(count: int = 1) -> Body:
@@ -47,7 +52,11 @@ def signature_missing(talk: Talk) -> Case:
         "call `default_api:get_weather` , position 2. Please refer to "
         "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
     )
-    return Case(says, ask(HI, call(), result(), path=THREE), ask(HI, thought(talk), result(), path=THREE))
+    return Case(
+        says,
+        ask(HI, call(), result(), path=THREE),
+        ask(HI, thought(talk), result(), path=THREE),
+    )
 
 
 def signature_corrupt(talk: Talk) -> Case:
@@ -72,7 +81,8 @@ CASES: dict[str, Maker] = {
         Ask(TWO, {}, raw=b'{"contents": [{"parts": [{"text": "say \\ud83d\\u0041"}]}]}'),
     ),
     "body_too_large": of(
-        "Request payload size exceeds the limit: 20971520 bytes.", ask({"parts": [{"text": "x" * 20_971_520}]})
+        "Request payload size exceeds the limit: 20971520 bytes.",
+        ask({"parts": [{"text": "x" * 20_971_520}]}),
     ),
     "key_missing": of(
         "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
@@ -92,13 +102,22 @@ CASES: dict[str, Maker] = {
         "Cannot find field.",
         ask(
             HI,
-            {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "thoughtSignature": "x"}}]},
+            {
+                "role": "model",
+                "parts": [
+                    {"functionCall": {"name": "get_weather", "thoughtSignature": "x"}}
+                ],
+            },
             result(),
         ),
         ask(HI, call(), result()),
     ),
-    "no_contents": of("* GenerateContentRequest.contents: contents is not specified\n", ask(contents=[])),
-    "role_unknown": of("Please use a valid role: user, model.", ask({**HI, "role": "assistant"})),
+    "no_contents": of(
+        "* GenerateContentRequest.contents: contents is not specified\n", ask(contents=[])
+    ),
+    "role_unknown": of(
+        "Please use a valid role: user, model.", ask({**HI, "role": "assistant"})
+    ),
     "parts_empty": of(
         "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
         ask(HI, {"role": "model", "parts": []}, HI),
@@ -120,7 +139,14 @@ CASES: dict[str, Maker] = {
     "no_struct": of(
         "Invalid value at 'contents[1].parts[0].function_call.args' (type.googleapis.com/google.protobuf.Struct), "
         '"{"',
-        ask(HI, {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": "{"}}]}, result()),
+        ask(
+            HI,
+            {
+                "role": "model",
+                "parts": [{"functionCall": {"name": "get_weather", "args": "{"}}],
+            },
+            result(),
+        ),
         ask(HI, call(), result()),
     ),
     "result_count": of(
@@ -150,7 +176,9 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, rule: str) -> None:
+def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
+    talk: Talk, rule: str
+) -> None:
     prove(talk, "gemini", rule, CASES[rule](talk))
 
 
@@ -164,7 +192,10 @@ def test_only_the_first_of_parallel_calls_needs_its_signature(talk: Talk) -> Non
 
 
 def test_calls_of_earlier_turns_need_no_signature(talk: Talk) -> None:
-    assert talk.send("gemini", ask(HI, call(), result(), HM, HI, path=THREE)).status_code == 200
+    assert (
+        talk.send("gemini", ask(HI, call(), result(), HM, HI, path=THREE)).status_code
+        == 200
+    )
 
 
 def test_history_from_elsewhere_passes_with_the_documented_word(talk: Talk) -> None:
@@ -173,9 +204,15 @@ def test_history_from_elsewhere_passes_with_the_documented_word(talk: Talk) -> N
 
 
 def test_names_may_come_in_snake_case_too(talk: Talk) -> None:
-    spoken = {"role": "model", "parts": [{"function_call": {"name": "get_weather", "args": {"snake_case": 1}}}]}
+    spoken = {
+        "role": "model",
+        "parts": [{"function_call": {"name": "get_weather", "args": {"snake_case": 1}}}],
+    }
     heard = {"parts": [{"function_response": {"name": "get_weather", "response": {}}}]}
-    body = {"contents": [HI, spoken, heard], "system_instruction": {"parts": [{"text": "x"}]}}
+    body = {
+        "contents": [HI, spoken, heard],
+        "system_instruction": {"parts": [{"text": "x"}]},
+    }
     assert talk.send("gemini", Ask(TWO, body)).status_code == 200
 
 
@@ -192,10 +229,23 @@ def test_a_prompt_beyond_the_window_is_refused_with_its_count(tight: Talk) -> No
     whole = {"generateContentRequest": {**long.body, "model": "models/small"}}
     count = tight.ok("gemini", Ask(path.format("countTokens"), whole))["totalTokens"]
     says = f"The input token count ({count}) exceeds the maximum number of tokens allowed (1000)."
-    prove(tight, "gemini", "too_many_tokens", Case(says, long, ask(path=path.format("generateContent"))))
+    prove(
+        tight,
+        "gemini",
+        "too_many_tokens",
+        Case(says, long, ask(path=path.format("generateContent"))),
+    )
 
 
 def test_a_wrong_key_is_refused_with_its_reason(tight: Talk) -> None:
     broken = ask()._replace(headers={"x-goog-api-key": "wrong"})
-    prove(tight, "gemini", "key_wrong", Case("API key not valid. Please pass a valid API key.", broken, ask()))
-    assert tight.send("gemini", broken).json()["error"]["details"][0]["reason"] == "API_KEY_INVALID"
+    prove(
+        tight,
+        "gemini",
+        "key_wrong",
+        Case("API key not valid. Please pass a valid API key.", broken, ask()),
+    )
+    assert (
+        tight.send("gemini", broken).json()["error"]["details"][0]["reason"]
+        == "API_KEY_INVALID"
+    )

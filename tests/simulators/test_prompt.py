@@ -6,7 +6,9 @@ MODEL = Model("m", "openai", 1_000, 100)
 PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
 
 
-def counted(prompt: PromptPieces, *, loop: bool = True, turns: bool = False) -> tuple[int, int, int]:
+def counted(
+    prompt: PromptPieces, *, loop: bool = True, turns: bool = False
+) -> tuple[int, int, int]:
     drawn = Drawn(2.0, 2.0, 1, 2, 3, 4, 5, 6, 7, loop, turns)
     found = count(prompt, MODEL, drawn, stream=False)
     return found.input, found.kept, found.dropped

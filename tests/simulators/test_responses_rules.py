@@ -12,7 +12,12 @@ PATH = "/responses"
 TOOL: Body = {"type": "function", "name": "get_weather", "parameters": WEATHER}
 HI: Body = {"role": "user", "content": "say get_weather"}
 BAD = b'{"model": "gpt-5", "input": "\\udc00"}'
-CALL: Body = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": "{}"}
+CALL: Body = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "get_weather",
+    "arguments": "{}",
+}
 OUTPUT: Body = {"type": "function_call_output", "call_id": "call_1", "output": "sunny"}
 
 
@@ -47,8 +52,12 @@ def reasoning_alone(talk: Talk) -> Case:
 def reasoning_left_out(talk: Talk) -> Case:
     reasoning, call = thought(talk)
     what = f"Item '{call['id']}' of type 'function_call'"
-    says = f"{what} was provided without its required 'reasoning' item: '{reasoning['id']}'."
-    return Case(says, ask(HI, call, output([call])), ask(HI, without(call, "id"), output([call])))
+    says = (
+        f"{what} was provided without its required 'reasoning' item: '{reasoning['id']}'."
+    )
+    return Case(
+        says, ask(HI, call, output([call])), ask(HI, without(call, "id"), output([call]))
+    )
 
 
 def reasoning_altered(talk: Talk) -> Case:
@@ -59,7 +68,11 @@ def reasoning_altered(talk: Talk) -> Case:
         f"The encrypted content {sealed[:4]}...{sealed[-4:]} could not be verified. Reason: Encrypted content could "
         "not be decrypted or parsed."
     )
-    return Case(says, ask(HI, broken, call, output([call])), ask(HI, reasoning, call, output([call])))
+    return Case(
+        says,
+        ask(HI, broken, call, output([call])),
+        ask(HI, reasoning, call, output([call])),
+    )
 
 
 def item_not_kept(talk: Talk) -> Case:
@@ -69,7 +82,9 @@ def item_not_kept(talk: Talk) -> Case:
         f"Item with id '{reasoning['id']}' not found. Items are not persisted when `store` is set to false. Try again "
         "with `store` set to true, or remove this item from your input."
     )
-    broken, mended = (ask(HI, item, call, output([call]), store=False) for item in (bare, reasoning))
+    broken, mended = (
+        ask(HI, item, call, output([call]), store=False) for item in (bare, reasoning)
+    )
     return Case(says, broken, mended, 404)
 
 
@@ -78,14 +93,21 @@ def item_unknown(talk: Talk) -> Case:
     known = [{"type": "item_reference", "id": item["id"]} for item in items]
     unknown = {"type": "item_reference", "id": "rs_unknown"}
     mended = ask(HI, *known, output(items))
-    return Case("Item with id 'rs_unknown' not found.", ask(HI, unknown, known[1], output(items)), mended, 404)
+    return Case(
+        "Item with id 'rs_unknown' not found.",
+        ask(HI, unknown, known[1], output(items)),
+        mended,
+        404,
+    )
 
 
 def item_twice(talk: Talk) -> Case:
     items = thought(talk)
     identity = items[0]["id"]
     says = f"Duplicate item found with id {identity}. Remove duplicate items from your input and try again."
-    return Case(says, ask(HI, items[0], *items, output(items)), ask(HI, *items, output(items)))
+    return Case(
+        says, ask(HI, items[0], *items, output(items)), ask(HI, *items, output(items))
+    )
 
 
 def response_unknown(talk: Talk) -> Case:
@@ -103,8 +125,14 @@ CASES: dict[str, Maker] = {
         "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
         Ask(PATH, {}, raw=BAD),
     ),
-    "key_missing": of(RULES["key_missing"].text, ask()._replace(headers={"authorization": None}), status=401),
-    "model_unknown": of("The requested model 'gpt-9' does not exist.", ask(model="gpt-9")),
+    "key_missing": of(
+        RULES["key_missing"].text,
+        ask()._replace(headers={"authorization": None}),
+        status=401,
+    ),
+    "model_unknown": of(
+        "The requested model 'gpt-9' does not exist.", ask(model="gpt-9")
+    ),
     "param_missing": of("Missing required parameter: 'input'.", ask().but(input=None)),
     "param_unknown": of("Unknown parameter: 'messages'.", ask(messages=[])),
     "param_unsupported": of(
@@ -113,7 +141,8 @@ CASES: dict[str, Maker] = {
         ask(temperature=0.5, model="gpt-4.1"),
     ),
     "malformed": of(
-        "Invalid type: a parameter has a value of the wrong type.", Ask(PATH, {"model": "gpt-5", "input": [1]})
+        "Invalid type: a parameter has a value of the wrong type.",
+        Ask(PATH, {"model": "gpt-5", "input": [1]}),
     ),
     "name_pattern": of(
         "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
@@ -129,11 +158,21 @@ CASES: dict[str, Maker] = {
     ),
     "value_unknown": of(
         "Invalid value: 'input_text'. Supported values are: 'output_text', 'refusal'.",
-        ask(HI, {"role": "assistant", "content": [{"type": "input_text", "text": "hm"}]}, HI),
-        ask(HI, {"role": "assistant", "content": [{"type": "output_text", "text": "hm"}]}, HI),
+        ask(
+            HI,
+            {"role": "assistant", "content": [{"type": "input_text", "text": "hm"}]},
+            HI,
+        ),
+        ask(
+            HI,
+            {"role": "assistant", "content": [{"type": "output_text", "text": "hm"}]},
+            HI,
+        ),
     ),
     "call_without_result": of(
-        "No tool output found for function call call_1.", ask(HI, CALL, HI), ask(HI, CALL, OUTPUT, HI)
+        "No tool output found for function call call_1.",
+        ask(HI, CALL, HI),
+        ask(HI, CALL, OUTPUT, HI),
     ),
     "result_without_call": of(
         "No tool call found for function call output with call_id call_1.",
@@ -166,25 +205,39 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, rule: str) -> None:
+def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
+    talk: Talk, rule: str
+) -> None:
     prove(talk, "openai", rule, CASES[rule](talk))
 
 
-def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(talk: Talk) -> None:
+def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(
+    talk: Talk,
+) -> None:
     (reasoning, _), (_, call) = thought(talk), thought(talk)
-    assert "required following item" in talk.send("openai", ask(HI, reasoning, call, output([call]))).text
+    assert (
+        "required following item"
+        in talk.send("openai", ask(HI, reasoning, call, output([call]))).text
+    )
 
 
 def test_the_unfinished_reasoning_of_an_added_event_is_refused(talk: Talk) -> None:
     events = talk.events("openai", ask(HI, tools=[TOOL], stream=True))
-    added = next(each["item"] for each in events if each["type"] == "response.output_item.added")
-    done = [each["item"] for each in events if each["type"] == "response.output_item.done"]
+    added = next(
+        each["item"] for each in events if each["type"] == "response.output_item.added"
+    )
+    done = [
+        each["item"] for each in events if each["type"] == "response.output_item.done"
+    ]
     assert talk.send("openai", ask(HI, added, done[1], output(done))).status_code == 400
     assert talk.send("openai", ask(HI, *done, output(done))).status_code == 200
 
 
 def test_invalid_arguments_are_passed_on_as_they_are(talk: Talk) -> None:
-    assert talk.send("openai", ask(HI, {**CALL, "arguments": '{"city'}, OUTPUT)).status_code == 200
+    assert (
+        talk.send("openai", ask(HI, {**CALL, "arguments": '{"city'}, OUTPUT)).status_code
+        == 200
+    )
 
 
 @pytest.fixture(scope="module")
@@ -209,11 +262,18 @@ def test_in_a_stream_the_same_comes_as_an_event_of_a_good_answer(tight: Talk) ->
 def test_a_body_over_the_limit_that_the_server_was_started_with_is_refused() -> None:
     says = "Request body is too large: the maximum is 10000 bytes."
     with running(read({"server": {"max_body_bytes": 10_000}})) as server:
-        prove(Talk(server), "openai", "body_too_large", Case(says, ask(input="x" * 10_000), ask(), 413))
+        prove(
+            Talk(server),
+            "openai",
+            "body_too_large",
+            Case(says, ask(input="x" * 10_000), ask(), 413),
+        )
 
 
 def test_a_wrong_key_is_refused_and_not_repeated_in_full(tight: Talk) -> None:
-    broken = ask(model="small")._replace(headers={"authorization": "Bearer sk-1234567890"})
+    broken = ask(model="small")._replace(
+        headers={"authorization": "Bearer sk-1234567890"}
+    )
     says = (
         "Incorrect API key provided: sk-1*****7890. You can find your API key at "
         "https://platform.openai.com/account/api-keys."

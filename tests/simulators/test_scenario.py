@@ -13,7 +13,15 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*
 
 
 def claude(*messages: Body, **more: Any) -> Ask:
-    return Ask("/v1/messages", {"model": "claude-opus-4-6", "max_tokens": 5_000, "messages": list(messages), **more})
+    return Ask(
+        "/v1/messages",
+        {
+            "model": "claude-opus-4-6",
+            "max_tokens": 5_000,
+            "messages": list(messages),
+            **more,
+        },
+    )
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -27,9 +35,14 @@ def test_there_are_examples() -> None:
 
 
 def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
-    content = {"answers": [{"text": "Yes.", "when": {"contains": "?"}}], "server": {"key": "k"}}
+    content = {
+        "answers": [{"text": "Yes.", "when": {"contains": "?"}}],
+        "server": {"key": "k"},
+    }
     (tmp_path / "a.json").write_text(json.dumps(content))
-    (tmp_path / "a.toml").write_text('[server]\nkey = "k"\n[[answers]]\ntext = "Yes."\nwhen = { contains = "?" }\n')
+    (tmp_path / "a.toml").write_text(
+        '[server]\nkey = "k"\n[[answers]]\ntext = "Yes."\nwhen = { contains = "?" }\n'
+    )
     assert load(tmp_path / "a.json") == load(tmp_path / "a.toml") == read(content)
 
 
@@ -42,7 +55,10 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"answers": [{"text": 1}]}, "text is str"),
         ({"answers": [{"text": "x", "stop": "end"}]}, "length, filter or refusal"),
         ({"answers": [{"text": "x", "when": {"after": "model"}}]}, "user or tool"),
-        ({"answers": [{"calls": [{"name": "f", "arguments": 1}]}]}, "arguments is dict or str"),
+        (
+            {"answers": [{"calls": [{"name": "f", "arguments": 1}]}]},
+            "arguments is dict or str",
+        ),
         ({"faults": [{"kind": "explode"}]}, "a fault's kind is one of"),
         ({"faults": [{"kind": "cut", "at": -1}]}, "not below 0"),
         ({"faults": [{"kind": "cut", "at": True}]}, "at is int"),
@@ -88,12 +104,22 @@ def test_answers_are_matched_by_step_by_words_by_what_came_last_and_by_model() -
             (Asked(1), "m"),
         ]
     ]
-    assert said == ["second step", "about rain", "about rain", "after a tool", "only gpt-5", "once", "always"]
+    assert said == [
+        "second step",
+        "about rain",
+        "about rain",
+        "after a tool",
+        "only gpt-5",
+        "once",
+        "always",
+    ]
 
 
 def test_a_dated_name_is_its_model_and_a_longer_one_is_not() -> None:
     scenario = Scenario()
-    assert (scenario.model("gpt-5-2025-08-07", "openai") or scenario.models[0]).name == "gpt-5"
+    assert (
+        scenario.model("gpt-5-2025-08-07", "openai") or scenario.models[0]
+    ).name == "gpt-5"
     assert scenario.model("gpt-5-turbo", "openai") is None
     assert scenario.model("gpt-5", "anthropic") is None
 
@@ -105,23 +131,32 @@ def test_arguments_a_model_got_wrong_are_streamed_as_they_are() -> None:
         asked = claude({"role": "user", "content": "x"}, tools=[tool], stream=True)
         events = Talk(server).events("anthropic", asked)
     parts = [
-        each["delta"]["partial_json"] for each in events if each.get("delta", {}).get("type") == "input_json_delta"
+        each["delta"]["partial_json"]
+        for each in events
+        if each.get("delta", {}).get("type") == "input_json_delta"
     ]
     assert "".join(parts) == '{"city": "Par'
 
 
 def test_redacted_reasoning_comes_back_accepted_and_altered_refused() -> None:
-    with running(read({"answers": [{"reasoning": "Secret.", "redacted": True, "text": "No."}]})) as server:
+    with running(
+        read({"answers": [{"reasoning": "Secret.", "redacted": True, "text": "No."}]})
+    ) as server:
         talk = Talk(server)
         first = claude({"role": "user", "content": "x"}, thinking={"type": "adaptive"})
         content = talk.ok("anthropic", first)["content"]
         assert [block["type"] for block in content] == ["redacted_thinking", "text"]
         said = {"role": "assistant", "content": content}
-        again = first.but(messages=[*first.body["messages"], said, {"role": "user", "content": "y"}])
+        again = first.but(
+            messages=[*first.body["messages"], said, {"role": "user", "content": "y"}]
+        )
         assert talk.send("anthropic", again).status_code == 200
         altered = again.but()
         altered.body["messages"][1]["content"][0]["data"] = "c2VjcmV0"
-        assert "Invalid `data` in `redacted_thinking` block" in talk.send("anthropic", altered).text
+        assert (
+            "Invalid `data` in `redacted_thinking` block"
+            in talk.send("anthropic", altered).text
+        )
 
 
 def test_items_of_kinds_nobody_knows_are_sent_and_taken_back() -> None:
@@ -137,22 +172,39 @@ def test_items_of_kinds_nobody_knows_are_sent_and_taken_back() -> None:
         content = talk.ok("anthropic", first)["content"]
         assert extra in content
         said = {"role": "assistant", "content": content}
-        again = first.but(messages=[*first.body["messages"], said, {"role": "user", "content": "y"}])
+        again = first.but(
+            messages=[*first.body["messages"], said, {"role": "user", "content": "y"}]
+        )
         assert talk.send("anthropic", again).status_code == 200
-        output = talk.ok("openai", Ask("/responses", {"model": "gpt-4.1", "input": "x"}))["output"]
+        output = talk.ok("openai", Ask("/responses", {"model": "gpt-4.1", "input": "x"}))[
+            "output"
+        ]
         assert item in output
-        sent = Ask("/responses", {"model": "gpt-4.1", "input": [*output, {"role": "user", "content": "y"}]})
+        sent = Ask(
+            "/responses",
+            {"model": "gpt-4.1", "input": [*output, {"role": "user", "content": "y"}]},
+        )
         assert talk.send("openai", sent).status_code == 200
 
 
 def test_refusals_and_filters_end_as_each_wire_says_it() -> None:
     with running(read({"answers": [{"text": "I can't.", "stop": "refusal"}]})) as server:
         talk = Talk(server)
-        assert talk.ok("anthropic", claude({"role": "user", "content": "x"}))["stop_reason"] == "refusal"
-        output = talk.ok("openai", Ask("/responses", {"model": "gpt-4.1", "input": "x"}))["output"]
+        assert (
+            talk.ok("anthropic", claude({"role": "user", "content": "x"}))["stop_reason"]
+            == "refusal"
+        )
+        output = talk.ok("openai", Ask("/responses", {"model": "gpt-4.1", "input": "x"}))[
+            "output"
+        ]
         assert output[0]["content"] == [{"type": "refusal", "refusal": "I can't."}]
-        chat = Ask("/chat/completions", {"model": "gpt-4.1", "messages": [{"role": "user", "content": "x"}]})
+        chat = Ask(
+            "/chat/completions",
+            {"model": "gpt-4.1", "messages": [{"role": "user", "content": "x"}]},
+        )
         assert talk.ok("openai", chat)["choices"][0]["message"]["refusal"] == "I can't."
         body = {"contents": [{"parts": [{"text": "x"}]}]}
-        given = talk.ok("gemini", Ask("/v1beta/models/gemini-2.5-flash:generateContent", body))
+        given = talk.ok(
+            "gemini", Ask("/v1beta/models/gemini-2.5-flash:generateContent", body)
+        )
         assert given["candidates"][0]["finishReason"] == "PROHIBITED_CONTENT"

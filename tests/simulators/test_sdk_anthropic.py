@@ -9,9 +9,15 @@ from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # older models are simulated on purpose
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # older models are simulated on purpose
 
-TOOL: Any = {"name": "get_weather", "description": "The weather of a city.", "input_schema": WEATHER}
+TOOL: Any = {
+    "name": "get_weather",
+    "description": "The weather of a city.",
+    "input_schema": WEATHER,
+}
 ASKED: Any = {"role": "user", "content": "please get_weather for Paris"}
 MODELS = {
     "claude-sonnet-4-5": {"type": "enabled", "budget_tokens": 1_024},
@@ -28,13 +34,19 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> anthropic.Anthropic:
-    return anthropic.Anthropic(base_url=server.url("anthropic"), api_key="any", max_retries=0)
+    return anthropic.Anthropic(
+        base_url=server.url("anthropic"), api_key="any", max_retries=0
+    )
 
 
-def stream(client: anthropic.Anthropic, model: str, messages: list[Any], **more: Any) -> anthropic.types.Message:
+def stream(
+    client: anthropic.Anthropic, model: str, messages: list[Any], **more: Any
+) -> anthropic.types.Message:
     thinking: Any = MODELS[model]
     request = {"tools": [TOOL], "thinking": thinking, "max_tokens": 4_000, **more}
-    with client.messages.stream(model=model, messages=messages, **request) as running_stream:
+    with client.messages.stream(
+        model=model, messages=messages, **request
+    ) as running_stream:
         return running_stream.get_final_message()
 
 
@@ -45,7 +57,11 @@ def loop(answer: anthropic.types.Message) -> list[Any]:
         block.pop("caller", None)
     call = next(block for block in content if block["type"] == "tool_use")
     result = {"type": "tool_result", "tool_use_id": call["id"], "content": "sunny"}
-    return [ASKED, {"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
+    return [
+        ASKED,
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": [result]},
+    ]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -56,44 +72,69 @@ def test_a_streamed_tool_loop_with_thinking_runs_to_its_end(
     assert [block.type for block in first.content] == ["thinking", "tool_use"]
     assert first.stop_reason == "tool_use"
     second = stream(client, model, loop(first))
-    assert [block.text for block in second.content if block.type == "text"] == ["Done: get_weather gave sunny"]
+    assert [block.text for block in second.content if block.type == "text"] == [
+        "Done: get_weather gave sunny"
+    ]
     one, two = server.truth().bills[-2:]
-    assert (first.usage.input_tokens, first.usage.output_tokens) == (one.input, one.output)
-    assert (second.usage.input_tokens, second.usage.output_tokens) == (two.input, two.output)
+    assert (first.usage.input_tokens, first.usage.output_tokens) == (
+        one.input,
+        one.output,
+    )
+    assert (second.usage.input_tokens, second.usage.output_tokens) == (
+        two.input,
+        two.output,
+    )
     assert two.kept == one.reasoning
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_same_loop_with_altered_thinking_is_refused(client: anthropic.Anthropic, model: str) -> None:
+def test_the_same_loop_with_altered_thinking_is_refused(
+    client: anthropic.Anthropic, model: str
+) -> None:
     history = loop(stream(client, model, [ASKED]))
     history[1]["content"][0]["thinking"] += " Or not."
     with pytest.raises(anthropic.BadRequestError, match="cannot be modified"):
         stream(client, model, history)
 
 
-def test_the_same_loop_with_a_cut_signature_is_refused(client: anthropic.Anthropic) -> None:
+def test_the_same_loop_with_a_cut_signature_is_refused(
+    client: anthropic.Anthropic,
+) -> None:
     history = loop(stream(client, "claude-sonnet-4-5", [ASKED]))
     history[1]["content"][0]["signature"] = history[1]["content"][0]["signature"][:-4]
     with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
         stream(client, "claude-sonnet-4-5", history)
 
 
-def test_the_same_loop_under_another_system_prompt_is_refused_by_a_bound_model(client: anthropic.Anthropic) -> None:
+def test_the_same_loop_under_another_system_prompt_is_refused_by_a_bound_model(
+    client: anthropic.Anthropic,
+) -> None:
     history = loop(stream(client, "claude-fable-5-1", [ASKED], system="Be brief."))
-    assert stream(client, "claude-fable-5-1", history, system="Be brief.").stop_reason == "end_turn"
-    with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
+    assert (
+        stream(client, "claude-fable-5-1", history, system="Be brief.").stop_reason
+        == "end_turn"
+    )
+    with pytest.raises(
+        anthropic.BadRequestError, match="bound to a different conversation"
+    ):
         stream(client, "claude-fable-5-1", history, system="Be long.")
 
 
 def test_the_same_loop_without_its_result_is_refused(client: anthropic.Anthropic) -> None:
     history = loop(stream(client, "claude-opus-4-6", [ASKED]))
-    with pytest.raises(anthropic.BadRequestError, match="without `tool_result` blocks immediately after"):
+    with pytest.raises(
+        anthropic.BadRequestError, match="without `tool_result` blocks immediately after"
+    ):
         stream(client, "claude-opus-4-6", [*history[:2], ASKED])
 
 
 def test_counting_agrees_with_the_bill(client: anthropic.Anthropic) -> None:
-    counted = client.messages.count_tokens(model="claude-opus-4-6", messages=[ASKED], tools=[TOOL])
-    answer = client.messages.create(model="claude-opus-4-6", messages=[ASKED], tools=[TOOL], max_tokens=100)
+    counted = client.messages.count_tokens(
+        model="claude-opus-4-6", messages=[ASKED], tools=[TOOL]
+    )
+    answer = client.messages.create(
+        model="claude-opus-4-6", messages=[ASKED], tools=[TOOL], max_tokens=100
+    )
     assert counted.input_tokens == answer.usage.input_tokens
 
 
@@ -104,6 +145,8 @@ def test_models_are_listed_with_their_limits(client: anthropic.Anthropic) -> Non
 
 
 def test_errors_arrive_as_the_sdks_own_classes(server: Server) -> None:
-    wrong = anthropic.Anthropic(base_url=server.url("anthropic"), api_key="any", max_retries=0)
+    wrong = anthropic.Anthropic(
+        base_url=server.url("anthropic"), api_key="any", max_retries=0
+    )
     with pytest.raises(anthropic.NotFoundError):
         wrong.messages.create(model="claude-9", messages=[ASKED], max_tokens=10)

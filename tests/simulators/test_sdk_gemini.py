@@ -11,8 +11,12 @@ from ullage_simulators import Server, running
 from tests.simulators.asking import WEATHER
 
 MODELS = ["gemini-3-flash-preview", "gemini-2.5-flash"]
-ASKED = types.Content(role="user", parts=[types.Part(text="please get_weather for Paris")])
-DECLARED = types.FunctionDeclaration(name="get_weather", description="The weather.", parameters_json_schema=WEATHER)
+ASKED = types.Content(
+    role="user", parts=[types.Part(text="please get_weather for Paris")]
+)
+DECLARED = types.FunctionDeclaration(
+    name="get_weather", description="The weather.", parameters_json_schema=WEATHER
+)
 CONFIG = types.GenerateContentConfig(
     tools=[types.Tool(function_declarations=[DECLARED])],
     automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
@@ -28,15 +32,21 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> genai.Client:
-    return genai.Client(api_key="any", http_options=types.HttpOptions(base_url=server.url("gemini")))
+    return genai.Client(
+        api_key="any", http_options=types.HttpOptions(base_url=server.url("gemini"))
+    )
 
 
-def stream(client: genai.Client, model: str, contents: list[types.Content]) -> tuple[types.Content, Any]:
+def stream(
+    client: genai.Client, model: str, contents: list[types.Content]
+) -> tuple[types.Content, Any]:
     """All parts of a streamed answer as they came, and the last usage."""
     parts: list[types.Part] = []
     usage = None
     asked: Any = contents
-    for chunk in client.models.generate_content_stream(model=model, contents=asked, config=CONFIG):
+    for chunk in client.models.generate_content_stream(
+        model=model, contents=asked, config=CONFIG
+    ):
         usage = chunk.usage_metadata or usage
         for candidate in chunk.candidates or []:
             parts += (candidate.content.parts if candidate.content else None) or []
@@ -45,11 +55,17 @@ def stream(client: genai.Client, model: str, contents: list[types.Content]) -> t
 
 def history(answer: types.Content) -> list[types.Content]:
     given = types.FunctionResponse(name="get_weather", response={"result": "sunny"})
-    return [ASKED, answer, types.Content(role="user", parts=[types.Part(function_response=given)])]
+    return [
+        ASKED,
+        answer,
+        types.Content(role="user", parts=[types.Part(function_response=given)]),
+    ]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_streamed_tool_loop_with_thoughts_runs_to_its_end(client: genai.Client, server: Server, model: str) -> None:
+def test_a_streamed_tool_loop_with_thoughts_runs_to_its_end(
+    client: genai.Client, server: Server, model: str
+) -> None:
     answer, usage = stream(client, model, [ASKED])
     second, _ = stream(client, model, history(answer))
     said = "".join(part.text or "" for part in second.parts or [] if not part.thought)
@@ -81,15 +97,20 @@ def test_the_same_loop_with_an_altered_signature_is_refused(client: genai.Client
 
 
 def test_a_signature_on_a_merged_part_is_refused(client: genai.Client) -> None:
-    answer, _ = stream(client, MODELS[0], [types.Content(role="user", parts=[types.Part(text="hello")])])
+    answer, _ = stream(
+        client, MODELS[0], [types.Content(role="user", parts=[types.Part(text="hello")])]
+    )
     spoken = [part for part in answer.parts or [] if not part.thought]
     merged = types.Part(
-        text="".join(part.text or "" for part in spoken), thought_signature=spoken[-1].thought_signature
+        text="".join(part.text or "" for part in spoken),
+        thought_signature=spoken[-1].thought_signature,
     )
     asked = [ASKED, answer, ASKED]
     assert stream(client, MODELS[0], asked)[1].prompt_token_count
     with pytest.raises(errors.ClientError, match="Invalid thought signature"):
-        stream(client, MODELS[0], [ASKED, types.Content(role="model", parts=[merged]), ASKED])
+        stream(
+            client, MODELS[0], [ASKED, types.Content(role="model", parts=[merged]), ASKED]
+        )
 
 
 def test_the_same_loop_without_its_result_is_refused(client: genai.Client) -> None:

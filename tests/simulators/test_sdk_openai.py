@@ -12,8 +12,16 @@ from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
 
-TOOL: Any = {"type": "function", "name": "get_weather", "parameters": WEATHER, "strict": False}
-CHAT_TOOL: Any = {"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}}
+TOOL: Any = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": WEATHER,
+    "strict": False,
+}
+CHAT_TOOL: Any = {
+    "type": "function",
+    "function": {"name": "get_weather", "parameters": WEATHER},
+}
 ASKED: Any = {"role": "user", "content": "please get_weather for Paris"}
 
 
@@ -33,7 +41,13 @@ def client(server: Server) -> openai.OpenAI:
 
 
 def respond(client: openai.OpenAI, items: list[Any], **more: Any) -> Any:
-    request: Any = {"model": "gpt-5", "tools": [TOOL], "store": False, "reasoning": {"summary": "auto"}, **more}
+    request: Any = {
+        "model": "gpt-5",
+        "tools": [TOOL],
+        "store": False,
+        "reasoning": {"summary": "auto"},
+        **more,
+    }
     with client.responses.stream(input=items, **request) as stream:
         return stream.get_final_response()
 
@@ -43,21 +57,36 @@ def items_of(answer: Any) -> list[Any]:
     items = [item.model_dump(exclude_none=True) for item in answer.output]
     for item in items:
         item.pop("parsed_arguments", None)
-    return [ASKED, *items, {"type": "function_call_output", "call_id": items[-1]["call_id"], "output": "sunny"}]
+    return [
+        ASKED,
+        *items,
+        {
+            "type": "function_call_output",
+            "call_id": items[-1]["call_id"],
+            "output": "sunny",
+        },
+    ]
 
 
-def test_a_streamed_tool_loop_with_reasoning_runs_to_its_end(client: openai.OpenAI, server: Server) -> None:
+def test_a_streamed_tool_loop_with_reasoning_runs_to_its_end(
+    client: openai.OpenAI, server: Server
+) -> None:
     first = respond(client, [ASKED])
     assert [item.type for item in first.output] == ["reasoning", "function_call"]
     second = respond(client, items_of(first))
     assert second.output_text == "Done: get_weather gave sunny"
     one, two = server.truth().bills[-2:]
-    assert (first.usage.input_tokens, first.usage.output_tokens) == (one.input, one.output)
+    assert (first.usage.input_tokens, first.usage.output_tokens) == (
+        one.input,
+        one.output,
+    )
     assert two.kept == one.reasoning
     assert second.usage.output_tokens_details.reasoning_tokens == two.reasoning // 64 * 64
 
 
-def test_a_chained_call_counts_what_sending_everything_counts(client: openai.OpenAI) -> None:
+def test_a_chained_call_counts_what_sending_everything_counts(
+    client: openai.OpenAI,
+) -> None:
     first = respond(client, [ASKED], store=True)
     result = items_of(first)[-1]
     chained = respond(client, [result], previous_response_id=first.id)
@@ -73,26 +102,43 @@ def test_the_same_loop_with_altered_reasoning_is_refused(client: openai.OpenAI) 
     assert caught.value.code == "invalid_encrypted_content"
 
 
-def test_the_same_loop_without_its_reasoning_or_its_call_is_refused(client: openai.OpenAI) -> None:
+def test_the_same_loop_without_its_reasoning_or_its_call_is_refused(
+    client: openai.OpenAI,
+) -> None:
     asked, reasoning, call, result = items_of(respond(client, [ASKED]))
-    with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item"):
+    with pytest.raises(
+        openai.BadRequestError, match="without its required 'reasoning' item"
+    ):
         respond(client, [asked, call, result])
-    with pytest.raises(openai.BadRequestError, match="without its required following item"):
+    with pytest.raises(
+        openai.BadRequestError, match="without its required following item"
+    ):
         respond(client, [asked, reasoning, ASKED])
-    with pytest.raises(openai.BadRequestError, match="No tool output found for function call"):
+    with pytest.raises(
+        openai.BadRequestError, match="No tool output found for function call"
+    ):
         respond(client, [asked, reasoning, call, ASKED])
 
 
 def test_counting_agrees_with_the_bill(client: openai.OpenAI) -> None:
-    counted = client.responses.input_tokens.count(model="gpt-5", input=[ASKED], tools=[TOOL])
+    counted = client.responses.input_tokens.count(
+        model="gpt-5", input=[ASKED], tools=[TOOL]
+    )
     answer = client.responses.create(model="gpt-5", input=[ASKED], tools=[TOOL])
     assert answer.usage is not None
     assert counted.input_tokens == answer.usage.input_tokens
 
 
-def chat(client: openai.OpenAI, model: str, messages: list[Any], **more: Any) -> dict[str, Any]:
+def chat(
+    client: openai.OpenAI, model: str, messages: list[Any], **more: Any
+) -> dict[str, Any]:
     """A streamed answer put together by hand from its chunks, as clients must for fields the SDK doesn't know."""
-    asked: Any = {"stream": True, "stream_options": {"include_usage": True}, "tools": [CHAT_TOOL], **more}
+    asked: Any = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [CHAT_TOOL],
+        **more,
+    }
     message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
     for chunk in client.chat.completions.create(model=model, messages=messages, **asked):
         if chunk.usage:
@@ -101,24 +147,38 @@ def chat(client: openai.OpenAI, model: str, messages: list[Any], **more: Any) ->
             delta = choice.delta.model_dump(exclude_none=True)
             message["content"] += delta.get("content", "")
             if "reasoning_content" in delta:
-                message["reasoning_content"] = message.get("reasoning_content", "") + delta["reasoning_content"]
+                message["reasoning_content"] = (
+                    message.get("reasoning_content", "") + delta["reasoning_content"]
+                )
             for detail in delta.get("reasoning_details", ()):
                 [kept] = message.setdefault("reasoning_details", [{**detail, "text": ""}])
                 kept["text"] += detail.get("text", "")
-                kept |= {name: value for name, value in detail.items() if name == "signature"}
+                kept |= {
+                    name: value for name, value in detail.items() if name == "signature"
+                }
             for call in delta.get("tool_calls", ()):
                 if "id" in call:
                     message["tool_calls"].append(
-                        {"id": call["id"], "type": "function", "function": dict(call["function"])}
+                        {
+                            "id": call["id"],
+                            "type": "function",
+                            "function": dict(call["function"]),
+                        }
                     )
                 else:
-                    message["tool_calls"][call["index"]]["function"]["arguments"] += call["function"]["arguments"]
+                    message["tool_calls"][call["index"]]["function"]["arguments"] += call[
+                        "function"
+                    ]["arguments"]
     return message
 
 
 def history(message: dict[str, Any]) -> list[Any]:
     sent = {name: value for name, value in message.items() if name != "usage"}
-    result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sunny"}
+    result = {
+        "role": "tool",
+        "tool_call_id": message["tool_calls"][0]["id"],
+        "content": "sunny",
+    }
     return [ASKED, sent, result]
 
 
@@ -142,12 +202,17 @@ def test_a_streamed_chat_loop_runs_to_its_end(server: Server, wire: str) -> None
     assert second["content"] == "Done: get_weather gave sunny"
     one, two = server.truth().bills[-2:]
     inside = one.output - one.reasoning if wire == "xai" else one.output
-    assert (first["usage"]["prompt_tokens"], first["usage"]["completion_tokens"]) == (one.input, inside)
+    assert (first["usage"]["prompt_tokens"], first["usage"]["completion_tokens"]) == (
+        one.input,
+        inside,
+    )
     assert two.kept == (0 if wire in ("openai", "mistral") else one.reasoning)
 
 
 @pytest.mark.parametrize("wire", ["deepseek", "moonshot"])
-def test_a_chat_loop_without_its_reasoning_is_refused_where_it_is_needed(server: Server, wire: str) -> None:
+def test_a_chat_loop_without_its_reasoning_is_refused_where_it_is_needed(
+    server: Server, wire: str
+) -> None:
     client = connect(server, wire)
     first = chat(client, CHATS[wire], [ASKED])
     del first["reasoning_content"]
@@ -164,7 +229,9 @@ def test_a_chat_loop_with_an_altered_signature_is_refused(server: Server) -> Non
     assert "Invalid `signature` in `thinking` block" in caught.value.response.text
 
 
-def test_stream_options_are_refused_where_they_are_and_the_call_goes_on_without(server: Server) -> None:
+def test_stream_options_are_refused_where_they_are_and_the_call_goes_on_without(
+    server: Server,
+) -> None:
     client = connect(server, "azure")
     with pytest.raises(openai.BadRequestError) as caught:
         chat(client, "gpt-4.1", [ASKED])

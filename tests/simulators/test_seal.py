@@ -19,8 +19,12 @@ def test_a_seal_with_one_other_letter_does_not_open(at: int, letter: str) -> Non
 
 
 def test_what_was_never_a_seal_does_not_open() -> None:
-    assert [unseal("gemini", each) for each in (None, 1, "", "x", "c2lnbmVk", "é")] == [None] * 6
+    assert [unseal("gemini", each) for each in (None, 1, "", "x", "c2lnbmVk", "é")] == [
+        None
+    ] * 6
 
 
 def test_a_digest_forgets_the_order_of_names_and_nothing_else() -> None:
-    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 3})
+    assert (
+        digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 3})
+    )

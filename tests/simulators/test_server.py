@@ -11,7 +11,10 @@ from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Talk
 
-CHAT = Ask("/chat/completions", {"model": "gpt-5", "messages": [{"role": "user", "content": "hello"}]})
+CHAT = Ask(
+    "/chat/completions",
+    {"model": "gpt-5", "messages": [{"role": "user", "content": "hello"}]},
+)
 
 WHAT_IS_LOADED = """
 import sys
@@ -21,7 +24,9 @@ print([name for name in ("starlette", "uvicorn", "bpe_openai") if name in sys.mo
 
 
 def python(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def test_importing_the_package_loads_no_server_and_no_tokenizer() -> None:
@@ -38,14 +43,20 @@ def test_several_servers_run_at_once_and_know_nothing_of_each_other() -> None:
 def test_only_the_wires_asked_for_are_served() -> None:
     with running(wires=["gemini", "openai"]) as server:
         assert sorted(server.urls) == ["gemini", "openai"]
-        response = httpx2.post(f"http://127.0.0.1:{server.port}/anthropic/v1/messages", json={})
+        response = httpx2.post(
+            f"http://127.0.0.1:{server.port}/anthropic/v1/messages", json={}
+        )
         assert response.status_code == 404
         with pytest.raises(KeyError):
             server.url("anthropic")
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
-    with running() as server, pytest.raises(OSError, match="in use"), running(port=server.port):
+    with (
+        running() as server,
+        pytest.raises(OSError, match="in use"),
+        running(port=server.port),
+    ):
         pass
 
 
@@ -55,7 +66,11 @@ def test_each_exchange_is_kept_with_its_body_its_rule_and_its_bill() -> None:
         talk.ok("openai", CHAT)
         talk.send("openai", CHAT.but(model="gpt-9"))
         good, bad = server.exchanges
-    assert (good.status, good.path, good.body) == (200, "/openai/v1/chat/completions", CHAT.body)
+    assert (good.status, good.path, good.body) == (
+        200,
+        "/openai/v1/chat/completions",
+        CHAT.body,
+    )
     assert good.bill is not None
     assert (bad.status, bad.rule, bad.bill) == (404, "model_unknown", None)
 
@@ -68,14 +83,26 @@ def test_the_bill_outlives_the_server() -> None:
 
 def test_a_conversation_goes_on_after_a_restart() -> None:
     with running(seed=1) as server:
-        body = {"model": "claude-opus-4-6", "max_tokens": 500, "thinking": {"type": "adaptive"}}
+        body = {
+            "model": "claude-opus-4-6",
+            "max_tokens": 500,
+            "thinking": {"type": "adaptive"},
+        }
         first = {"role": "user", "content": "hello"}
-        answer = Talk(server).ok("anthropic", Ask("/v1/messages", {**body, "messages": [first]}))
+        answer = Talk(server).ok(
+            "anthropic", Ask("/v1/messages", {**body, "messages": [first]})
+        )
         reasoning = server.truth().bills[0].reasoning
     with running(seed=2) as server:
         said = {"role": "assistant", "content": answer["content"]}
         talk = Talk(server)
-        talk.ok("anthropic", Ask("/v1/messages", {**body, "messages": [first, said, {"role": "user", "content": "?"}]}))
+        talk.ok(
+            "anthropic",
+            Ask(
+                "/v1/messages",
+                {**body, "messages": [first, said, {"role": "user", "content": "?"}]},
+            ),
+        )
         assert server.truth().bills[0].kept == reasoning
 
 
@@ -99,20 +126,37 @@ def test_latency_is_between_the_events_of_a_stream() -> None:
 
 @pytest.mark.parametrize(
     ("wire", "path"),
-    [("anthropic", "/v1/models"), ("openai", "/models"), ("deepseek", "/models"), ("gemini", "/v1beta/models")],
+    [
+        ("anthropic", "/v1/models"),
+        ("openai", "/models"),
+        ("deepseek", "/models"),
+        ("gemini", "/v1beta/models"),
+    ],
 )
 def test_models_are_listed(wire: str, path: str) -> None:
     with running(wires=[wire]) as server:
         listed = Talk(server).ok(wire, Ask(path, {}, method="GET"))
-        assert Talk(server).send(wire, Ask(f"{path}/nothing", {}, method="GET")).status_code >= 400
-    names = [model.get("id", model.get("name")) for model in listed.get("data", listed.get("models"))]
-    assert any(name in ("claude-opus-4-6", "gpt-5", "deepseek-reasoner", "models/gemini-2.5-flash") for name in names)
+        assert (
+            Talk(server).send(wire, Ask(f"{path}/nothing", {}, method="GET")).status_code
+            >= 400
+        )
+    names = [
+        model.get("id", model.get("name"))
+        for model in listed.get("data", listed.get("models"))
+    ]
+    assert any(
+        name
+        in ("claude-opus-4-6", "gpt-5", "deepseek-reasoner", "models/gemini-2.5-flash")
+        for name in names
+    )
 
 
 def test_a_gemini_stream_that_is_not_asked_for_as_events_is_an_array() -> None:
     with running() as server:
         path = "/v1beta/models/gemini-2.5-flash:streamGenerateContent"
-        given = Talk(server).ok("gemini", Ask(path, {"contents": [{"parts": [{"text": "hello"}]}]}))
+        given = Talk(server).ok(
+            "gemini", Ask(path, {"contents": [{"parts": [{"text": "hello"}]}]})
+        )
     assert [each["modelVersion"] for each in given] == ["gemini-2.5-flash"] * len(given)
     assert given[-1]["candidates"][0]["finishReason"] == "STOP"
 
@@ -120,4 +164,6 @@ def test_a_gemini_stream_that_is_not_asked_for_as_events_is_an_array() -> None:
 def test_no_thread_is_left_behind() -> None:
     with running():
         pass
-    assert not [thread for thread in threading.enumerate() if thread.name == "ullage-simulators"]
+    assert not [
+        thread for thread in threading.enumerate() if thread.name == "ullage-simulators"
+    ]

@@ -6,7 +6,9 @@ import pytest
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Store
 
-STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda directory: SqliteStore(directory / "sessions.db")}
+STORES: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda directory: SqliteStore(directory / "sessions.db")
+}
 """Every store by its name: each test with the fixture ``store`` holds each of them to the contract of ``Store``."""
 
 

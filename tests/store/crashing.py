@@ -20,7 +20,16 @@ from typing import Any
 from tests.store.sessions import said, source_code
 from ullage.encoding import encode
 from ullage.errors import UllageError
-from ullage.events import CallEnded, CancelAsked, Event, MessageAdded, Queued, QueueEdited, QueueLeft, TurnStarted
+from ullage.events import (
+    CallEnded,
+    CancelAsked,
+    Event,
+    MessageAdded,
+    Queued,
+    QueueEdited,
+    QueueLeft,
+    TurnStarted,
+)
 from ullage.store.drafts import read_drafts
 from ullage.store.leases import new_owner
 from ullage.store.ledger import read
@@ -76,10 +85,16 @@ def _killed_writer(path: Path, number: int, chance: random.Random) -> list[list[
     while more := os.read(from_writer, 65_536):
         received += more
     os.close(from_writer)
-    return [json.loads(line) for line in received.splitlines(keepends=True) if line.endswith(b"\n")]
+    return [
+        json.loads(line)
+        for line in received.splitlines(keepends=True)
+        if line.endswith(b"\n")
+    ]
 
 
-async def _write_until_killed(path: Path, number: int, out: int, chance: random.Random) -> None:
+async def _write_until_killed(
+    path: Path, number: int, out: int, chance: random.Random
+) -> None:
     store = SqliteStore(path)
 
     def acknowledge(*what: object) -> None:
@@ -95,16 +110,25 @@ async def _write_until_killed(path: Path, number: int, out: int, chance: random.
         while True:
             step += 1
             name = f"{number}-{step}"
-            batch: list[Event] = [TurnStarted(turn=f"{name}-{part}") for part in range(BATCH)]
-            seq = (await store.append(lease, batch, after=seq, durable=chance.random() < 0.3))[-1].seq
+            batch: list[Event] = [
+                TurnStarted(turn=f"{name}-{part}") for part in range(BATCH)
+            ]
+            seq = (
+                await store.append(lease, batch, after=seq, durable=chance.random() < 0.3)
+            )[-1].seq
             acknowledge("append", name)
             for offset in range(chance.randrange(4)):
                 text = source_code(chance, chance.randrange(2_000))
                 await store.draft(lease, [DraftPiece(name, offset, "text", "p", text)])
                 acknowledge("draft", name, offset, text)
             if chance.random() < 0.7:
-                ended: list[Event] = [CallEnded(call=name), MessageAdded(message=said(f"answer-{name}"))]
-                seq = (await store.append(lease, ended, after=seq, ends_draft=name))[-1].seq
+                ended: list[Event] = [
+                    CallEnded(call=name),
+                    MessageAdded(message=said(f"answer-{name}")),
+                ]
+                seq = (await store.append(lease, ended, after=seq, ends_draft=name))[
+                    -1
+                ].seq
                 acknowledge("ended", name)
 
     async def deliver() -> None:
@@ -154,25 +178,37 @@ def _examine(path: Path, acknowledged: list[list[Any]]) -> None:
             return
         events = list(read(database, where, after=0))
         drafts = {
-            (piece.call, piece.offset): piece.text for row in read_drafts(database, where) for piece in row.pieces
+            (piece.call, piece.offset): piece.text
+            for row in read_drafts(database, where)
+            for piece in row.pieces
         }
-        waiting = {receipt.id: message for receipt, message, _ in pending(database, where)}
-    assert [event.seq for event in events] == list(range(1, where.seq + 1)), "a gap in the ledger"
+        waiting = {
+            receipt.id: message for receipt, message, _ in pending(database, where)
+        }
+    assert [event.seq for event in events] == list(range(1, where.seq + 1)), (
+        "a gap in the ledger"
+    )
     assert all(encode(event) for event in events)
     _examine_batches(events, drafts, acknowledged)
     _examine_queue(events, waiting, acknowledged)
 
 
-def _examine_batches(events: list[Event], drafts: dict[tuple[str, int], str], acknowledged: list[list[Any]]) -> None:
+def _examine_batches(
+    events: list[Event], drafts: dict[tuple[str, int], str], acknowledged: list[list[Any]]
+) -> None:
     batches: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, TurnStarted) and event.turn != "first":
             batches.setdefault(event.turn.rpartition("-")[0], []).append(event.seq)
     for name, seqs in batches.items():
-        assert seqs == list(range(seqs[0], seqs[0] + BATCH)), f"append {name} is half done"
+        assert seqs == list(range(seqs[0], seqs[0] + BATCH)), (
+            f"append {name} is half done"
+        )
     calls = {event.call for event in events if isinstance(event, CallEnded)}
     answers = {event.message.id for event in events if isinstance(event, MessageAdded)}
-    assert {f"answer-{call}" for call in calls} == {each for each in answers if each.startswith("answer-")}
+    assert {f"answer-{call}" for call in calls} == {
+        each for each in answers if each.startswith("answer-")
+    }
     assert not {call for call, _ in drafts} & calls, "a draft outlived its answer"
     for kind, name, *more in acknowledged:
         match kind:
@@ -181,12 +217,16 @@ def _examine_batches(events: list[Event], drafts: dict[tuple[str, int], str], ac
             case "ended":
                 assert name in calls, f"acknowledged answer {name} is lost"
             case "draft":
-                assert name in calls or drafts.get((name, more[0])) == more[1], f"acknowledged piece of {name} is lost"
+                assert name in calls or drafts.get((name, more[0])) == more[1], (
+                    f"acknowledged piece of {name} is lost"
+                )
             case _:
                 pass
 
 
-def _examine_queue(events: list[Event], waiting: dict[str, Any], acknowledged: list[list[Any]]) -> None:
+def _examine_queue(
+    events: list[Event], waiting: dict[str, Any], acknowledged: list[list[Any]]
+) -> None:
     expected: dict[str, Any] = {}
     left: set[str] = set()
     edited: set[str] = set()
@@ -200,14 +240,22 @@ def _examine_queue(events: list[Event], waiting: dict[str, Any], acknowledged: l
             case QueueLeft(message_id=message_id, how=how):
                 del expected[message_id]
                 left.add(message_id)
-                added = [each for each in events if isinstance(each, MessageAdded) and each.message.id == message_id]
-                assert len(added) == (how == "delivered"), f"{message_id} was {how} and added {len(added)} times"
+                added = [
+                    each
+                    for each in events
+                    if isinstance(each, MessageAdded) and each.message.id == message_id
+                ]
+                assert len(added) == (how == "delivered"), (
+                    f"{message_id} was {how} and added {len(added)} times"
+                )
             case _:
                 pass
     assert waiting == expected, "the queue is not what the ledger says"
     for kind, name, *_ in acknowledged:
         if kind == "sent":
-            assert name in expected or name in left, f"acknowledged message {name} is lost"
+            assert name in expected or name in left, (
+                f"acknowledged message {name} is lost"
+            )
         if kind == "left":
             assert name in left
         if kind == "edited":

@@ -4,8 +4,23 @@ import random
 
 import msgspec
 
-from ullage.events import CallEnded, CallStarted, Event, Fingerprint, MessageAdded, ToolEnded, ToolStarted
-from ullage.messages import Message, ProviderData, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    Event,
+    Fingerprint,
+    MessageAdded,
+    ToolEnded,
+    ToolStarted,
+)
+from ullage.messages import (
+    Message,
+    ProviderData,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.usage import Usage
 
 TEXT = (
@@ -35,25 +50,42 @@ def source_code(chance: random.Random, size: int) -> str:
 def step(chance: random.Random, number: int) -> list[Event]:
     """One call with an answer that calls a tool, and the tool's result: eight events as a driver writes them."""
     call, tool = f"call-{number}", f"toolu_{chance.randrange(16**20):020x}"
-    signature = "".join(chance.choice("ABCDEFGHIJKLMNOPabcdefghijklmnop0123456789+/") for _ in range(300))
-    opaque = ProviderData(data=msgspec.Raw(msgspec.json.encode({"signature": signature})), provider="anthropic")
+    signature = "".join(
+        chance.choice("ABCDEFGHIJKLMNOPabcdefghijklmnop0123456789+/") for _ in range(300)
+    )
+    opaque = ProviderData(
+        data=msgspec.Raw(msgspec.json.encode({"signature": signature})),
+        provider="anthropic",
+    )
     answer = Message(
         id=f"a{number}",
         role="assistant",
         call=call,
         parts=(
-            ReasoningPart(id=f"a{number}/0", text=source_code(chance, 300), provider=opaque),
+            ReasoningPart(
+                id=f"a{number}/0", text=source_code(chance, 300), provider=opaque
+            ),
             TextPart(id=f"a{number}/1", text=source_code(chance, 150)),
             ToolCallPart(
-                id=f"a{number}/2", call_id=tool, name="edit", arguments=f'{{"text":"{chance.randrange(10**9)}"}}'
+                id=f"a{number}/2",
+                call_id=tool,
+                name="edit",
+                arguments=f'{{"text":"{chance.randrange(10**9)}"}}',
             ),
         ),
     )
     text = source_code(chance, int(chance.lognormvariate(7.3, 1.0)))
     result = ToolResultPart(
-        id=f"r{number}/0", call_id=tool, name="edit", content=(TextPart(id=f"r{number}/0/0", text=text),)
+        id=f"r{number}/0",
+        call_id=tool,
+        name="edit",
+        content=(TextPart(id=f"r{number}/0/0", text=text),),
     )
-    fingerprint = Fingerprint(wire="messages", model="claude-opus-4-5", digest=f"{chance.randrange(16**32):032x}")
+    fingerprint = Fingerprint(
+        wire="messages",
+        model="claude-opus-4-5",
+        digest=f"{chance.randrange(16**32):032x}",
+    )
     usage = Usage(input=10, output=chance.randrange(500))
     return [
         CallStarted(call=call, fingerprint=fingerprint, stream=True),
@@ -74,7 +106,9 @@ def content_bytes(events: list[Event]) -> int:
         for part in event.message.parts:
             match part:
                 case ReasoningPart():
-                    size += len(part.text.encode()) + len(part.provider.data if part.provider else b"")
+                    size += len(part.text.encode()) + len(
+                        part.provider.data if part.provider else b""
+                    )
                 case TextPart():
                     size += len(part.text.encode())
                 case ToolCallPart():

@@ -40,7 +40,9 @@ async def test_a_store_that_is_taken_over_is_at_rest(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_moved_store_of_ones_own_keeps_its_unfinished_work(tmp_path: Path) -> None:
+async def test_a_moved_store_of_ones_own_keeps_its_unfinished_work(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     await forge(path, tmp_path / "before", "true")
     assert [one.session for one in adopt(path, tmp_path / "mine", keep=None)] == [SESSION]
@@ -60,7 +62,9 @@ async def test_a_moved_store_of_ones_own_keeps_its_unfinished_work(tmp_path: Pat
         "DROP INDEX queue_pending",
     ],
 )
-async def test_a_store_with_anything_of_its_own_is_not_taken_over(tmp_path: Path, script: str) -> None:
+async def test_a_store_with_anything_of_its_own_is_not_taken_over(
+    tmp_path: Path, script: str
+) -> None:
     path = tmp_path / "s.db"
     await forge(path, tmp_path / "theirs", "true")
     with closing(sqlite3.connect(path)) as database, database:

@@ -24,11 +24,15 @@ async def test_nothing_can_be_kept_too(store: Store) -> None:
     assert await store.kept("s", await store.keep("s", b"")) == b""
 
 
-async def test_the_same_bytes_are_stored_once_for_all_sessions(sqlite_store: SqliteStore) -> None:
+async def test_the_same_bytes_are_stored_once_for_all_sessions(
+    sqlite_store: SqliteStore,
+) -> None:
     data = random.Random(1).randbytes(500_000)
     for number in range(20):
         await sqlite_store.create(f"s{number}")
-        assert await sqlite_store.keep(f"s{number}", data) == await sqlite_store.keep(f"s{number}", data)
+        assert await sqlite_store.keep(f"s{number}", data) == await sqlite_store.keep(
+            f"s{number}", data
+        )
         assert len(await sqlite_store.handles(f"s{number}")) == 1
     await sqlite_store.close()
     assert sqlite_store.path.stat().st_size < 700_000

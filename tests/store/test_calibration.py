@@ -10,7 +10,11 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.regression import Observation
 
 SEEN = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
-HAIKU = Calibration().learn("anthropic", "claude-haiku-4-5", SEEN).learn("anthropic", "claude-haiku-4-5", SEEN)
+HAIKU = (
+    Calibration()
+    .learn("anthropic", "claude-haiku-4-5", SEEN)
+    .learn("anthropic", "claude-haiku-4-5", SEEN)
+)
 GPT = Calibration().learn("openai", "gpt-5", SEEN)
 
 
@@ -28,7 +32,11 @@ def test_adding_a_model_keeps_the_others_and_replaces_its_own(tmp_path: Path) ->
     store.add(HAIKU)
     store.add(GPT)
     newer = GPT.learn("openai", "gpt-5", SEEN)
-    assert store.add(newer) == store.read() == Calibration(models=HAIKU.models | newer.models)
+    assert (
+        store.add(newer)
+        == store.read()
+        == Calibration(models=HAIKU.models | newer.models)
+    )
 
 
 def test_the_directory_is_made_when_it_is_needed(tmp_path: Path) -> None:
@@ -45,7 +53,17 @@ def test_replacing_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"\x00" * 40, b"[]", b'{"version":1}', b'{"version":"x"}', b"\xff\xfe", b"[" * 100_000]
+    "content",
+    [
+        b"",
+        b"{",
+        b"\x00" * 40,
+        b"[]",
+        b'{"version":1}',
+        b'{"version":"x"}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)
@@ -70,7 +88,9 @@ def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_fields_of_a_later_release_are_no_damage(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"version":1,"models":{"a/m":{"n":2,"new":3}},"more":4}')
+    (tmp_path / FILE).write_text(
+        '{"version":1,"models":{"a/m":{"n":2,"new":3}},"more":4}'
+    )
     assert CalibrationStore(tmp_path).read().models == {"a/m": Learnt(n=2)}
 
 

@@ -28,7 +28,9 @@ async def test_a_watcher_is_told_of_its_session_alone() -> None:
 
 
 @pytest.mark.parametrize("sessions", [None, {"s"}])
-async def test_what_another_process_stored_has_to_be_looked_up(sessions: set[str] | None) -> None:
+async def test_what_another_process_stored_has_to_be_looked_up(
+    sessions: set[str] | None,
+) -> None:
     watchers, subscription = Watchers(), Subscription("s")
     watchers.add(subscription)
     watchers.tell_foreign(sessions)
@@ -37,7 +39,9 @@ async def test_what_another_process_stored_has_to_be_looked_up(sessions: set[str
     assert subscription.take() == ([], False)
 
 
-async def test_a_watcher_that_takes_nothing_is_told_to_look_instead_of_filling_the_memory() -> None:
+async def test_a_watcher_that_takes_nothing_is_told_to_look_instead_of_filling_the_memory() -> (
+    None
+):
     subscription = Subscription("s")
     for _ in range(MOST_HELD + 1):
         subscription.hear(STORED)

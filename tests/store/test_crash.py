@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[2]
 ROUNDS = examples(320)
 
 
-def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(
+    tmp_path: Path,
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.store.crashing", str(tmp_path), str(ROUNDS), "20"],
         cwd=ROOT,

@@ -35,7 +35,9 @@ async def test_no_pieces_are_nothing(store: Store) -> None:
     assert await store.read_draft("s") == []
 
 
-async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(store: Store) -> None:
+async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(
+    store: Store,
+) -> None:
     lease = await driven(store)
     other = DraftPiece("d", 0, "text", "p", "another")
     await store.draft(lease, [*PIECES, other])
@@ -44,7 +46,9 @@ async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stay
     assert await store.read_draft("s") == [other]
     with pytest.raises(LedgerError):
         await store.append(lease, [CallEnded(call="d")], after=9, ends_draft="d")
-    assert await store.read_draft("s") == [other], "an append that was refused ends no draft"
+    assert await store.read_draft("s") == [other], (
+        "an append that was refused ends no draft"
+    )
 
 
 async def test_an_offset_is_used_once_and_in_a_row(store: Store) -> None:

@@ -8,9 +8,24 @@ import pytest
 from tests.store.sessions import said, step
 from ullage.encoding import decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES
-from ullage.errors import CommandRefused, NotASession, SessionNotFound, StoreUnavailable, UnreadableInput
+from ullage.errors import (
+    CommandRefused,
+    NotASession,
+    SessionNotFound,
+    StoreUnavailable,
+    UnreadableInput,
+)
 from ullage.events import Event, Imported, QueueLeft, SessionStarted
-from ullage.store.export import FORMAT, PIECE_BYTES, VERSION, Taken, export_file, export_lines, import_file, one_line
+from ullage.store.export import (
+    FORMAT,
+    PIECE_BYTES,
+    VERSION,
+    Taken,
+    export_file,
+    export_lines,
+    import_file,
+    one_line,
+)
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Store
 
@@ -25,7 +40,11 @@ async def exported(store: Store, path: Path) -> list[Event]:
     for name in ("gone", "waits"):
         await store.send("s", said(name), "steer")
     newer = decode_event(b'{"type":"newer","of":{\n"lines": [1,\n2]}}')
-    events = [QueueLeft(message_id="gone", how="returned"), newer, *(e for n in range(30) for e in step(chance, n))]
+    events = [
+        QueueLeft(message_id="gone", how="returned"),
+        newer,
+        *(e for n in range(30) for e in step(chance, n)),
+    ]
     await store.append(lease, events, after=0)
     for data in (b"short", b"", LONG):
         await store.keep("s", data)
@@ -33,7 +52,9 @@ async def exported(store: Store, path: Path) -> list[Event]:
     return await store.read("s")
 
 
-async def test_a_session_comes_back_from_its_file_as_it_was(store: Store, tmp_path: Path) -> None:
+async def test_a_session_comes_back_from_its_file_as_it_was(
+    store: Store, tmp_path: Path
+) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     other = SqliteStore(tmp_path / "other.db")
     taken = await import_file(other, tmp_path / "s.jsonl")
@@ -47,12 +68,16 @@ async def test_a_session_comes_back_from_its_file_as_it_was(store: Store, tmp_pa
         assert await other.kept("s", handle) == await store.kept("s", handle)
     assert await other.pending("s") == []
     here, there = await store.about("s"), await other.about("s")
-    assert there == here._replace(changed=there.changed, created=events[0].at, held_by="", seq=len(whole), drivers=0)
+    assert there == here._replace(
+        changed=there.changed, created=events[0].at, held_by="", seq=len(whole), drivers=0
+    )
     assert here.created <= events[0].at
     await other.close()
 
 
-async def test_a_session_can_be_imported_under_another_id(store: Store, tmp_path: Path) -> None:
+async def test_a_session_can_be_imported_under_another_id(
+    store: Store, tmp_path: Path
+) -> None:
     await exported(store, tmp_path / "s.jsonl")
     with pytest.raises(CommandRefused, match="already"):
         await import_file(store, tmp_path / "s.jsonl")
@@ -61,7 +86,9 @@ async def test_a_session_can_be_imported_under_another_id(store: Store, tmp_path
     assert {event.session for event in await store.read("t")} == {"t"}
 
 
-async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: Store, tmp_path: Path) -> None:
+async def test_the_file_says_what_it_is_and_has_one_event_a_line(
+    store: Store, tmp_path: Path
+) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
     assert json.loads(lines[0]) == {
@@ -73,28 +100,46 @@ async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: Store, t
         "events": len(events),
         "kept": 3,
     }
-    assert [json.loads(line) for line in lines[1 : len(events) + 1]] == [json.loads(encode(event)) for event in events]
-    assert sorted(json.loads(line)["number"] for line in lines[len(events) + 1 :]) == [0, 0, 0, 1, 2]
+    assert [json.loads(line) for line in lines[1 : len(events) + 1]] == [
+        json.loads(encode(event)) for event in events
+    ]
+    assert sorted(json.loads(line)["number"] for line in lines[len(events) + 1 :]) == [
+        0,
+        0,
+        0,
+        1,
+        2,
+    ]
 
 
-async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(store: Store, tmp_path: Path) -> None:
+async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(
+    store: Store, tmp_path: Path
+) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     data = (tmp_path / "s.jsonl").read_bytes()
     first = data.index(b"\n") + 1
     chance = random.Random(4)
     for number in range(40):
-        end = chance.randrange(first, len(data) - 1) if number % 2 else chance.randrange(first, len(data) // 20)
+        end = (
+            chance.randrange(first, len(data) - 1)
+            if number % 2
+            else chance.randrange(first, len(data) // 20)
+        )
         (tmp_path / "cut.jsonl").write_bytes(data[:end])
         taken = await import_file(store, tmp_path / "cut.jsonl", f"cut-{number}")
         again = await store.read(taken.session)
         assert isinstance(again[-1], Imported)
-        assert [each.id for each in again[: taken.events]] == [each.id for each in events[: taken.events]]
+        assert [each.id for each in again[: taken.events]] == [
+            each.id for each in events[: taken.events]
+        ]
         assert taken.skipped, "what lacks is said"
         if not data[:end].endswith(b"\n"):
             assert "torn" in taken.skipped[0][1]
 
 
-async def test_lines_that_can_not_be_used_are_skipped_and_named(store: Store, tmp_path: Path) -> None:
+async def test_lines_that_can_not_be_used_are_skipped_and_named(
+    store: Store, tmp_path: Path
+) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
@@ -135,11 +180,23 @@ async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -
         await export_file(store, "s", tmp_path / "no" / "directory.jsonl")
 
 
-async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file_is_refused(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     path = tmp_path / "session.jsonl"
-    deep = b'{"type":"params_changed","params":{"x":' + b"[" * 200_000 + b"]" * 200_000 + b"}}"
-    lines = [b'{"format":"ullage-session","version":1,"session":"s"}', deep, b"x" * (LOG_LINE_BYTES + 5), b""]
+    deep = (
+        b'{"type":"params_changed","params":{"x":'
+        + b"[" * 200_000
+        + b"]" * 200_000
+        + b"}}"
+    )
+    lines = [
+        b'{"format":"ullage-session","version":1,"session":"s"}',
+        deep,
+        b"x" * (LOG_LINE_BYTES + 5),
+        b"",
+    ]
     path.write_bytes(b"\n".join(lines))
     taken = await import_file(store, path)
     assert taken.skipped == ((2, "nested too deep"), (3, "too long"))

@@ -39,8 +39,13 @@ async def outcome(path: Path) -> str:
         await store.close()
 
 
-@pytest.mark.parametrize("content", [b"no database at all " * 100, b"\0" * 5_000, b"SQLite format 3\0" + b"x" * 5_000])
-async def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"no database at all " * 100, b"\0" * 5_000, b"SQLite format 3\0" + b"x" * 5_000],
+)
+async def test_a_file_that_is_no_database_is_named_with_what_to_do(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "s.db"
     path.write_bytes(content)
     said = await outcome(path)
@@ -50,7 +55,9 @@ async def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Pat
     assert path.read_bytes() == content
 
 
-async def test_pages_overwritten_anywhere_are_named_or_lose_nothing_unsaid(tmp_path: Path) -> None:
+async def test_pages_overwritten_anywhere_are_named_or_lose_nothing_unsaid(
+    tmp_path: Path,
+) -> None:
     whole = tmp_path / "whole.db"
     await filled(whole)
     chance = random.Random(3)
@@ -73,14 +80,18 @@ async def test_a_torn_last_page_is_named_with_what_to_do(tmp_path: Path) -> None
     assert ".recover" in said
 
 
-async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(tmp_path: Path) -> None:
+async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     sizes = []
     for number in range(40):
-        await store.append(lease, [MessageAdded(message=said(f"m{number}", "x" * 2_000))], after=number)
+        await store.append(
+            lease, [MessageAdded(message=said(f"m{number}", "x" * 2_000))], after=number
+        )
         sizes.append(path.with_name("s.db-wal").stat().st_size)
     for cut in (sizes[-1] - 1, sizes[20] + 10, sizes[10] - 10, 40, 0):
         copy = tmp_path / f"cut-{cut}.db"
@@ -97,12 +108,16 @@ async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(tmp_path: Pat
     await store.close()
 
 
-async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(tmp_path: Path) -> None:
+async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     writer = store._writer
-    await writer.perform(lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone())
+    await writer.perform(
+        lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone()
+    )
     stored, said_full = 0, 0
     chance = random.Random(5)
     for number in range(80):
@@ -119,17 +134,31 @@ async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(tmp_path: 
     assert stored > 10
     assert said_full > 10
     assert len(await store.read("s")) == stored
-    await writer.perform(lambda inside: inside.database.execute("PRAGMA max_page_count = 100000").fetchone())
-    assert len(await store.append(lease, [TurnStarted(turn="room again")], after=stored)) == 1
+    await writer.perform(
+        lambda inside: inside.database.execute(
+            "PRAGMA max_page_count = 100000"
+        ).fetchone()
+    )
+    assert (
+        len(await store.append(lease, [TurnStarted(turn="room again")], after=stored))
+        == 1
+    )
     await store.close()
 
 
-async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not_fit(tmp_path: Path) -> None:
+async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not_fit(
+    tmp_path: Path,
+) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
-    await store._writer.perform(lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone())
+    await store._writer.perform(
+        lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone()
+    )
     large = random.Random(1).randbytes(1_000_000)
-    writes = [store.keep("s", large), *(store.send("s", said(str(number)), "steer") for number in range(20))]
+    writes = [
+        store.keep("s", large),
+        *(store.send("s", said(str(number)), "steer") for number in range(20)),
+    ]
     given = await asyncio.gather(*writes, return_exceptions=True)
     assert isinstance(given[0], StoreUnavailable)
     assert not [each for each in given[1:] if isinstance(each, BaseException)]
@@ -138,7 +167,9 @@ async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not
     await store.close()
 
 
-async def test_a_database_that_was_deleted_or_replaced_is_not_written_on_silently(tmp_path: Path) -> None:
+async def test_a_database_that_was_deleted_or_replaced_is_not_written_on_silently(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s")
@@ -189,18 +220,33 @@ async def test_a_lock_that_another_program_holds_is_waited_for(tmp_path: Path) -
     await store.close()
 
 
-async def test_a_row_that_was_altered_is_named_as_damaged_and_the_rest_is_read(tmp_path: Path) -> None:
+async def test_a_row_that_was_altered_is_named_as_damaged_and_the_rest_is_read(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     await filled(path, 3)
-    for body in (b"x\x9c rubbish", b"\x78\x9c rubbish", b'{"type":"message_added"}', b"{"):
+    for body in (
+        b"x\x9c rubbish",
+        b"\x78\x9c rubbish",
+        b'{"type":"message_added"}',
+        b"{",
+    ):
         with closing(sqlite3.connect(path)) as database:
             database.execute("UPDATE events SET body = ? WHERE seq = 2", (body,))
             database.commit()
         store = SqliteStore(path)
         damaged = (await store.read("s"))[1]
-        assert isinstance(damaged, RowDamaged) and (damaged.seq, damaged.size_bytes) == (2, len(body)) and damaged.why
+        assert (
+            isinstance(damaged, RowDamaged)
+            and (damaged.seq, damaged.size_bytes) == (2, len(body))
+            and damaged.why
+        )
         lease = await store.acquire("s", "o", ttl_s=60)
-        assert isinstance((await store.append(lease, [TurnStarted(turn="t")], after=0))[1], RowDamaged)
-        await store.append(lease, [TurnStarted(turn="t")], after=(await store.about("s")).seq)
+        assert isinstance(
+            (await store.append(lease, [TurnStarted(turn="t")], after=0))[1], RowDamaged
+        )
+        await store.append(
+            lease, [TurnStarted(turn="t")], after=(await store.about("s")).seq
+        )
         await store.release(lease)
         await store.close()

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tests.store.sessions import said
 from ullage.errors import SessionNotFound, StoreUnavailable
-from ullage.events import CallEnded, CallStarted, CancelAsked, Event, MessageAdded, TurnStarted
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CancelAsked,
+    Event,
+    MessageAdded,
+    TurnStarted,
+)
 from ullage.store.drafts import DraftRow
 from ullage.store.following import Follower, FoundEvents
 from ullage.store.sqlite import SqliteStore
@@ -40,10 +47,15 @@ async def stream_calls(store: Store, session: str, calls: int, pieces: int) -> N
         call = f"{session}-{number}"
         await store.append(lease, [CallStarted(call=call)], after=0)
         for offset in range(pieces):
-            await store.draft(lease, [DraftPiece(call, offset, "text", "p", f"piece {offset} ")])
+            await store.draft(
+                lease, [DraftPiece(call, offset, "text", "p", f"piece {offset} ")]
+            )
             if offset % 7 == 3:
                 await store.command(session, [CancelAsked()])
-        ended: list[Event] = [CallEnded(call=call), MessageAdded(message=said(f"{call}-answer"))]
+        ended: list[Event] = [
+            CallEnded(call=call),
+            MessageAdded(message=said(f"{call}-answer")),
+        ]
         await store.append(lease, ended, after=0, ends_draft=call)
     await store.append(lease, [TurnStarted(turn=ENDS)], after=0)
 
@@ -80,16 +92,22 @@ async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     await asyncio.sleep(0.05)
     for offset in range(50):
         await store.draft(lease, [DraftPiece("c", offset, "text", "p", "x")])
-    await store.append(lease, [CallEnded(call="c"), TurnStarted(turn=ENDS)], after=0, ends_draft="c")
+    await store.append(
+        lease, [CallEnded(call="c"), TurnStarted(turn=ENDS)], after=0, ends_draft="c"
+    )
     seen = await follower
     examine(seen, with_all_pieces=50)
     assert len(seen) == 52
 
 
-async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store: Store) -> None:
+async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(
+    store: Store,
+) -> None:
     await store.create("s", [TurnStarted(turn="1"), CallStarted(call="c")])
     lease = await store.acquire("s", "o", ttl_s=60)
-    await store.draft(lease, [DraftPiece("c", number, "text", "p", "x") for number in range(4)])
+    await store.draft(
+        lease, [DraftPiece("c", number, "text", "p", "x") for number in range(4)]
+    )
     await store.command("s", [CancelAsked()])
     await store.draft(lease, [DraftPiece("c", 4, "text", "p", "x")])
 
@@ -97,14 +115,21 @@ async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store
         stream = store.follow("s", after=after, offset=offset)
         seen = [await anext(stream) for _ in range(count)]
         await stream.aclose()  # type: ignore[attr-defined]
-        return [each.offset if isinstance(each, DraftPiece) else f"e{each.seq}" for each in seen]
+        return [
+            each.offset if isinstance(each, DraftPiece) else f"e{each.seq}"
+            for each in seen
+        ]
 
     assert await take(0, -1, 8) == ["e1", "e2", 0, 1, 2, 3, "e3", 4]
     assert await take(2, 1, 4) == [2, 3, "e3", 4]
     assert await take(3, 3, 1) == [4]
     assert await take(2, -1, 6) == [0, 1, 2, 3, "e3", 4]
-    await store.append(lease, [CallEnded(call="c"), CallStarted(call="d")], after=3, ends_draft="c")
-    await store.draft(lease, [DraftPiece("d", number, "text", "p", "x") for number in range(2)])
+    await store.append(
+        lease, [CallEnded(call="c"), CallStarted(call="d")], after=3, ends_draft="c"
+    )
+    await store.draft(
+        lease, [DraftPiece("d", number, "text", "p", "x") for number in range(2)]
+    )
     assert await take(3, 4, 4) == ["e4", "e5", 0, 1], "the offset was of another call"
 
 
@@ -171,19 +196,27 @@ async def test_what_another_process_writes_is_followed(tmp_path: Path) -> None:
     store = SqliteStore(path)
     names = [f"s{number}" for number in range(3)]
     await store.create("quiet")
-    writers = [subprocess.Popen([sys.executable, "-c", STREAMS, str(path), name]) for name in names]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", STREAMS, str(path), name])
+        for name in names
+    ]
     for name in names:
         while name not in {row.id for row in await store.sessions()}:
             await asyncio.sleep(0.02)
     seen = await asyncio.gather(*(until_the_end(store.follow(name)) for name in names))
     for each, name in zip(seen, names, strict=True):
         examine(each)
-        assert len([event for event in each if not isinstance(event, DraftPiece)]) == (await store.about(name)).seq
+        assert (
+            len([event for event in each if not isinstance(event, DraftPiece)])
+            == (await store.about(name)).seq
+        )
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     await store.close()
 
 
-async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(tmp_path: Path) -> None:
+async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s", [TurnStarted(turn="1")])
@@ -207,7 +240,9 @@ async def test_a_follower_in_another_process_sees_a_session_that_two_processes_w
     await other.close()
 
 
-async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of_other_sessions(tmp_path: Path) -> None:
+async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of_other_sessions(
+    tmp_path: Path,
+) -> None:
     store, other = SqliteStore(tmp_path / "s.db"), SqliteStore(tmp_path / "s.db")
     await store.create("s")
     await store.create("t")
@@ -232,7 +267,9 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
     await store.close()
 
 
-async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(store: Store) -> None:
+async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(
+    store: Store,
+) -> None:
     await store.create("s")
     async with store.watch("s") as watch:
         while await watch.wait(0.1):
@@ -263,9 +300,14 @@ async def test_following_ends_with_the_session_and_with_the_store(store: Store) 
 
 
 @given(
-    st.lists(st.sampled_from(["event", "piece", "untold piece", "end", "foreign"]), max_size=40), st.integers(0, 2**32)
+    st.lists(
+        st.sampled_from(["event", "piece", "untold piece", "end", "foreign"]), max_size=40
+    ),
+    st.integers(0, 2**32),
 )
-def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: int) -> None:
+def test_whatever_is_told_or_looked_up_the_order_holds(
+    kinds: list[str], seed: int
+) -> None:
     """A ledger as it grows, of which a follower is told a part, and looks the rest up when it has to."""
     chance = random.Random(seed)
     follower = Follower(0, -1)
@@ -278,7 +320,13 @@ def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: i
     made: dict[str, int] = {}
 
     def look() -> None:
-        seen.extend(follower.read(FoundEvents([each for each in events if each.seq > follower.seq], list(rows), True)))
+        seen.extend(
+            follower.read(
+                FoundEvents(
+                    [each for each in events if each.seq > follower.seq], list(rows), True
+                )
+            )
+        )
 
     def hear_all() -> None:
         for change in told:
@@ -315,12 +363,16 @@ def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: i
     hear_all()
     look()
     examine(seen)
-    assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(range(1, len(events) + 1))
+    assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(
+        range(1, len(events) + 1)
+    )
     live = {piece for row in rows for piece in row.pieces}
     assert live <= set(seen), "a piece of the call under way is missing"
 
 
-def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_those_told_first() -> None:
+def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_those_told_first() -> (
+    None
+):
     """The news of the newest piece may arrive before the first look into the database."""
     pieces = [DraftPiece("c", offset, "text", "p", "x") for offset in range(6)]
     rows = [DraftRow(number, 3, (piece,)) for number, piece in enumerate(pieces, 1)]
@@ -337,4 +389,6 @@ def test_pieces_that_are_gone_are_not_waited_for() -> None:
     told = Change("s", 3, (DraftPiece("c", 5, "text", "p", "x"),))
     assert follower.hear(told) is None
     fresh = follower.hear(told, has_looked=True)
-    assert fresh is not None and [piece.offset for piece in fresh if isinstance(piece, DraftPiece)] == [5]
+    assert fresh is not None and [
+        piece.offset for piece in fresh if isinstance(piece, DraftPiece)
+    ] == [5]

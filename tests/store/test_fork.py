@@ -2,7 +2,15 @@ import pytest
 
 from tests.store.sessions import said
 from ullage.errors import CommandRefused, LedgerError
-from ullage.events import Event, Forked, MessageAdded, Queued, QueueLeft, SessionStarted, TurnStarted
+from ullage.events import (
+    Event,
+    Forked,
+    MessageAdded,
+    Queued,
+    QueueLeft,
+    SessionStarted,
+    TurnStarted,
+)
 from ullage.store.store import Store
 
 
@@ -12,7 +20,10 @@ async def origin(store: Store) -> str:
     lease = await store.acquire("o", "driver", ttl_s=60)
     await store.send("o", said("early"), "steer")
     await store.send("o", said("edited"), "follow_up")
-    delivered: list[Event] = [QueueLeft(message_id="early", how="delivered"), MessageAdded(message=said("early"))]
+    delivered: list[Event] = [
+        QueueLeft(message_id="early", how="delivered"),
+        MessageAdded(message=said("early")),
+    ]
     await store.append(lease, delivered, after=3)
     await store.edit("o", said("edited", "Better."))
     await store.send("o", said("late"), "steer")
@@ -25,28 +36,58 @@ async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Store
     added = await store.fork("o", "f", through=7)
     assert [type(event) for event in added] == [QueueLeft, QueueLeft, Forked]
     dropped = ("the queued message edited", "the queued message late")
-    assert added[-1] == Forked(origin="o", through=7, dropped=dropped, session="f", seq=10, id="e10", at=added[-1].at)
+    assert added[-1] == Forked(
+        origin="o",
+        through=7,
+        dropped=dropped,
+        session="f",
+        seq=10,
+        id="e10",
+        at=added[-1].at,
+    )
     theirs, ours = await store.read("o"), await store.read("f")
     assert [type(event) for event in ours[:7]] == [type(event) for event in theirs[:7]]
-    assert [(event.id, event.at) for event in ours[:7]] == [(event.id, event.at) for event in theirs[:7]]
+    assert [(event.id, event.at) for event in ours[:7]] == [
+        (event.id, event.at) for event in theirs[:7]
+    ]
     assert {event.session for event in ours} == {"f"}
     assert await store.pending("f") == []
-    assert [receipt.id for receipt, _, _ in await store.pending("o")] == ["late", "edited"]
+    assert [receipt.id for receipt, _, _ in await store.pending("o")] == [
+        "late",
+        "edited",
+    ]
     assert await store.kept("f", handle) == b"a long result"
     about = await store.about("f")
-    assert (about.title, about.model, about.origin, about.seq, about.held_by) == ("The origin", "m", "o", 10, "")
+    assert (about.title, about.model, about.origin, about.seq, about.held_by) == (
+        "The origin",
+        "m",
+        "o",
+        10,
+        "",
+    )
 
 
-@pytest.mark.parametrize(("through", "waiting"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 1), (6, 1), (8, 2)])
-async def test_at_every_place_what_waited_there_is_ended(store: Store, through: int, waiting: int) -> None:
+@pytest.mark.parametrize(
+    ("through", "waiting"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 1), (6, 1), (8, 2)]
+)
+async def test_at_every_place_what_waited_there_is_ended(
+    store: Store, through: int, waiting: int
+) -> None:
     await origin(store)
     added = await store.fork("o", "f", through=through)
-    assert sum(isinstance(event, QueueLeft) and event.how == "returned" for event in added) == waiting
+    assert (
+        sum(isinstance(event, QueueLeft) and event.how == "returned" for event in added)
+        == waiting
+    )
     events = await store.read("f")
     queued = {event.message.id for event in events if isinstance(event, Queued)}
-    assert queued == {event.message_id for event in events if isinstance(event, QueueLeft)}
+    assert queued == {
+        event.message_id for event in events if isinstance(event, QueueLeft)
+    }
     for name in queued:
-        assert not (await store.send("f", said(name), "steer")).is_new, "an id is used once, in a fork too"
+        assert not (await store.send("f", said(name), "steer")).is_new, (
+            "an id is used once, in a fork too"
+        )
 
 
 async def test_a_fork_of_a_fork_goes_on_by_itself(store: Store) -> None:

@@ -37,7 +37,9 @@ def test_a_root_that_holds_the_grants_has_none(tmp_path: Path) -> None:
         grants.add(tmp_path / "home", STATUS)
     grants.add(tmp_path / "home" / "project", STATUS)
     (file,) = grants.directory.iterdir()
-    text = file.read_text().replace(str(tmp_path / "home" / "project"), str(tmp_path / "home"))
+    text = file.read_text().replace(
+        str(tmp_path / "home" / "project"), str(tmp_path / "home")
+    )
     file.write_text(text)
     assert grants.of(tmp_path / "home") == ()
 
@@ -50,11 +52,20 @@ def test_only_the_user_reads_and_writes_them(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-DAMAGED = ["", "{}", "no json", '{"root": 5}', "[" * 100_000, '{"root":"%s","grant":{"id":"x","tool":"t"}}']
+DAMAGED = [
+    "",
+    "{}",
+    "no json",
+    '{"root": 5}',
+    "[" * 100_000,
+    '{"root":"%s","grant":{"id":"x","tool":"t"}}',
+]
 
 
 @pytest.mark.parametrize("text", DAMAGED)
-def test_a_file_that_is_damaged_or_renamed_grants_nothing(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_damaged_or_renamed_grants_nothing(
+    tmp_path: Path, text: str
+) -> None:
     grants = ProjectGrants(tmp_path / "data")
     grants.add(tmp_path / "a", STATUS)
     (grants.directory / "g-2.json").write_text(text.replace("%s", str(tmp_path / "a")))

@@ -12,7 +12,9 @@ from ullage.store.leases import is_dead, new_owner
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Store
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nothing says when a process began")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="nothing says when a process began"
+)
 
 OWNER_OF_ANOTHER_PROCESS = "from ullage.store.leases import new_owner; print(new_owner())"
 
@@ -50,14 +52,23 @@ def test_an_owner_of_this_process_lives() -> None:
 
 @needs_proc
 def test_an_owner_whose_process_ended_is_dead() -> None:
-    done = subprocess.run([sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert is_dead(done.stdout.strip())
 
 
 @needs_proc
 def test_an_owner_whose_process_was_killed_and_not_waited_for_is_dead() -> None:
-    program = OWNER_OF_ANOTHER_PROCESS.replace("print(new_owner())", "print(new_owner(), flush=True); input()")
-    with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1, text=True) as process:
+    program = OWNER_OF_ANOTHER_PROCESS.replace(
+        "print(new_owner())", "print(new_owner(), flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=-1, stdout=-1, text=True
+    ) as process:
         assert process.stdout is not None
         owner = process.stdout.readline().strip()
         assert not is_dead(owner)
@@ -72,19 +83,30 @@ def test_an_owner_whose_number_another_process_has_now_is_dead() -> None:
     assert is_dead(f"{machine}:{pid}:{int(start) + 1}:{rest}")
 
 
-@pytest.mark.parametrize("owner", ["", "driver", "a:b", "a:1:2:3", ":::", "elsewhere-1234abcd:99999999:1:ff"])
-def test_of_an_owner_of_another_machine_or_another_form_nothing_is_known(owner: str) -> None:
+@pytest.mark.parametrize(
+    "owner", ["", "driver", "a:b", "a:1:2:3", ":::", "elsewhere-1234abcd:99999999:1:ff"]
+)
+def test_of_an_owner_of_another_machine_or_another_form_nothing_is_known(
+    owner: str,
+) -> None:
     assert not is_dead(owner)
 
 
-def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dead() -> None:
+def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dead() -> (
+    None
+):
     machine, _, _, rest = new_owner().split(":")
     assert not is_dead(f"{machine}:99999999::{rest}")
 
 
 @needs_proc
 async def test_the_session_of_a_dead_process_is_taken_at_once(store: Store) -> None:
-    done = subprocess.run([sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     await store.create("s")
     await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
     assert (await store.acquire("s", new_owner(), ttl_s=60)).generation == 2
@@ -97,13 +119,18 @@ async def test_of_many_who_ask_at_once_exactly_one_holds(store: Store) -> None:
     assert sum(isinstance(each, SessionBusy) for each in given) == 49
 
 
-async def test_of_two_processes_that_race_exactly_one_holds_each_session(tmp_path: Path) -> None:
+async def test_of_two_processes_that_race_exactly_one_holds_each_session(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     for number in range(100):
         await store.create(f"s{number}")
     command = [sys.executable, "-c", RACER, str(path)]
-    racers = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1) for _ in range(2)]
+    racers = [
+        subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1)
+        for _ in range(2)
+    ]
     for line in ("ready", "won"):
         said = []
         for racer in racers:

@@ -17,14 +17,19 @@ from ullage.store.transaction import migrations, schema
 
 def described(database: sqlite3.Connection) -> list[tuple[object, ...]]:
     """Every table and index, each column with its type and default, and the numbers in the header."""
-    names = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+    names = database.execute(
+        "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
     columns = [
         (name, *column)
         for kind, name, _ in names
         if kind == "table"
         for column in database.execute(f"SELECT * FROM pragma_table_info('{name}')")
     ]
-    header = [database.execute(f"PRAGMA {each}").fetchone() for each in ("user_version", "application_id")]
+    header = [
+        database.execute(f"PRAGMA {each}").fetchone()
+        for each in ("user_version", "application_id")
+    ]
     return [*names, *columns, *header]
 
 
@@ -62,7 +67,9 @@ def test_a_new_file_and_its_directory_are_the_users_alone(tmp_path: Path) -> Non
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_database_of_a_newer_version_is_refused_and_unchanged(tmp_path: Path) -> None:
+async def test_a_database_of_a_newer_version_is_refused_and_unchanged(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     open_for_writing(path).close()
     with closing(sqlite3.connect(path)) as database:
@@ -70,13 +77,18 @@ async def test_a_database_of_a_newer_version_is_refused_and_unchanged(tmp_path: 
     before = path.read_bytes()
     store = SqliteStore(path)
     for asked in (store.create("s"), store.sessions()):
-        with pytest.raises(StoreUnavailable, match=f"newer Ullage .its version is {VERSION + 1}.*Update Ullage"):
+        with pytest.raises(
+            StoreUnavailable,
+            match=f"newer Ullage .its version is {VERSION + 1}.*Update Ullage",
+        ):
             await asked
     await store.close()
     assert path.read_bytes() == before
 
 
-async def test_the_database_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> None:
+async def test_the_database_of_another_program_is_refused_and_unchanged(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE precious (thing)")
@@ -90,16 +102,18 @@ async def test_the_database_of_another_program_is_refused_and_unchanged(tmp_path
 
 
 def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
-    program = (
-        "import sys, pathlib; from ullage.store.opening import open_for_writing as o; o(pathlib.Path(sys.argv[1]))"
-    )
+    program = "import sys, pathlib; from ullage.store.opening import open_for_writing as o; o(pathlib.Path(sys.argv[1]))"
     for number in range(5):
         path = tmp_path / f"{number}.db"
-        both = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)]
+        both = [
+            subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)
+        ]
         assert [each.wait() for each in both] == [0, 0, 0]
 
 
-def test_one_that_another_turned_away_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_another_turned_away_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare, refusals = opening._prepare, iter([True, True, False])
 
     def busy_at_first(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
@@ -141,7 +155,9 @@ asyncio.run(main())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-@pytest.mark.parametrize(("directory_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)])
+@pytest.mark.parametrize(
+    ("directory_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)]
+)
 async def test_what_may_not_be_written_is_read_and_a_write_says_so(
     tmp_path: Path, directory_mode: int, file_mode: int
 ) -> None:
@@ -157,7 +173,12 @@ async def test_what_may_not_be_written_is_read_and_a_write_says_so(
         if above.stat().st_mode & 0o077 == 0 and above.owner() != "nobody":
             above.chmod(0o755)
     try:
-        done = subprocess.run([sys.executable, "-c", AS_NOBODY, str(path)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     finally:
         place.chmod(0o755)
     assert done.returncode == 0, done.stderr

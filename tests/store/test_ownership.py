@@ -32,10 +32,15 @@ async def test_a_store_is_ones_own_where_its_user_made_it(tmp_path: Path) -> Non
     assert is_own(tmp_path / "s.db", tmp_path / "data")
 
 
-async def test_a_backup_is_ones_own_in_the_place_of_the_store_it_was_made_of(tmp_path: Path) -> None:
+async def test_a_backup_is_ones_own_in_the_place_of_the_store_it_was_made_of(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     await made(path, tmp_path / "data")
-    with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(tmp_path / "backup.db")) as backup:
+    with (
+        closing(sqlite3.connect(path)) as database,
+        closing(sqlite3.connect(tmp_path / "backup.db")) as backup,
+    ):
         database.backup(backup)
     os.replace(tmp_path / "backup.db", path)
     assert is_own(path, tmp_path / "data")
@@ -64,13 +69,19 @@ async def test_a_store_that_was_moved_is_refused(tmp_path: Path) -> None:
 
 async def test_a_mark_that_is_no_mark_is_none(tmp_path: Path) -> None:
     await made(tmp_path / "s.db", tmp_path / "data")
-    for script in ("UPDATE mark SET value = 'text'", "DELETE FROM mark", "DROP TABLE mark"):
+    for script in (
+        "UPDATE mark SET value = 'text'",
+        "DELETE FROM mark",
+        "DROP TABLE mark",
+    ):
         with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
             database.execute(script)
         assert not is_own(tmp_path / "s.db", tmp_path / "data")
 
 
-async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_named(tmp_path: Path) -> None:
+async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_named(
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
     await made(tmp_path / "s.db", data)
     assert (data / SECRET).stat().st_mode & 0o777 == 0o600
@@ -79,7 +90,9 @@ async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_name
         require_own(tmp_path / "s.db", data)
 
 
-async def test_a_store_that_a_program_names_needs_no_data_directory(tmp_path: Path) -> None:
+async def test_a_store_that_a_program_names_needs_no_data_directory(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "data").touch()
     store = SqliteStore(tmp_path / "s.db", data=tmp_path / "data")
     await store.create("s")

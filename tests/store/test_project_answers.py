@@ -15,7 +15,9 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-def test_an_answer_is_for_one_directory_and_one_content(tmp_path: Path, project: Path) -> None:
+def test_an_answer_is_for_one_directory_and_one_content(
+    tmp_path: Path, project: Path
+) -> None:
     answers = ProjectAnswers(tmp_path / "data")
     assert answers.of(project, "a") is None
     answers.add(project, "a", is_agreed=True)
@@ -29,12 +31,22 @@ def test_an_answer_is_for_one_directory_and_one_content(tmp_path: Path, project:
     assert answers.of(project, "b") is None and not answers.all()
 
 
-def test_a_note_of_a_session_is_no_answer_and_takes_none_away(tmp_path: Path, project: Path) -> None:
+def test_a_note_of_a_session_is_no_answer_and_takes_none_away(
+    tmp_path: Path, project: Path
+) -> None:
     answers = ProjectAnswers(tmp_path / "data")
     assert not answers.knows(project)
     answers.note_session(project)
-    assert answers.knows(project) and answers.knows(project / "below") and not answers.knows(tmp_path / "other")
-    assert answers.latest(project) is None and not answers.all() and not answers.remove(project)
+    assert (
+        answers.knows(project)
+        and answers.knows(project / "below")
+        and not answers.knows(tmp_path / "other")
+    )
+    assert (
+        answers.latest(project) is None
+        and not answers.all()
+        and not answers.remove(project)
+    )
     answers.add(project, "a", is_agreed=True)
     answers.note_session(project)
     assert answers.of(project, "a") is True
@@ -60,7 +72,13 @@ def test_a_damaged_or_linked_file_answers_nothing(tmp_path: Path, project: Path)
     (path,) = answers.directory.iterdir()
     assert path.stat().st_mode & 0o077 == 0
     whole = path.read_bytes()
-    for damaged in (b"", b"{", whole[:-5], b"[" * 5_000, whole.replace(b'"version":1', b'"version":2')):
+    for damaged in (
+        b"",
+        b"{",
+        whole[:-5],
+        b"[" * 5_000,
+        whole.replace(b'"version":1', b'"version":2'),
+    ):
         path.write_bytes(damaged)
         assert answers.of(project, "a") is None and not answers.all()
     (tmp_path / "elsewhere.json").write_bytes(whole)

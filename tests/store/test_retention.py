@@ -26,12 +26,18 @@ async def rows(store: SqliteStore) -> dict[str, int]:
     tables = ("sessions", "events", "queue", "drafts", "checkpoints", "blobs", "kept")
 
     async def count(table: str) -> int:
-        return await store._read(lambda database: int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]))
+        return await store._read(
+            lambda database: int(
+                database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            )
+        )
 
     return {table: await count(table) for table in tables}
 
 
-async def test_a_deleted_session_leaves_nothing_and_takes_nothing_of_others(sqlite_store: SqliteStore) -> None:
+async def test_a_deleted_session_leaves_nothing_and_takes_nothing_of_others(
+    sqlite_store: SqliteStore,
+) -> None:
     handle = await full(sqlite_store, "a")
     before = await rows(sqlite_store)
     await full(sqlite_store, "b")
@@ -55,14 +61,18 @@ async def test_a_driven_session_is_not_deleted(store: Store) -> None:
     await store.delete("s")
 
 
-async def test_sessions_are_deleted_by_age_and_forks_of_them_stay_whole(sqlite_store: SqliteStore) -> None:
+async def test_sessions_are_deleted_by_age_and_forks_of_them_stay_whole(
+    sqlite_store: SqliteStore,
+) -> None:
     handle = await full(sqlite_store, "old")
     await sqlite_store.create("driven")
     await sqlite_store.acquire("driven", "driver", ttl_s=60)
     for number in range(45):
         await sqlite_store.create(f"old-{number}")
     await sqlite_store._writer.perform(
-        lambda inside: inside.database.execute("UPDATE sessions SET changed = changed - 1000")
+        lambda inside: inside.database.execute(
+            "UPDATE sessions SET changed = changed - 1000"
+        )
     )
     await sqlite_store.fork("old", "fork", through=2)
     await sqlite_store.create("new")
@@ -74,7 +84,9 @@ async def test_sessions_are_deleted_by_age_and_forks_of_them_stay_whole(sqlite_s
     assert await sqlite_store.kept("fork", handle) == b"kept by all"
 
 
-async def test_the_room_of_deleted_sessions_is_given_back(sqlite_store: SqliteStore) -> None:
+async def test_the_room_of_deleted_sessions_is_given_back(
+    sqlite_store: SqliteStore,
+) -> None:
     await sqlite_store.create("s")
     await sqlite_store.keep("s", random.Random(1).randbytes(5_000_000))
     assert await sqlite_store.delete_unchanged(age_s=-1) == ["s"]

@@ -9,7 +9,14 @@ import pytest
 from tests.store.sessions import said, step
 from ullage.directories import data_directory
 from ullage.encoding import decode_event, encode
-from ullage.errors import CommandRefused, LeaseLost, LedgerError, SessionBusy, SessionNotFound, StoreUnavailable
+from ullage.errors import (
+    CommandRefused,
+    LeaseLost,
+    LedgerError,
+    SessionBusy,
+    SessionNotFound,
+    StoreUnavailable,
+)
 from ullage.events import (
     ApprovalGiven,
     CancelAsked,
@@ -27,7 +34,9 @@ from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease, Store
 
 
-async def driven(store: Store, session: str = "s", events: tuple[Event, ...] = ()) -> Lease:
+async def driven(
+    store: Store, session: str = "s", events: tuple[Event, ...] = ()
+) -> Lease:
     await store.create(session, events)
     return await store.acquire(session, "driver", ttl_s=60)
 
@@ -38,16 +47,26 @@ def test_it_is_a_store_in_the_users_data_directory_and_making_it_opens_nothing()
     assert store.path == data_directory() / FILE
 
 
-async def test_a_new_session_holds_its_first_events_with_their_envelopes_filled(store: Store) -> None:
+async def test_a_new_session_holds_its_first_events_with_their_envelopes_filled(
+    store: Store,
+) -> None:
     made = await store.create("s", [SessionStarted(model="m"), TurnStarted(turn="t")])
-    assert [(event.session, event.seq, event.id) for event in made] == [("s", 1, "e1"), ("s", 2, "e2")]
+    assert [(event.session, event.seq, event.id) for event in made] == [
+        ("s", 1, "e1"),
+        ("s", 2, "e2"),
+    ]
     assert all(event.at > 1_600_000_000 for event in made)
     assert await store.read("s") == list(made)
 
 
 async def test_an_id_and_a_time_that_are_given_are_kept(store: Store) -> None:
-    (made,) = await store.create("s", [TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="other", seq=9)])
-    assert made == TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="s", seq=1)
+    (made,) = await store.create(
+        "s",
+        [TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="other", seq=9)],
+    )
+    assert made == TurnStarted(
+        turn="t", id="mine", at=12.5, parent="p", session="s", seq=1
+    )
     assert await store.read("s") == [made]
     assert (await store.about("s")).created == 12.5
 
@@ -87,7 +106,9 @@ async def test_every_kind_of_step_reads_back_as_it_was_written(store: Store) -> 
     lease = await driven(store)
     written = await store.append(lease, events, after=0)
     assert await store.read("s") == list(written)
-    assert [encode(event) for event in await store.read("s")] == [encode(event) for event in written]
+    assert [encode(event) for event in await store.read("s")] == [
+        encode(event) for event in written
+    ]
 
 
 async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(store: Store) -> None:
@@ -98,7 +119,9 @@ async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(store: Store) ->
 
 
 async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> None:
-    newer = decode_event(b'{"type":"dreamt","v":9,"of":{"sheep":[1, 2]},"session":"elsewhere","seq":77}')
+    newer = decode_event(
+        b'{"type":"dreamt","v":9,"of":{"sheep":[1, 2]},"session":"elsewhere","seq":77}'
+    )
     wider = decode_event(b'{"type":"turn_started","turn":"t","mood":"good"}')
     await store.create("s", [newer, wider])
     unknown, known = await store.read("s")
@@ -106,23 +129,37 @@ async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> No
     assert (unknown.session, unknown.seq, unknown.id, unknown.v) == ("s", 1, "e1", 9)
     raw = msgspec.json.decode(unknown.raw)
     assert raw["of"] == {"sheep": [1, 2]}
-    assert (raw["type"], raw["session"], raw["seq"], raw["id"]) == ("dreamt", "s", 1, "e1")
+    assert (raw["type"], raw["session"], raw["seq"], raw["id"]) == (
+        "dreamt",
+        "s",
+        1,
+        "e1",
+    )
     assert known.extra == {"mood": msgspec.Raw(b'"good"')}
     assert isinstance(known, TurnStarted)
 
 
-async def test_append_gives_the_commands_of_others_before_its_own_events(store: Store) -> None:
+async def test_append_gives_the_commands_of_others_before_its_own_events(
+    store: Store,
+) -> None:
     lease = await driven(store)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
     await store.command("s", [CancelAsked()])
     given = await store.append(lease, [TurnStarted(turn="2")], after=1)
-    assert [(event.seq, type(event)) for event in given] == [(2, CancelAsked), (3, TurnStarted)]
+    assert [(event.seq, type(event)) for event in given] == [
+        (2, CancelAsked),
+        (3, TurnStarted),
+    ]
 
 
-async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(store: Store) -> None:
+async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(
+    store: Store,
+) -> None:
     lease = await driven(store)
     (asked,) = await store.command("s", [CancelAsked()])
-    assert await store.append(lease, [TurnStarted(turn="1")], after=0, exact=True) == (asked,)
+    assert await store.append(lease, [TurnStarted(turn="1")], after=0, exact=True) == (
+        asked,
+    )
     assert await store.read("s") == [asked]
     (written,) = await store.append(lease, [TurnStarted(turn="1")], after=1, exact=True)
     assert written.seq == 2
@@ -134,7 +171,9 @@ async def test_nothing_can_follow_an_event_that_does_not_exist(store: Store) -> 
         await store.append(lease, [TurnStarted(turn="1")], after=5)
 
 
-async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(store: Store) -> None:
+async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(
+    store: Store,
+) -> None:
     await driven(store)
     with pytest.raises(SessionBusy, match="driver") as refused:
         await store.acquire("s", "another", ttl_s=60)
@@ -143,7 +182,9 @@ async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(store: St
     assert (await store.about("s")).held_by == "driver"
 
 
-async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_nothing(store: Store) -> None:
+async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_nothing(
+    store: Store,
+) -> None:
     await store.create("s")
     old = await store.acquire("s", "old", ttl_s=0)
     new = await store.acquire("s", "new", ttl_s=60)
@@ -162,7 +203,9 @@ async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_
     assert await store.read_draft("s") == []
 
 
-async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(store: Store) -> None:
+async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(
+    store: Store,
+) -> None:
     await store.create("s")
     lease = await store.acquire("s", "slow", ttl_s=0)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
@@ -179,21 +222,40 @@ async def test_a_released_session_is_free_at_once(store: Store) -> None:
 
 async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
     for name in ("a", "b", "c"):
-        await store.create(name, [SessionStarted(model="m", title=f"About {name}")], origin="from")
+        await store.create(
+            name, [SessionStarted(model="m", title=f"About {name}")], origin="from"
+        )
         await asyncio.sleep(0.003)
     await store.command("a", [CancelAsked()])
     listed = await store.sessions()
     assert [row.id for row in listed] == ["a", "c", "b"]
-    assert listed[1]._replace(created=0, changed=0) == ("c", "About c", "m", 0, 0, 1, "", "from", 0)
+    assert listed[1]._replace(created=0, changed=0) == (
+        "c",
+        "About c",
+        "m",
+        0,
+        0,
+        1,
+        "",
+        "from",
+        0,
+    )
     assert [row.id for row in await store.sessions(limit=2)] == ["a", "c"]
-    assert [row.id for row in await store.sessions(before=listed[0].changed)] == ["c", "b"]
+    assert [row.id for row in await store.sessions(before=listed[0].changed)] == [
+        "c",
+        "b",
+    ]
     assert await store.about("c") == listed[1]
 
 
-async def test_a_session_without_a_title_is_called_by_what_was_said_first(store: Store) -> None:
+async def test_a_session_without_a_title_is_called_by_what_was_said_first(
+    store: Store,
+) -> None:
     await store.create("s", [SessionStarted(model="m")])
     await store.send("s", said("1", "  Fix the\n bug " + "x" * 200), "steer")
-    await store.command("s", [MessageAdded(message=said("2", "Later.")), ModelChanged(model="n")])
+    await store.command(
+        "s", [MessageAdded(message=said("2", "Later.")), ModelChanged(model="n")]
+    )
     about = await store.about("s")
     assert about.title.startswith("Fix the bug xxx")
     assert len(about.title) == 80
@@ -207,14 +269,27 @@ async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:
     assert (first.position, first.state, first.is_new) == (1, "pending", True)
     assert again == first._replace(is_new=False)
     (event,) = await store.read("s")
-    assert event == Queued(message=said("m"), kind="steer", position=1, session="s", seq=1, id="e1", at=first.at)
+    assert event == Queued(
+        message=said("m"),
+        kind="steer",
+        position=1,
+        session="s",
+        seq=1,
+        id="e1",
+        at=first.at,
+    )
 
 
 async def test_what_steers_is_delivered_before_what_follows_up(store: Store) -> None:
     await store.create("s")
     positions = [
         (await store.send("s", said(name), kind)).position  # type: ignore[arg-type]
-        for name, kind in (("f1", "follow_up"), ("s1", "steer"), ("f2", "follow_up"), ("s2", "steer"))
+        for name, kind in (
+            ("f1", "follow_up"),
+            ("s1", "steer"),
+            ("f2", "follow_up"),
+            ("s2", "steer"),
+        )
     ]
     assert positions == [1, 1, 3, 2]
     waiting = await store.pending("s")
@@ -234,21 +309,32 @@ async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> No
     assert message == said("m", "Better.")
     assert await store.withdraw("s", "m") == said("m", "Better.")
     assert await store.pending("s") == []
-    assert [type(event) for event in await store.read("s")] == [Queued, QueueEdited, QueueLeft]
+    assert [type(event) for event in await store.read("s")] == [
+        Queued,
+        QueueEdited,
+        QueueLeft,
+    ]
     receipt = await store.send("s", said("m"), "steer")
     assert (receipt.state, receipt.position, receipt.is_new) == ("withdrawn", 0, False)
 
 
-async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(store: Store) -> None:
+async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(
+    store: Store,
+) -> None:
     lease = await driven(store)
     await store.send("s", said("m"), "steer")
-    delivery: list[Event] = [QueueLeft(message_id="m", how="delivered"), MessageAdded(message=said("m"))]
+    delivery: list[Event] = [
+        QueueLeft(message_id="m", how="delivered"),
+        MessageAdded(message=said("m")),
+    ]
     await store.append(lease, delivery, after=1)
     for refused in (
         store.edit("s", said("m", "too late")),
         store.withdraw("s", "m"),
         store.append(lease, [TurnStarted(turn="with it"), *delivery], after=3),
-        store.command("s", [TurnStarted(turn="with it"), QueueLeft(message_id="m", how="returned")]),
+        store.command(
+            "s", [TurnStarted(turn="with it"), QueueLeft(message_id="m", how="returned")]
+        ),
         store.command("s", [QueueEdited(message=said("m"))]),
     ):
         with pytest.raises(CommandRefused, match="was delivered"):
@@ -267,31 +353,51 @@ async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Store)
     for number in range(30):
         name = f"m{number}"
         await store.send("s", said(name), "steer")
-        delivery: list[Event] = [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=said(name))]
+        delivery: list[Event] = [
+            QueueLeft(message_id=name, how="delivered"),
+            MessageAdded(message=said(name)),
+        ]
         both = await asyncio.gather(
-            store.withdraw("s", name), store.append(lease, delivery, after=0), return_exceptions=True
+            store.withdraw("s", name),
+            store.append(lease, delivery, after=0),
+            return_exceptions=True,
         )
         assert sum(isinstance(each, CommandRefused) for each in both) == 1
     events = await store.read("s")
     left = [event for event in events if isinstance(event, QueueLeft)]
     assert len(left) == 30
-    assert sum(isinstance(event, MessageAdded) for event in events) == sum(each.how == "delivered" for each in left)
+    assert sum(isinstance(event, MessageAdded) for event in events) == sum(
+        each.how == "delivered" for each in left
+    )
 
 
 async def test_many_writers_at_once_get_numbers_without_gaps(store: Store) -> None:
     lease = await driven(store)
-    appends = (store.append(lease, [TurnStarted(turn=f"a{number}")] * 2, after=0) for number in range(150))
-    commands = (store.command("s", [ApprovalGiven(call_id=str(number), approved=True)]) for number in range(150))
+    appends = (
+        store.append(lease, [TurnStarted(turn=f"a{number}")] * 2, after=0)
+        for number in range(150)
+    )
+    commands = (
+        store.command("s", [ApprovalGiven(call_id=str(number), approved=True)])
+        for number in range(150)
+    )
     given = await asyncio.gather(*appends, *commands)
     events = await store.read("s")
     assert [event.seq for event in events] == list(range(1, 451))
     for each in given[:150]:
-        assert list(each) == events[: len(each)], "an append gives the ledger up to its own events"
+        assert list(each) == events[: len(each)], (
+            "an append gives the ledger up to its own events"
+        )
 
 
-async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(store: Store) -> None:
+async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(
+    store: Store,
+) -> None:
     lease = await driven(store)
-    tasks = [asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0)) for number in range(20)]
+    tasks = [
+        asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0))
+        for number in range(20)
+    ]
     await asyncio.sleep(0)
     for task in tasks:
         task.cancel()
@@ -301,7 +407,9 @@ async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(store:
     assert len(await store.read("s")) == 21
 
 
-async def test_a_store_that_was_not_closed_writes_what_was_begun_when_the_process_ends(tmp_path: Path) -> None:
+async def test_a_store_that_was_not_closed_writes_what_was_begun_when_the_process_ends(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.db"
     program = f"""
 import asyncio, pathlib

@@ -18,12 +18,17 @@ def added(work: Transaction, name: str) -> None:
 
 async def ids(writer: WriterThread) -> list[str]:
     def read(work: Transaction) -> list[str]:
-        return [row[0] for row in work.database.execute("SELECT id FROM sessions ORDER BY key")]
+        return [
+            row[0]
+            for row in work.database.execute("SELECT id FROM sessions ORDER BY key")
+        ]
 
     return await writer.perform(read)
 
 
-async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(tmp_path: Path) -> None:
+async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     writer = WriterThread(tmp_path / "s.db", Watchers())
 
     def write(name: str) -> Awaitable[str]:
@@ -37,13 +42,26 @@ async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves
 
         return writer.perform(work)
 
-    given = await asyncio.gather(*(write(str(number)) for number in range(8)), return_exceptions=True)
-    assert [type(each) for each in given] == [str, str, str, CommandRefused, str, ValueError, str, str]
+    given = await asyncio.gather(
+        *(write(str(number)) for number in range(8)), return_exceptions=True
+    )
+    assert [type(each) for each in given] == [
+        str,
+        str,
+        str,
+        CommandRefused,
+        str,
+        ValueError,
+        str,
+        str,
+    ]
     assert await ids(writer) == ["0", "1", "2", "4", "6", "7"]
     writer.finish()
 
 
-async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(tmp_path: Path) -> None:
+async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(
+    tmp_path: Path,
+) -> None:
     writer = WriterThread(tmp_path / "s.db", Watchers())
     times: dict[str, int] = {}
 
@@ -58,7 +76,9 @@ async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(tmp_path: Pat
         return writer.perform(work)
 
     await writer.open()
-    given = await asyncio.gather(write("a"), write("bad"), write("b"), return_exceptions=True)
+    given = await asyncio.gather(
+        write("a"), write("bad"), write("b"), return_exceptions=True
+    )
     assert given[0] == "a"
     assert isinstance(given[1], StoreUnavailable)
     assert isinstance(given[1].__cause__, sqlite3.Error)
@@ -70,7 +90,10 @@ async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(tmp_path: Pat
 async def test_what_waits_is_written_before_the_writer_ends(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     writer = WriterThread(path, Watchers())
-    waiting = [asyncio.ensure_future(writer.perform(partial(added, name=str(number)))) for number in range(600)]
+    waiting = [
+        asyncio.ensure_future(writer.perform(partial(added, name=str(number))))
+        for number in range(600)
+    ]
     await asyncio.sleep(0)
     await asyncio.to_thread(writer.finish)
     await asyncio.gather(*waiting)
@@ -87,7 +110,11 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize(
     ("problem", "reaches"),
-    [(StopIteration(), RuntimeError), (Stop(), Stop), (asyncio.CancelledError(), asyncio.CancelledError)],
+    [
+        (StopIteration(), RuntimeError),
+        (Stop(), Stop),
+        (asyncio.CancelledError(), asyncio.CancelledError),
+    ],
 )
 async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
     problem: BaseException, reaches: type[BaseException], tmp_path: Path
@@ -111,7 +138,9 @@ async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
     writer.finish()
 
 
-async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(tmp_path: Path) -> None:
+async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(
+    tmp_path: Path,
+) -> None:
     writer = WriterThread(tmp_path / "s\0.db", Listening())
     async with asyncio.timeout(20):
         for _ in range(2):

@@ -56,11 +56,15 @@ def _begin(order: Order, living: dict[int, Child]) -> None:
         gc.freeze()  # what is never looked at again stays shared with the forked ones
         _tell(Ended(order.key, 0))
         return
-    assert threading.active_count() == 1, f"threads would be lost by a fork: {threading.enumerate()}"
+    assert threading.active_count() == 1, (
+        f"threads would be lost by a fork: {threading.enumerate()}"
+    )
     pid = os.fork()
     if pid == 0:
         _live(order)
-    kill_at = time.monotonic() + order.kill.at / 1000 if order.kill.kind == "time" else 0.0
+    kill_at = (
+        time.monotonic() + order.kill.at / 1000 if order.kill.kind == "time" else 0.0
+    )
     living[pid] = Child(order, kill_at)
     _tell({"name": order.key, "pid": pid})
 

@@ -76,7 +76,10 @@ async def fork_server() -> AsyncIterator[Forks]:
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "SSL_CERT_DIR": str(ROOT)},  # certificates take a third of a process's time; all is loopback
+        env={
+            **os.environ,
+            "SSL_CERT_DIR": str(ROOT),
+        },  # certificates take a third of a process's time; all is loopback
     )
     forks = Forks(server)
     listening = asyncio.create_task(forks.listen())

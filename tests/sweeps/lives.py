@@ -33,7 +33,9 @@ LOOK_S: Final = 0.02
 COUNT_S: Final = 0.03
 LINGER_S: Final = 0.2
 
-KEYS: Final = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "sweep")
+KEYS: Final = dict.fromkeys(
+    ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "sweep"
+)
 
 
 def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
@@ -101,7 +103,11 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
 
 def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
     """The agent that an order describes."""
-    more: dict[str, Any] = {"flush_s": 0.01, "root": Path(order.directory), "wire": order.wire or None}
+    more: dict[str, Any] = {
+        "flush_s": 0.01,
+        "root": Path(order.directory),
+        "wire": order.wire or None,
+    }
     return Agent(
         order.model,
         tools=tools,
@@ -122,7 +128,9 @@ def converse(order: Order) -> None:
     switch = Switch(order)
     with asyncio.Runner(loop_factory=lambda: CountingLoop(switch)) as runner:
         report = runner.run(_converse(order, switch))
-    order.file("report").write_bytes(msgspec.json.encode(msgspec.structs.replace(report, counts=dict(switch.counts))))
+    order.file("report").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(report, counts=dict(switch.counts)))
+    )
 
 
 async def _converse(order: Order, switch: Switch) -> Report:
@@ -169,7 +177,11 @@ async def _say(order: Order, session: Session, switch: Switch) -> Result:
 async def _answer(order: Order, session: Session) -> None:
     for call in (await session._look()).ledger.loop.open:
         if call.state == "asked":
-            await session.approve(call.call_id, bool(order.more["approved"]), str(order.more.get("note", "")))
+            await session.approve(
+                call.call_id,
+                bool(order.more["approved"]),
+                str(order.more.get("note", "")),
+            )
 
 
 class Display:
@@ -177,7 +189,9 @@ class Display:
 
     def __init__(self, order: Order, switch: Switch) -> None:
         self._switch = switch
-        self._file = os.open(order.file("shown"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        self._file = os.open(
+            order.file("shown"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600
+        )
         self._seen: set[str] = set()
         self._seq = 0
         self._news = asyncio.Condition()
@@ -188,7 +202,13 @@ class Display:
     async def show(self, session: Session) -> None:
         async for event in session.events(after=0):
             if isinstance(event, DraftPiece):
-                self.write(Shown(piece=Piece(event.call, event.offset, event.kind, event.part, event.text)))
+                self.write(
+                    Shown(
+                        piece=Piece(
+                            event.call, event.offset, event.kind, event.part, event.text
+                        )
+                    )
+                )
                 self._seen.add(f"{event.kind} streams")
                 self._switch.reach(f"shown {event.kind}")
             else:
@@ -201,7 +221,9 @@ class Display:
     async def until(self, moment: str) -> None:
         """Wait for the moment, or for the end of a turn: then it has passed."""
         async with self._news:
-            await self._news.wait_for(lambda: not moment or {moment, "turn ended"} & self._seen)
+            await self._news.wait_for(
+                lambda: not moment or {moment, "turn ended"} & self._seen
+            )
 
     async def until_seq(self, seq: int) -> None:
         """Wait until everything up to this event is shown."""
@@ -230,19 +252,28 @@ async def found(order: Order) -> Report:
         return Report()
     finally:
         await store.close()
-    drafts = tuple(Piece(piece.call, piece.offset, piece.kind, piece.part, piece.text) for piece in pieces)
+    drafts = tuple(
+        Piece(piece.call, piece.offset, piece.kind, piece.part, piece.text)
+        for piece in pieces
+    )
     return Report(before=tuple(encode(event).decode() for event in events), drafts=drafts)
 
 
 def with_problem(report: Report, problem: UllageError) -> Report:
     """The report with what the process was told."""
-    return msgspec.structs.replace(report, error=str(problem), error_kind=type(problem).__name__)
+    return msgspec.structs.replace(
+        report, error=str(problem), error_kind=type(problem).__name__
+    )
 
 
 def with_result(report: Report, result: Result) -> Report:
     """The report with how the session came to rest."""
     return msgspec.structs.replace(
-        report, reason=result.reason, note=result.note, text=result.text, is_paused=result.is_paused
+        report,
+        reason=result.reason,
+        note=result.note,
+        text=result.text,
+        is_paused=result.is_paused,
     )
 
 
@@ -255,7 +286,9 @@ def race(order: Order) -> None:
 
 
 async def _race(order: Order) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(str(order.more["port"])))
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", int(str(order.more["port"]))
+    )
     store = SqliteStore(order.database)
     agent = agent_of(order, store, tools_of(Path(order.directory), Switch(order)))
     try:

@@ -79,7 +79,9 @@ class FakeMortalStore:
 
         return counted
 
-    def _followed(self, method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
+    def _followed(
+        self, method: Callable[..., AsyncIterator[Any]]
+    ) -> Callable[..., AsyncIterator[Any]]:
         async def followed(*args: Any, **more: Any) -> AsyncIterator[Any]:
             async for each in method(*args, **more):
                 yield each
@@ -101,13 +103,19 @@ class CountingLoop(asyncio.SelectorEventLoop):
         super().__init__()
 
     def call_soon(
-        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         self._switch.reach("loop")
         return super().call_soon(callback, *args, context=context)
 
     def call_soon_threadsafe(
-        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         self._switch.reach("loop")
         return super().call_soon_threadsafe(callback, *args, context=context)

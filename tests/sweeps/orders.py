@@ -116,7 +116,9 @@ def shown_by(order: Order) -> list[Shown]:
         lines = order.file("shown").read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return []
-    return [msgspec.json.decode(line, type=Shown) for line in lines if line.endswith(b"\n")]
+    return [
+        msgspec.json.decode(line, type=Shown) for line in lines if line.endswith(b"\n")
+    ]
 
 
 def report_of(order: Order) -> Report | None:

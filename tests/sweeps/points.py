@@ -29,7 +29,9 @@ SHARE = {"store": 30, "loop": 18, "shown": 5, "time": 2}
 """How many points of each kind a quick sweep of one wire takes, other ones than the wires before."""
 
 
-def points(counts: Mapping[str, int], *, lasts_ms: int, wire: int, wires: int) -> list[Kill]:
+def points(
+    counts: Mapping[str, int], *, lasts_ms: int, wire: int, wires: int
+) -> list[Kill]:
     """The points for one of several wires: all in the thorough profile, else each wire takes others.
 
     ``counts`` is how often a run that nobody kills reaches each kind.
@@ -46,4 +48,6 @@ def spread(end: int, share: int, *, place: float) -> Sequence[int]:
     if IS_THOROUGH:
         return range(1, end + 1)
     step = max(1.0, end / share)
-    return sorted({min(end, int((number + place) * step) + 1) for number in range(min(share, end))})
+    return sorted(
+        {min(end, int((number + place) * step) + 1) for number in range(min(share, end))}
+    )

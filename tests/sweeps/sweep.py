@@ -8,7 +8,16 @@ from ullage_simulators import Server
 
 from tests.sweeps.forks import Forks
 from tests.sweeps.judging import Trace
-from tests.sweeps.orders import SESSION, Kill, Order, Report, Said, effects_in, report_of, shown_by
+from tests.sweeps.orders import (
+    SESSION,
+    Kill,
+    Order,
+    Report,
+    Said,
+    effects_in,
+    report_of,
+    shown_by,
+)
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
 from ullage.store.sqlite import SqliteStore
@@ -52,7 +61,10 @@ class Runs:
             wire=self.wire.wire,
             said=messages(run, whens) if said is None else said,
             kill=kill,
-            settings={**({"params": dict(self.wire.params)} if self.wire.params else {}), **settings},
+            settings={
+                **({"params": dict(self.wire.params)} if self.wire.params else {}),
+                **settings,
+            },
             more=more or {},
         )
 

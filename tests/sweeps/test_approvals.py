@@ -11,7 +11,14 @@ from tests.sweeps.orders import Kill, effects_in
 from tests.sweeps.points import IS_THOROUGH, spread
 from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, script
-from ullage.events import ApprovalAsked, ApprovalGiven, Event, MessageAdded, ToolEnded, ToolStarted
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Event,
+    MessageAdded,
+    ToolEnded,
+    ToolStarted,
+)
 from ullage.messages import ToolCallPart, ToolResultPart
 
 ANTHROPIC = WIRES[0]
@@ -30,14 +37,19 @@ def calls_of(ledger: list[Event]) -> dict[str, ToolCallPart]:
 
 def results_of(ledger: list[Event]) -> dict[str, ToolResultPart]:
     parts = [
-        part for event in ledger if isinstance(event, MessageAdded) for part in event.message.of_type(ToolResultPart)
+        part
+        for event in ledger
+        if isinstance(event, MessageAdded)
+        for part in event.message.of_type(ToolResultPart)
     ]
     assert len({part.call_id for part in parts}) == len(parts), "a call has two results"
     return {part.call_id: part for part in parts}
 
 
 @pytest.mark.parametrize("approved", [True, False])
-async def test_a_call_that_waits_for_a_person_outlives_the_process_that_asked(tmp_path: Path, approved: bool) -> None:
+async def test_a_call_that_waits_for_a_person_outlives_the_process_that_asked(
+    tmp_path: Path, approved: bool
+) -> None:
     with running(script()) as server:
         async with fork_server() as forks:
             runs = Runs(forks, server, ANTHROPIC, tmp_path)
@@ -45,9 +57,15 @@ async def test_a_call_that_waits_for_a_person_outlives_the_process_that_asked(tm
             assert await forks.run(first) == -9, error_of(first)
             asked = await ledger_of(first.database)
             assert [event for event in asked if isinstance(event, ApprovalAsked)]
-            assert not [line for line in effects_in(tmp_path / "one") if line.startswith(tuple(ASKED))]
+            assert not [
+                line
+                for line in effects_in(tmp_path / "one")
+                if line.startswith(tuple(ASKED))
+            ]
             looks = runs.order("one", "looks", approve=ASKED)
-            assert (await runs.whole(looks)).reason == "approval", "opening it again answers for nobody"
+            assert (await runs.whole(looks)).reason == "approval", (
+                "opening it again answers for nobody"
+            )
             more: dict[str, object] = {"approved": approved, "note": WHY}
             second = runs.order("one", "second", more=more, approve=ASKED)
             assert (await runs.whole(second)).reason == "finished"
@@ -57,14 +75,24 @@ async def test_a_call_that_waits_for_a_person_outlives_the_process_that_asked(tm
     judge_ledger(asked, ledger)
     judge_turns(ledger)
     calls, results = calls_of(ledger), results_of(ledger)
-    lines = [line for line in effects_in(tmp_path / "one") if line.startswith(tuple(ASKED))]
+    lines = [
+        line for line in effects_in(tmp_path / "one") if line.startswith(tuple(ASKED))
+    ]
     if approved:
-        wanted = [f"{part.name} {call_id} bungs" for call_id, part in calls.items() if part.name in ASKED]
-        assert sorted(lines) == sorted(wanted), "each ran once with the arguments that were shown"
+        wanted = [
+            f"{part.name} {call_id} bungs"
+            for call_id, part in calls.items()
+            if part.name in ASKED
+        ]
+        assert sorted(lines) == sorted(wanted), (
+            "each ran once with the arguments that were shown"
+        )
         assert not any(result.is_error for result in results.values())
     else:
         assert not lines
-        denied = [result for call_id, result in results.items() if calls[call_id].name in ASKED]
+        denied = [
+            result for call_id, result in results.items() if calls[call_id].name in ASKED
+        ]
         assert len(denied) == 2
         assert all(result.is_error and WHY in result.text for result in denied)
 
@@ -82,15 +110,25 @@ async def test_an_answer_to_an_approval_counts_once_wherever_those_who_ask_and_a
             runs = Runs(forks, server, ANTHROPIC, tmp_path)
             await runs.warm()
             asks = await runs.whole(runs.order("whole", "first", approve=ASKED))
-            answers = await runs.whole(runs.order("whole", "second", more=more, approve=ASKED))
+            answers = await runs.whole(
+                runs.order("whole", "second", more=more, approve=ASKED)
+            )
             at_once = asyncio.Semaphore(3)
 
             async def chain(number: int, asking: int, answering: int) -> None:
                 run = f"chain-{number}"
                 async with at_once:
                     orders = [
-                        runs.order(run, "first", kill=Kill("store", asking), approve=ASKED),
-                        runs.order(run, "second", kill=Kill("store", answering), more=more, approve=ASKED),
+                        runs.order(
+                            run, "first", kill=Kill("store", asking), approve=ASKED
+                        ),
+                        runs.order(
+                            run,
+                            "second",
+                            kill=Kill("store", answering),
+                            more=more,
+                            approve=ASKED,
+                        ),
                         runs.order(run, "third", more=more, approve=ASKED),
                     ]
                     statuses = [await forks.run(order) for order in orders]
@@ -98,9 +136,15 @@ async def test_an_answer_to_an_approval_counts_once_wherever_those_who_ask_and_a
                     assert statuses[-1] == 0, error_of(orders[-1])
                     ledger = await ledger_of(orders[-1].database)
                     judge_approvals(ledger, effects_in(tmp_path / run), approved)
-                    refused = [one.said for one in exchanges_by_run(server)[run] if one.status != 200]
+                    refused = [
+                        one.said
+                        for one in exchanges_by_run(server)[run]
+                        if one.status != 200
+                    ]
                     assert not refused, refused
-                    seen.update(event.outcome for event in ledger if isinstance(event, ToolEnded))
+                    seen.update(
+                        event.outcome for event in ledger if isinstance(event, ToolEnded)
+                    )
                 except AssertionError as problem:
                     problems.append(f"{run} {asking} {answering} {statuses}: {problem}")
 
@@ -108,8 +152,13 @@ async def test_an_answer_to_an_approval_counts_once_wherever_those_who_ask_and_a
             first = spread(asks.counts["store"], share, place=0.3)[:share]
             second = spread(answers.counts["store"], share, place=0.7)[:share]
             # Both orders of pairing: an early death of one with a late death of the other.
-            pairs = [*zip(first, second, strict=False), *zip(first, reversed(second), strict=False)]
-            await asyncio.gather(*(chain(number, *pair) for number, pair in enumerate(pairs)))
+            pairs = [
+                *zip(first, second, strict=False),
+                *zip(first, reversed(second), strict=False),
+            ]
+            await asyncio.gather(
+                *(chain(number, *pair) for number, pair in enumerate(pairs))
+            )
     assert not problems, "\n".join(problems[:6])
     assert seen["finished" if approved else "denied"] > len(pairs)
 
@@ -121,17 +170,27 @@ def judge_approvals(ledger: list[Event], effects: list[str], approved: bool) -> 
     assert set(calls) == set(results)
     ran = Counter(line.split()[1] for line in effects)
     asked = {event.call_id for event in ledger if isinstance(event, ApprovalAsked)}
-    allowed = {event.call_id for event in ledger if isinstance(event, ApprovalGiven) and event.approved}
+    allowed = {
+        event.call_id
+        for event in ledger
+        if isinstance(event, ApprovalGiven) and event.approved
+    }
     started = Counter(event.call_id for event in ledger if isinstance(event, ToolStarted))
-    outcomes = {event.call_id: event.outcome for event in ledger if isinstance(event, ToolEnded)}
+    outcomes = {
+        event.call_id: event.outcome for event in ledger if isinstance(event, ToolEnded)
+    }
     for line in effects:
         name, call_id, what = line.split()
-        assert json_has(calls[call_id].arguments, what), "it ran with other arguments than those that were shown"
+        assert json_has(calls[call_id].arguments, what), (
+            "it ran with other arguments than those that were shown"
+        )
         assert name == calls[call_id].name
     for call_id, part in calls.items():
         if part.name in IDEMPOTENT:
             continue
-        assert ran[call_id] <= 1 and started[call_id] <= 1, f"{call_id} ran {ran[call_id]} times"
+        assert ran[call_id] <= 1 and started[call_id] <= 1, (
+            f"{call_id} ran {ran[call_id]} times"
+        )
         if started[call_id]:
             assert call_id in asked & allowed, f"{call_id} ran and nobody had allowed it"
         if outcomes[call_id] == "finished":

@@ -17,14 +17,25 @@ from tests.sweeps.wires import EASY, STORY, THOUGHT, WIRES, Wire, script
 from ullage.events import MessageAdded
 from ullage.messages import TextPart
 
-OFFSETS = range(150, 16_000, 150) if IS_THOROUGH else (400, 900, 1_600, 2_500, 3_600, 5_000, 7_000, 9_500, 12_500)
+OFFSETS = (
+    range(150, 16_000, 150)
+    if IS_THOROUGH
+    else (400, 900, 1_600, 2_500, 3_600, 5_000, 7_000, 9_500, 12_500)
+)
 """Bytes of the answer's body. Its stream is 3,000 to 16,000 bytes long, by the wire, with the reasoning first."""
 
 STREAMING = 2
 """Which model call is cut: the first is an answer with three calls, the second the story."""
 
 
-WHOLE = (STORY, THOUGHT, EASY, "All three at once.", '{"what": "bungs"}', '{"what":"bungs"}')
+WHOLE = (
+    STORY,
+    THOUGHT,
+    EASY,
+    "All three at once.",
+    '{"what": "bungs"}',
+    '{"what":"bungs"}',
+)
 """All that the model says until the cut."""
 
 
@@ -51,7 +62,11 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
     lengths: set[int] = set()
     with ExitStack() as stack:
         servers = [
-            stack.enter_context(running(script(0.0, faults=[{"kind": "hang", "request": call, "at": offset}])))
+            stack.enter_context(
+                running(
+                    script(0.0, faults=[{"kind": "hang", "request": call, "at": offset}])
+                )
+            )
             for offset in OFFSETS
         ]
         async with fork_server() as forks:
@@ -64,7 +79,10 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
                 run = f"cut-{number}"
                 first, second = runs.order(run, "first"), runs.order(run, "second")
                 async with at_once:
-                    statuses = [await killed_at(call, forks.start(first), servers[number]), await forks.run(second)]
+                    statuses = [
+                        await killed_at(call, forks.start(first), servers[number]),
+                        await forks.run(second),
+                    ]
                 try:
                     assert statuses[0] in (-9, 0), error_of(first)
                     assert statuses[1] == 0, error_of(second)
@@ -76,8 +94,16 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
                     for text in stored.values():
                         assert any(whole.startswith(text) for whole in WHOLE), text
                     assert len(cut) == bool(stored)
-                    later = [event.message for event in trace.ledger if isinstance(event, MessageAdded)]
-                    assert any(STORY in part.text for message in later for part in message.of_type(TextPart))
+                    later = [
+                        event.message
+                        for event in trace.ledger
+                        if isinstance(event, MessageAdded)
+                    ]
+                    assert any(
+                        STORY in part.text
+                        for message in later
+                        for part in message.of_type(TextPart)
+                    )
                 except AssertionError as problem:
                     problems.append(f"cut at {OFFSETS[number]}: {problem}")
 

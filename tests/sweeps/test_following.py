@@ -36,11 +36,17 @@ async def test_following_until_the_session_rests_ends_however_late_one_begins_an
                 if not isinstance(event, DraftPiece):
                     seqs.append(event.seq)
                 if isinstance(event, TurnEnded):
-                    await session.wait(check=False)  # looks away until even the last turn has ended
+                    await session.wait(
+                        check=False
+                    )  # looks away until even the last turn has ended
             assert seqs == [event.seq for event in await session.history()]
-            assert [event async for event in session.events(until_rest=True)] == [], "it rests already"
+            assert [event async for event in session.events(until_rest=True)] == [], (
+                "it rests already"
+            )
             again = [event async for event in session.events(after=0, until_rest=True)]
-            assert [event.seq for event in again if not isinstance(event, DraftPiece)] == seqs
+            assert [
+                event.seq for event in again if not isinstance(event, DraftPiece)
+            ] == seqs
         async with asyncio.timeout(LONGEST_S), agent.session("never used") as session:
             begun = [event async for event in session.events(after=0, until_rest=True)]
             assert not [event for event in begun if isinstance(event, TurnEnded)]

@@ -14,7 +14,11 @@ from tests.sweeps.sweep import AT_ONCE, Runs, error_of
 from tests.sweeps.wires import WIRES, Wire, script
 
 PROCESSES = 3
-WHENS = (AT_ONCE, ("", "tool started", "tool started"), ("", "text streams", "call started"))
+WHENS = (
+    AT_ONCE,
+    ("", "tool started", "tool started"),
+    ("", "text streams", "call started"),
+)
 """When the three messages are sent: before anything, while tools run, while answers stream."""
 
 
@@ -61,13 +65,31 @@ async def test_a_process_killed_at_any_point_of_a_turn_loses_nothing_and_repeats
             await runs.warm()
             clock = asyncio.get_running_loop().time
             begun = clock()
-            counts = (await runs.whole(runs.order("whole", "first", whens=WHENS[1]))).counts
+            counts = (
+                await runs.whole(runs.order("whole", "first", whens=WHENS[1]))
+            ).counts
             lasts_ms = int(1_000 * (clock() - begun))
-            planned = points(counts, lasts_ms=lasts_ms, wire=WIRES.index(wire), wires=len(WIRES))
+            planned = points(
+                counts, lasts_ms=lasts_ms, wire=WIRES.index(wire), wires=len(WIRES)
+            )
             sweep = Sweep(runs)
-            await asyncio.gather(*(sweep.point(number, kill) for number, kill in enumerate(planned)))
-    assert not sweep.problems, f"{len(sweep.problems)} of {len(planned)} points:\n" + "\n".join(sweep.problems[:8])
+            await asyncio.gather(
+                *(sweep.point(number, kill) for number, kill in enumerate(planned))
+            )
+    assert not sweep.problems, (
+        f"{len(sweep.problems)} of {len(planned)} points:\n"
+        + "\n".join(sweep.problems[:8])
+    )
     assert len(planned) >= 60
-    assert sweep.happened["killed"] >= 0.8 * len(planned), "most runs ended before they were to be killed"
-    for kind in ("answer cut", "call unknown", "call run again", "call not started", "result kept", "nothing stored"):
+    assert sweep.happened["killed"] >= 0.8 * len(planned), (
+        "most runs ended before they were to be killed"
+    )
+    for kind in (
+        "answer cut",
+        "call unknown",
+        "call run again",
+        "call not started",
+        "result kept",
+        "nothing stored",
+    ):
         assert sweep.happened[kind], f"no point led to this: {kind}; {sweep.happened}"

@@ -17,7 +17,15 @@ from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import Trace, judge, judge_ledger
 from tests.sweeps.lives import agent_of, found, tools_of
 from tests.sweeps.mortal import Switch
-from tests.sweeps.orders import DATABASE, SESSION, Kill, Order, Report, effects_in, report_of
+from tests.sweeps.orders import (
+    DATABASE,
+    SESSION,
+    Kill,
+    Order,
+    Report,
+    effects_in,
+    report_of,
+)
 from tests.sweeps.points import IS_THOROUGH, spread
 from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
@@ -28,7 +36,18 @@ from ullage.store.sqlite import SqliteStore
 from ullage.store.store import DraftPiece, Store
 
 ANTHROPIC = WIRES[0]
-WRITES = ("create", "acquire", "renew", "release", "append", "draft", "save_checkpoint", "command", "send", "keep")
+WRITES = (
+    "create",
+    "acquire",
+    "renew",
+    "release",
+    "append",
+    "draft",
+    "save_checkpoint",
+    "command",
+    "send",
+    "keep",
+)
 
 
 class FakeFullStore:
@@ -76,7 +95,9 @@ async def filled_up(order: Order, full_at: int) -> tuple[Report, int]:
     """A run whose disk is full from a write on; what was stored then; and room again, in the same open session."""
     store = SqliteStore(order.database)
     full = FakeFullStore(store, full_at)
-    agent = agent_of(order, cast(Store, full), tools_of(Path(order.directory), Switch(order)))
+    agent = agent_of(
+        order, cast(Store, full), tools_of(Path(order.directory), Switch(order))
+    )
     left = Report()
     try:
         if full_at == 1:
@@ -95,14 +116,18 @@ async def filled_up(order: Order, full_at: int) -> tuple[Report, int]:
                 reason = await say_all(order, session)
             else:
                 assert full_at != 2
-                assert full.full_at == 0 or full.writes < full.full_at + 1, "nobody was told that nothing is stored"
+                assert full.full_at == 0 or full.writes < full.full_at + 1, (
+                    "nobody was told that nothing is stored"
+                )
             full.full_at = 0
         return msgspec.structs.replace(left, reason=reason), full.writes
     finally:
         await store.close()
 
 
-async def test_a_disk_that_is_full_from_any_write_on_is_said_and_loses_nothing(tmp_path: Path) -> None:
+async def test_a_disk_that_is_full_from_any_write_on_is_said_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
     problems: list[str] = []
     told = 0
     with running(script()) as server:
@@ -135,7 +160,9 @@ async def test_a_disk_that_is_full_from_any_write_on_is_said_and_loses_nothing(t
     assert told > 10
 
 
-async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fails(tmp_path: Path) -> None:
+async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fails(
+    tmp_path: Path,
+) -> None:
     with running(script()) as server:
         for full_at in (5, 12, 20):
             directory = tmp_path / str(full_at)
@@ -152,12 +179,16 @@ async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fa
                         pass
                 full.full_at = 0
                 await session.send(order.said[0].text, id="task")
-                events = [event async for event in session.events(after=0, until_rest=True)]
+                events = [
+                    event async for event in session.events(after=0, until_rest=True)
+                ]
                 assert isinstance(events[-1], TurnEnded)
             await store.close()
 
 
-async def test_leaving_a_session_whose_store_fails_ends_at_once_whatever_was_under_way(tmp_path: Path) -> None:
+async def test_leaving_a_session_whose_store_fails_ends_at_once_whatever_was_under_way(
+    tmp_path: Path,
+) -> None:
     with running(script()) as server:
         for moment in range(0, 100, 4):
             directory = tmp_path / str(moment)
@@ -221,7 +252,10 @@ async def test_a_file_that_can_grow_no_more_stops_the_turn_with_an_error_and_goe
 
             async def point(number: int, kill: Kill) -> None:
                 run = f"cramped-{number}"
-                first, second = runs.order(run, "first", kill=kill), runs.order(run, "second")
+                first, second = (
+                    runs.order(run, "first", kill=kill),
+                    runs.order(run, "second"),
+                )
                 async with at_once:
                     statuses = [await forks.run(first), await forks.run(second)]
                 try:
@@ -231,7 +265,11 @@ async def test_a_file_that_can_grow_no_more_stops_the_turn_with_an_error_and_goe
                     trace = await runs.trace(run, first, second)
                     if report.reason:  # it went on itself, from what it had found stored when the file was full
                         trace = dataclasses.replace(
-                            trace, shown=(), found=msgspec.structs.replace(report, error="", error_kind="")
+                            trace,
+                            shown=(),
+                            found=msgspec.structs.replace(
+                                report, error="", error_kind=""
+                            ),
                         )
                     judge(trace)
                     kinds.append(report.error_kind)
@@ -240,14 +278,18 @@ async def test_a_file_that_can_grow_no_more_stops_the_turn_with_an_error_and_goe
 
             ats = spread(counts["store"], 60 if IS_THOROUGH else 15, place=0.5)
             kills = [Kill("store", at, does="cramp") for at in ats]
-            await asyncio.gather(*(point(number, kill) for number, kill in enumerate(kills)))
+            await asyncio.gather(
+                *(point(number, kill) for number, kill in enumerate(kills))
+            )
     assert not problems, "\n".join(problems[:6])
     assert kinds.count("StoreUnavailable") > len(kills) // 2
     assert set(kinds) <= {"StoreUnavailable", ""}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-async def test_a_file_that_may_not_be_written_is_an_error_and_the_turn_goes_on_once_it_may() -> None:
+async def test_a_file_that_may_not_be_written_is_an_error_and_the_turn_goes_on_once_it_may() -> (
+    None
+):
     # Not below ``tmp_path``, which nobody else may look into.
     with tempfile.TemporaryDirectory() as place, running(script()) as server:
         directory = Path(place)
@@ -262,7 +304,9 @@ async def test_a_file_that_may_not_be_written_is_an_error_and_the_turn_goes_on_o
             for file in files:
                 file.chmod(0o444)
             before = await ledger_of_copy(first.database)
-            second = runs.order("one", "second", more={"as_nobody": True, "looks_not": True})
+            second = runs.order(
+                "one", "second", more={"as_nobody": True, "looks_not": True}
+            )
             report = await runs.whole(second)
             assert report.error_kind in ("ReadOnlyStore", "StoreUnavailable"), report
             assert str(first.database) in report.error
@@ -291,14 +335,22 @@ async def test_a_database_overwritten_in_the_middle_of_a_turn_is_an_error_and_no
         async with fork_server() as forks:
             runs = Runs(forks, server, ANTHROPIC, tmp_path)
             await runs.warm()
-            kinds = ("tool look begins", "tool count did", "tool press ends", "shown text", "shown call")
+            kinds = (
+                "tool look begins",
+                "tool count did",
+                "tool press ends",
+                "shown text",
+                "shown call",
+            )
             for number, kind in enumerate(kinds):
                 run = f"spoilt-{number}"
                 order = runs.order(run, "first", kill=Kill(kind, 1, does="spoil"))
                 report = await runs.whole(order)
                 assert report.error_kind == "StoreUnavailable", report
                 assert str(order.database) in report.error
-                again = await runs.whole(runs.order(run, "second", more={"looks_not": True}))
+                again = await runs.whole(
+                    runs.order(run, "second", more={"looks_not": True})
+                )
                 assert again.error_kind == "StoreUnavailable", again
                 assert ".recover" in again.error
                 exchanges = exchanges_by_run(server)[run]
@@ -306,7 +358,9 @@ async def test_a_database_overwritten_in_the_middle_of_a_turn_is_an_error_and_no
 
 
 @pytest.mark.parametrize("how", ["torn", "overwritten"])
-async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_there(tmp_path: Path, how: str) -> None:
+async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_there(
+    tmp_path: Path, how: str
+) -> None:
     with running(script()) as server, running(script()) as other:
         async with fork_server() as forks:
             runs = Runs(forks, server, ANTHROPIC, tmp_path)
@@ -315,7 +369,10 @@ async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_th
             with closing(sqlite3.connect(first.database)) as database:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 size = database.execute("PRAGMA page_size").fetchone()[0]
-            whole, before = first.database.read_bytes(), await ledger_of_copy(first.database)
+            whole, before = (
+                first.database.read_bytes(),
+                await ledger_of_copy(first.database),
+            )
             errors = 0
             for page in range(len(whole) // size):
                 run = f"damaged-{page}"
@@ -330,7 +387,9 @@ async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_th
                 report = await in_process(order)
                 errors += bool(report.error)
                 if report.error:
-                    assert report.error_kind in ("StoreUnavailable", "LedgerError"), report
+                    assert report.error_kind in ("StoreUnavailable", "LedgerError"), (
+                        report
+                    )
                     assert str(order.database) in report.error, report
                 else:
                     assert report.reason == "finished"

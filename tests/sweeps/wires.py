@@ -32,7 +32,9 @@ WIRES = (
         "anthropic",
         params={"max_tokens": 12_000, "thinking": {"type": "adaptive"}},
     ),
-    Wire("responses", "openai:gpt-5.5", "openai", params={"reasoning": {"summary": "auto"}}),
+    Wire(
+        "responses", "openai:gpt-5.5", "openai", params={"reasoning": {"summary": "auto"}}
+    ),
     Wire("chat", "openai:gpt-5-mini", "openai", "chat"),
     Wire(
         "gemini",
@@ -43,13 +45,21 @@ WIRES = (
     Wire("deepseek", "deepseek:deepseek-reasoner", "deepseek"),
 )
 
-STORY = "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. " * 2
+STORY = (
+    "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. "
+    * 2
+)
 EASY = "That is easy."
-THOUGHT = "Three things are asked for; none of them waits for another, so all can be done at once. " * 2
+THOUGHT = (
+    "Three things are asked for; none of them waits for another, so all can be done at once. "
+    * 2
+)
 
 
 def _calls(what: str) -> list[dict[str, Any]]:
-    return [{"name": name, "arguments": {"what": what}} for name in ("look", "count", "press")]
+    return [
+        {"name": name, "arguments": {"what": what}} for name in ("look", "count", "press")
+    ]
 
 
 def script(delay_s: float = 0.001, **more: Any) -> Scenario:
@@ -64,7 +74,11 @@ def script(delay_s: float = 0.001, **more: Any) -> Scenario:
                     "text": "All three at once.",
                     "calls": _calls("bungs"),
                 },
-                {"when": {"contains": "Not run:", "after": "tool"}, "reasoning": THOUGHT, "calls": _calls("hoops")},
+                {
+                    "when": {"contains": "Not run:", "after": "tool"},
+                    "reasoning": THOUGHT,
+                    "calls": _calls("hoops"),
+                },
                 {"when": {"after": "tool"}, "reasoning": THOUGHT, "text": STORY},
                 {"reasoning": EASY, "text": STORY},
             ],
@@ -77,8 +91,17 @@ def messages(run: str, whens: Sequence[str]) -> tuple[Said, ...]:
     """What a person says in a run: a task, a word while it is done, one for afterwards; and when."""
     return (
         Said("task", f"Run {run}: please look, count and press.", when=whens[0]),
-        Said("word", f"Word of run {run}: mind the bung when you look, count and press.", when=whens[1]),
-        Said("after", f"Afterwards in run {run}: tell me how it went.", kind="follow_up", when=whens[2]),
+        Said(
+            "word",
+            f"Word of run {run}: mind the bung when you look, count and press.",
+            when=whens[1],
+        ),
+        Said(
+            "after",
+            f"Afterwards in run {run}: tell me how it went.",
+            kind="follow_up",
+            when=whens[2],
+        ),
     )
 
 

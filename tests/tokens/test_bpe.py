@@ -15,8 +15,13 @@ def counter() -> BpeCounter:
     return BpeCounter()
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("hello world", 2), ("tiktoken is great!", 6), ("a" * 8, 1)])
-def test_text_counts_as_openais_tokenizer_counts_it(counter: BpeCounter, text: str, tokens: int) -> None:
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("hello world", 2), ("tiktoken is great!", 6), ("a" * 8, 1)],
+)
+def test_text_counts_as_openais_tokenizer_counts_it(
+    counter: BpeCounter, text: str, tokens: int
+) -> None:
     assert counter.count(text, "o200k") == tokens
 
 
@@ -42,15 +47,21 @@ def test_weighed_vocabularies_are_sums_over_tokens(counter: BpeCounter) -> None:
     one, other = "print(12345)\n", "The end of the line.\n"
     for vocabulary in ("claude", "digits"):
         both = counter.count(one + other, vocabulary)
-        assert both == pytest.approx(counter.count(one, vocabulary) + counter.count(other, vocabulary))
+        assert both == pytest.approx(
+            counter.count(one, vocabulary) + counter.count(other, vocabulary)
+        )
 
 
 def test_claude_needs_more_tokens_than_gpt(counter: BpeCounter) -> None:
-    text = "def read(path):\n    with open(path) as file:\n        return file.read()\n" * 20
+    text = (
+        "def read(path):\n    with open(path) as file:\n        return file.read()\n" * 20
+    )
     assert 1.05 < counter.count(text, "claude") / counter.count(text, "o200k") < 1.4
 
 
-def test_digits_cost_one_token_each_where_a_vocabulary_has_no_longer_numbers(counter: BpeCounter) -> None:
+def test_digits_cost_one_token_each_where_a_vocabulary_has_no_longer_numbers(
+    counter: BpeCounter,
+) -> None:
     assert counter.count("2026", "o200k") == 2
     assert counter.count("2026", "digits") == 4
 
@@ -82,7 +93,9 @@ def test_a_long_text_is_cut_without_changing_its_count_noticeably(
         ("", 5, "bytes"),
     ],
 )
-def test_a_token_is_named_by_what_it_reads_and_how_rare_it_is(token: str, rank: int, kind: str) -> None:
+def test_a_token_is_named_by_what_it_reads_and_how_rare_it_is(
+    token: str, rank: int, kind: str
+) -> None:
     assert classify(token, rank) == kind
 
 

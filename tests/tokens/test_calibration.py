@@ -20,7 +20,12 @@ from ullage.tokens.regression import Observation, terms
 
 
 def seen(content: float, residual: float, **more: object) -> Observation:
-    told = {"actual": 10_000, "corrected": residual, "expected": 10.0, "expected_text": 0.08 * content} | more
+    told = {
+        "actual": 10_000,
+        "corrected": residual,
+        "expected": 10.0,
+        "expected_text": 0.08 * content,
+    } | more
     return Observation(content=content, residual=residual, **told)  # type: ignore[arg-type]
 
 
@@ -31,14 +36,20 @@ def after(*observations: Observation) -> Learnt:
     return learnt
 
 
-def result(content: float, *, results: int = 1) -> tuple[float, float, float, float, float, float]:
+def result(
+    content: float, *, results: int = 1
+) -> tuple[float, float, float, float, float, float]:
     return terms(content, results=results, is_user=False, calls=0)
 
 
 def test_before_anything_was_seen_nothing_is_corrected() -> None:
     assert NOTHING_LEARNT.correction(result(900.0)) == (0.0, 0.0)
     assert (NOTHING_LEARNT.ratio, NOTHING_LEARNT.offset(is_user=False)) == (1.0, 0.0)
-    assert (NOTHING_LEARNT.below, NOTHING_LEARNT.above, NOTHING_LEARNT.n) == (AS_EXPECTED, AS_EXPECTED, 0)
+    assert (NOTHING_LEARNT.below, NOTHING_LEARNT.above, NOTHING_LEARNT.n) == (
+        AS_EXPECTED,
+        AS_EXPECTED,
+        0,
+    )
 
 
 def test_few_small_messages_speak_of_an_offset_and_hardly_of_a_ratio() -> None:
@@ -61,7 +72,11 @@ def test_a_model_that_counts_quite_otherwise_is_believed_after_a_few_calls() -> 
 
 def test_one_residual_alone_corrects_nothing_and_widens_the_interval() -> None:
     assert after(seen(30, 6)).correction(result(30.0)).tokens == 0
-    assert after(seen(30, 40)).correction(result(30.0)).doubt > after(seen(30, 2)).correction(result(30.0)).doubt > 0
+    assert (
+        after(seen(30, 40)).correction(result(30.0)).doubt
+        > after(seen(30, 2)).correction(result(30.0)).doubt
+        > 0
+    )
 
 
 def test_an_unknown_familys_ratio_is_learnt_at_once() -> None:
@@ -72,34 +87,60 @@ def test_an_unknown_familys_ratio_is_learnt_at_once() -> None:
 def test_offset_ratio_and_results_are_told_apart() -> None:
     told = [
         seen(content, 0.2 * content + 5 + 9 * results, results=results)
-        for content, results in ((40, 1), (600, 1), (90, 3), (1200, 2), (30, 2), (300, 3), (700, 1), (50, 1))
+        for content, results in (
+            (40, 1),
+            (600, 1),
+            (90, 3),
+            (1200, 2),
+            (30, 2),
+            (300, 3),
+            (700, 1),
+            (50, 1),
+        )
     ]
     learnt = after(*told)
     for content, results in ((100, 1), (100, 3), (2000, 1), (2000, 3)):
         expected = 0.2 * content + 5 + 9 * results
-        assert learnt.correction(result(content, results=results)).tokens == pytest.approx(expected, rel=0.06)
+        assert learnt.correction(
+            result(content, results=results)
+        ).tokens == pytest.approx(expected, rel=0.06)
 
 
 def test_a_few_reminders_between_exact_rows_hardly_move_the_offset() -> None:
-    learnt = after(*[seen(30, residual) for residual in (0, 1, 0, 110, 0, 210, -1, 0, 1, 0)])
+    learnt = after(
+        *[seen(30, residual) for residual in (0, 1, 0, 110, 0, 210, -1, 0, 1, 0)]
+    )
     assert abs(learnt.offset(is_user=False)) < 2
 
 
 def test_one_outlier_does_not_move_the_ratio() -> None:
     steady = [seen(1000, 20)] * 9
-    assert after(*steady, seen(1000, 5000)).ratio == pytest.approx(after(*steady, seen(1000, 20)).ratio, abs=0.02)
+    assert after(*steady, seen(1000, 5000)).ratio == pytest.approx(
+        after(*steady, seen(1000, 20)).ratio, abs=0.02
+    )
 
 
 def test_counted_calls_of_answers_are_a_term_of_their_own() -> None:
-    turns = [seen(300, -20 * 10, is_user=True, results=0, calls=10), seen(300, -20 * 6, is_user=True, calls=6)]
+    turns = [
+        seen(300, -20 * 10, is_user=True, results=0, calls=10),
+        seen(300, -20 * 6, is_user=True, calls=6),
+    ]
     learnt = after(seen(30, 0), *turns, seen(30, 0))
     row = terms(300.0, results=0, is_user=True, calls=8)
     assert learnt.correction(row).tokens == pytest.approx(-160, abs=30)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e6, 1e6), st.integers(0, 9)), max_size=60))
-def test_whatever_is_seen_the_state_is_bounded(rows: list[tuple[float, float, int]]) -> None:
-    learnt = after(*[seen(content, residual, results=results) for content, residual, results in rows])
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1e6), st.floats(-1e6, 1e6), st.integers(0, 9)), max_size=60
+    )
+)
+def test_whatever_is_seen_the_state_is_bounded(
+    rows: list[tuple[float, float, int]],
+) -> None:
+    learnt = after(
+        *[seen(content, residual, results=results) for content, residual, results in rows]
+    )
     assert len(learnt.seen) <= MEMORY
     assert 0.5 <= learnt.ratio <= 2.0
     for scales in (learnt.below, learnt.above):
@@ -108,14 +149,26 @@ def test_whatever_is_seen_the_state_is_bounded(rows: list[tuple[float, float, in
     assert learnt.n == len(rows)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(-300, 300)), min_size=1, max_size=50))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3000), st.integers(-300, 300)), min_size=1, max_size=50
+    )
+)
 def test_the_state_does_not_grow(rows: list[tuple[int, int]]) -> None:
-    learnt = after(*[seen(content, residual, hidden=90.0, otherwise=90.0, rule="r") for content, residual in rows])
+    learnt = after(
+        *[
+            seen(content, residual, hidden=90.0, otherwise=90.0, rule="r")
+            for content, residual in rows
+        ]
+    )
     assert len(msgspec.json.encode(learnt)) < 12_000
 
 
 def test_the_more_was_seen_the_surer_a_correction_is() -> None:
-    told = [seen(content, 0.3 * content + 12) for content in (900, 300, 1500, 40, 600, 200, 1000, 90)]
+    told = [
+        seen(content, 0.3 * content + 12)
+        for content in (900, 300, 1500, 40, 600, 200, 1000, 90)
+    ]
     early, late = after(*told[:2]), after(*told)
     assert late.correction(result(800.0)).doubt < early.correction(result(800.0)).doubt
 
@@ -167,7 +220,16 @@ def test_a_miss_by_just_the_hidden_reasoning_turns_the_rule_round(
     hidden: float, residual: float, flips: bool, is_user: bool
 ) -> None:
     otherwise = 0.0 if is_user else hidden
-    learnt = after(seen(30, residual, hidden=hidden, otherwise=otherwise, rule="some rule", is_user=is_user))
+    learnt = after(
+        seen(
+            30,
+            residual,
+            hidden=hidden,
+            otherwise=otherwise,
+            rule="some rule",
+            is_user=is_user,
+        )
+    )
     assert learnt.flips("some rule", is_user) is flips
     assert not learnt.flips("some rule", not is_user)
 
@@ -176,7 +238,9 @@ def test_a_rule_whose_effect_changes_is_turned_back() -> None:
     once = after(seen(30, -500, hidden=500, otherwise=500, rule="r"))
     again = once
     for hidden in (500, 90, 300, 200, 800, 120):
-        again = learn(again, seen(30, hidden, hidden=-hidden, otherwise=-hidden, rule="r"))
+        again = learn(
+            again, seen(30, hidden, hidden=-hidden, otherwise=-hidden, rule="r")
+        )
     assert once.flips("r", False)
     assert not again.flips("r", False)
 
@@ -184,7 +248,9 @@ def test_a_rule_whose_effect_changes_is_turned_back() -> None:
 def test_reasoning_that_a_rule_has_wrong_is_not_taken_for_an_offset() -> None:
     learnt = NOTHING_LEARNT
     for hidden in (127, 152, 371, 111):
-        said = -hidden if learnt.flips("r", False) else hidden  # what the rule says, as it is by then
+        said = (
+            -hidden if learnt.flips("r", False) else hidden
+        )  # what the rule says, as it is by then
         residual = 4 - hidden if said > 0 else 4
         learnt = learn(learnt, seen(30, residual, hidden=said, otherwise=said, rule="r"))
     assert learnt.flips("r", False)
@@ -194,18 +260,24 @@ def test_reasoning_that_a_rule_has_wrong_is_not_taken_for_an_offset() -> None:
 def test_as_long_as_the_loops_rule_is_open_nothing_is_said_of_the_turns() -> None:
     doubtful = after(seen(400, -60, hidden=90, otherwise=90, rule="r"))
     assert not doubtful.flips("r", False)
-    learnt = learn(doubtful, seen(30, 500, hidden=-500, rule="r", is_user=True, results=0))
+    learnt = learn(
+        doubtful, seen(30, 500, hidden=-500, rule="r", is_user=True, results=0)
+    )
     assert not learnt.flips("r", True)
 
 
 def test_models_learn_apart_and_the_state_survives_storage() -> None:
-    calibration = Calibration().learn("anthropic", "claude", seen(30, 6)).learn("openai", "gpt", seen(30, 9))
+    calibration = (
+        Calibration()
+        .learn("anthropic", "claude", seen(30, 6))
+        .learn("openai", "gpt", seen(30, 9))
+    )
     again = calibration_from_json(calibration.as_json())
     assert again == calibration
     assert again.of("anthropic", "claude").seen[0].residual == 6
-    assert again.of("anthropic", "claude").correction(result(50.0)) == calibration.of("anthropic", "claude").correction(
-        result(50.0)
-    )
+    assert again.of("anthropic", "claude").correction(result(50.0)) == calibration.of(
+        "anthropic", "claude"
+    ).correction(result(50.0))
     assert again.of("nobody", "knows") is NOTHING_LEARNT
 
 
@@ -216,9 +288,7 @@ def test_a_calibration_that_is_damaged_says_so() -> None:
 
 
 def test_a_store_of_an_earlier_version_is_read_and_goes_on_learning() -> None:
-    older = (
-        b'{"models":{"x/m":{"n":5,"residuals":[[900,280,false,1.5,"read"],[30,22,false,2.0,"read"],[50,3,true,0.1]]}}}'
-    )
+    older = b'{"models":{"x/m":{"n":5,"residuals":[[900,280,false,1.5,"read"],[30,22,false,2.0,"read"],[50,3,true,0.1]]}}}'
     learnt = calibration_from_json(older).of("x", "m")
     assert learnt.ratio > 1.1
     more = learn(learnt, seen(600, 190))
@@ -227,7 +297,10 @@ def test_a_store_of_an_earlier_version_is_read_and_goes_on_learning() -> None:
 
 
 def test_results_of_one_tool_have_an_offset_of_their_own() -> None:
-    told = [seen(30, residual, kind=kind) for residual, kind in ((-6, "edit"), (9, "read")) * 5]
+    told = [
+        seen(30, residual, kind=kind)
+        for residual, kind in ((-6, "edit"), (9, "read")) * 5
+    ]
     learnt = after(*told)
     assert learnt.correction(result(30.0), kind="edit").tokens == pytest.approx(-6, abs=1)
     assert learnt.correction(result(30.0), kind="read").tokens == pytest.approx(9, abs=1)
@@ -239,15 +312,28 @@ def test_a_kind_that_was_hardly_seen_gets_the_offset_of_all() -> None:
 
 
 def test_a_kinds_offset_is_wrapping_and_never_content() -> None:
-    told = [seen(30, residual, kind=kind) for residual, kind in ((400, "task"), (0, "read")) * 6]
+    told = [
+        seen(30, residual, kind=kind)
+        for residual, kind in ((400, "task"), (0, "read")) * 6
+    ]
     learnt = after(*told)
     assert learnt.offset(is_user=False, kind="task") == learnt.offset(is_user=False)
-    mixed = [seen(30, residual, kind=kind) for residual, kind in ((-6, "edit"), (9, "read")) * 5]
+    mixed = [
+        seen(30, residual, kind=kind)
+        for residual, kind in ((-6, "edit"), (9, "read")) * 5
+    ]
     long = result(500.0)
     assert after(*mixed).correction(long, kind="edit") == after(*mixed).correction(long)
 
 
-def counted(content: float, ratio: float, result: float, chance: random.Random, *, noise: float = 2.0) -> Observation:
+def counted(
+    content: float,
+    ratio: float,
+    result: float,
+    chance: random.Random,
+    *,
+    noise: float = 2.0,
+) -> Observation:
     """A call whose results cost so much more than expected for each token of text and for each result."""
     residual = ratio * content + result + chance.gauss(0, noise)
     return seen(content, residual, expected_below=30.0, expected=30.0)

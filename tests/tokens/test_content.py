@@ -20,7 +20,10 @@ def test_text_is_scaled_by_the_familys_ratio() -> None:
 
 def test_claudes_arguments_are_counted_as_values_and_gpts_as_json() -> None:
     arguments = '{"path":"a.py","text":"x\\ny"}'
-    assert argument_tokens(arguments, CLAUDE, BY_LENGTH) == (len("path") + len("a.py") + len("text") + len("x\ny"), 2)
+    assert argument_tokens(arguments, CLAUDE, BY_LENGTH) == (
+        len("path") + len("a.py") + len("text") + len("x\ny"),
+        2,
+    )
     assert argument_tokens(arguments, GPT, BY_LENGTH) == (len(arguments), 0)
 
 
@@ -31,7 +34,11 @@ def test_arguments_that_are_no_object_are_counted_as_text(arguments: str) -> Non
 
 def test_vertex_charges_keys_and_values_of_a_json_result() -> None:
     text = '{"city":"Oslo","days":[1,2]}'
-    expected = len("city") + len("days") + VERTEX.framing.leaves * (len("Oslo") + len("1") + len("2"))
+    expected = (
+        len("city")
+        + len("days")
+        + VERTEX.framing.leaves * (len("Oslo") + len("1") + len("2"))
+    )
     assert result_tokens(text, VERTEX, BY_LENGTH) == pytest.approx(expected)
     assert result_tokens("plain", VERTEX, BY_LENGTH) == 5
     assert result_tokens("{torn", VERTEX, BY_LENGTH) == 5

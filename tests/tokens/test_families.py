@@ -32,7 +32,9 @@ from ullage.tokens.families import GENERIC, PLAIN, ROWS, family_for
         ("chat", "mistral", "Mistral-Small-Latest", "mistral"),
     ],
 )
-def test_a_model_belongs_to_the_family_that_was_measured(wire: str, provider: str, model: str, family: str) -> None:
+def test_a_model_belongs_to_the_family_that_was_measured(
+    wire: str, provider: str, model: str, family: str
+) -> None:
     assert family_for(wire, provider, model).name == family
 
 
@@ -43,7 +45,12 @@ def test_an_unknown_model_gets_the_generic_family(model: str) -> None:
 
 
 def test_the_plain_family_adds_nothing_to_an_estimators_word() -> None:
-    assert (PLAIN.ratio, PLAIN.framing.step, PLAIN.framing.result, PLAIN.answering.call) == (1.0, 0, 0, 0)
+    assert (
+        PLAIN.ratio,
+        PLAIN.framing.step,
+        PLAIN.framing.result,
+        PLAIN.answering.call,
+    ) == (1.0, 0, 0, 0)
 
 
 def test_no_row_stands_behind_one_that_takes_everything_from_it() -> None:
@@ -55,5 +62,6 @@ def test_other_constants_hold_where_reasoning_is_sent_back() -> None:
     family = family_for("responses", "openai", "gpt-5")
     assert family.framing_for(kept=True) != family.framing_for(kept=False)
     assert (
-        family_for("chat", "openai", "gpt-4o").framing_for(kept=True) is family_for("chat", "openai", "gpt-4o").framing
+        family_for("chat", "openai", "gpt-4o").framing_for(kept=True)
+        is family_for("chat", "openai", "gpt-4o").framing
     )

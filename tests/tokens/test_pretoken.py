@@ -17,7 +17,9 @@ def test_no_character_is_lost_or_made_up(text: str) -> None:
 
 
 @given(ANY_TEXT)
-def test_every_piece_has_a_class_that_some_table_knows_or_the_default_takes(text: str) -> None:
+def test_every_piece_has_a_class_that_some_table_knows_or_the_default_takes(
+    text: str,
+) -> None:
     counter = PretokenCounter()
     for vocabulary in PRETOKEN:
         tokens = counter.count(text, vocabulary)
@@ -65,7 +67,9 @@ def test_a_piece_is_named_by_what_it_is_made_of(piece: str, kind: str) -> None:
         ("import os\nimport sys\n\nprint(os.path.join('a', 'b'))\n", 19),
     ],
 )
-def test_ordinary_text_comes_out_near_the_tokenizers_count(text: str, tokens: int) -> None:
+def test_ordinary_text_comes_out_near_the_tokenizers_count(
+    text: str, tokens: int
+) -> None:
     assert PretokenCounter().count(text, "o200k") == pytest.approx(tokens, rel=0.15)
 
 
@@ -81,11 +85,22 @@ def test_a_vocabulary_that_is_not_in_the_table_is_counted_as_o200k() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 300_000, "=" * 300_000, " " * 300_000, "\n" * 300_000, "漢" * 100_000, "1" * 300_000]
+    "text",
+    [
+        "a" * 300_000,
+        "=" * 300_000,
+        " " * 300_000,
+        "\n" * 300_000,
+        "漢" * 100_000,
+        "1" * 300_000,
+    ],
 )
 def test_one_endless_run_costs_by_its_length(text: str) -> None:
     counter = PretokenCounter()
-    half, whole = counter.count(text[: len(text) // 2], "o200k"), counter.count(text, "o200k")
+    half, whole = (
+        counter.count(text[: len(text) // 2], "o200k"),
+        counter.count(text, "o200k"),
+    )
     assert whole == pytest.approx(2 * half, rel=0.01)
     assert max(map(len, pieces(text[:1000]))) <= 64 + LONGEST
 
@@ -93,7 +108,9 @@ def test_one_endless_run_costs_by_its_length(text: str) -> None:
 def test_long_text_is_counted_in_chunks_that_hardly_change_the_count() -> None:
     text = "def f(x):\n    return x + 1\n" * (3 * CHUNK // 27)
     once = PretokenCounter().count("def f(x):\n    return x + 1\n" * 4, "o200k") / 4
-    assert PretokenCounter().count(text, "o200k") == pytest.approx(once * (3 * CHUNK // 27), rel=0.001)
+    assert PretokenCounter().count(text, "o200k") == pytest.approx(
+        once * (3 * CHUNK // 27), rel=0.001
+    )
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -22,7 +22,14 @@ TRUTH: TermValues = (9.0, 0.22, -7.0, 4.0, 0.0, 6.0)
 
 def row(dice: random.Random) -> TermValues:
     results = dice.randint(0, 3)
-    return 1.0, float(int(2 ** dice.uniform(3, 10))), float(results), float(not results), 0.0, float(results > 1)
+    return (
+        1.0,
+        float(int(2 ** dice.uniform(3, 10))),
+        float(results),
+        float(not results),
+        0.0,
+        float(results > 1),
+    )
 
 
 def told(row: TermValues, truth: TermValues = TRUTH) -> float:
@@ -92,17 +99,34 @@ def test_what_is_not_known_yet_is_as_unsure_as_its_prior() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 1e6), st.integers(0, 20), st.booleans(), st.integers(0, 20), st.floats(-1e7, 1e7)),
+        st.tuples(
+            st.floats(0, 1e6),
+            st.integers(0, 20),
+            st.booleans(),
+            st.integers(0, 20),
+            st.floats(-1e7, 1e7),
+        ),
         max_size=60,
     )
 )
-def test_whatever_comes_variances_stay_variances(rows: list[tuple[float, int, bool, int, float]]) -> None:
+def test_whatever_comes_variances_stay_variances(
+    rows: list[tuple[float, int, bool, int, float]],
+) -> None:
     fits = start(is_known=True)
     for content, results, is_user, calls, residual in rows:
-        each: TermValues = (1.0, content, float(results), float(is_user), float(calls), float(results > 1))
+        each: TermValues = (
+            1.0,
+            content,
+            float(results),
+            float(is_user),
+            float(calls),
+            float(results > 1),
+        )
         before = mixture(fits).of(each)[1]
         fits = update(fits, each, residual, 5.0)
-        assert all(fit.spread[term][term] >= -1e-6 for fit in fits for term in range(TERMS))
+        assert all(
+            fit.spread[term][term] >= -1e-6 for fit in fits for term in range(TERMS)
+        )
         assert all(abs(fit.mean[0]) < 1e9 for fit in fits)
         assert before >= 0
     assert sqrt(max(0.0, mixture(fits).spread[0][0])) < 1e9

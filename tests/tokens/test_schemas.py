@@ -42,7 +42,10 @@ def test_a_tool_without_parameters_takes_no_argument() -> None:
 
 def test_an_object_without_comments_stands_on_one_line() -> None:
     schema: dict[str, object] = {
-        "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
+        "properties": {
+            "a": {"type": "integer"},
+            "b": {"type": "array", "items": {"type": "string"}},
+        },
         "required": ["a", "b"],
     }
     assert typescript(schema) == ";\n\ntype run = (_: { a: number, b: string[] }) => any"
@@ -51,7 +54,10 @@ def test_an_object_without_comments_stands_on_one_line() -> None:
 def test_a_title_is_a_comment_set_off_from_the_description() -> None:
     schema: dict[str, object] = {
         "title": "Args",
-        "properties": {"a": {"type": "string", "title": "A", "description": "first"}, "b": {"title": "B"}},
+        "properties": {
+            "a": {"type": "string", "title": "A", "description": "first"},
+            "b": {"title": "B"},
+        },
     }
     assert typescript(schema) == (
         ";\n\ntype run = (_: // Args\n{\n// A\n//\n// first\na?: string,\n// B\nb?: any,\n}) => any"
@@ -67,18 +73,31 @@ def test_blank_lines_and_indents_of_a_description_vanish() -> None:
 def test_a_union_below_a_comment_takes_a_line_each() -> None:
     union = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     assert "a?: string | null }" in typescript({"properties": {"a": union}})
-    assert "a?: \n | string\n | null\n," in typescript({"properties": {"a": union | {"description": "x"}}})
+    assert "a?: \n | string\n | null\n," in typescript(
+        {"properties": {"a": union | {"description": "x"}}}
+    )
 
 
 def test_several_types_carry_the_description_each() -> None:
-    schema: dict[str, object] = {"properties": {"a": {"type": ["string", "null"], "description": "x"}}}
+    schema: dict[str, object] = {
+        "properties": {"a": {"type": ["string", "null"], "description": "x"}}
+    }
     assert "// x\na?: \n | string // x\n | null // x\n," in typescript(schema)
 
 
 def test_references_are_written_out() -> None:
     schema: dict[str, object] = {
-        "$defs": {"Point": {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}},
-        "properties": {"at": {"$ref": "#/$defs/Point"}, "all": {"type": "array", "items": {"$ref": "#/$defs/Point"}}},
+        "$defs": {
+            "Point": {
+                "type": "object",
+                "properties": {"x": {"type": "number"}},
+                "required": ["x"],
+            }
+        },
+        "properties": {
+            "at": {"$ref": "#/$defs/Point"},
+            "all": {"type": "array", "items": {"$ref": "#/$defs/Point"}},
+        },
     }
     assert typescript(schema).count("x: number") == 2
 
@@ -89,7 +108,10 @@ def test_examples_and_constants_are_written() -> None:
 
 
 def test_words_are_what_can_be_read() -> None:
-    assert schemas.as_words(Declared("run", "Go", WEATHER)) == "run\nGo\ncity\nWhich city\nunit\nC\nF"
+    assert (
+        schemas.as_words(Declared("run", "Go", WEATHER))
+        == "run\nGo\ncity\nWhich city\nunit\nC\nF"
+    )
 
 
 def test_the_gemini_notation_names_types_in_capitals() -> None:
@@ -127,8 +149,14 @@ def test_shape_counts_fields_and_nested_objects() -> None:
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
-    node: dict[str, object] = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}}}
-    schema: dict[str, object] = {"$defs": {"Node": node}, "properties": {"root": {"$ref": "#/$defs/Node"}}}
+    node: dict[str, object] = {
+        "type": "object",
+        "properties": {"child": {"$ref": "#/$defs/Node"}},
+    }
+    schema: dict[str, object] = {
+        "$defs": {"Node": node},
+        "properties": {"root": {"$ref": "#/$defs/Node"}},
+    }
     for render in (schemas.as_typescript, schemas.as_words, schemas.as_declaration):
         assert len(render(Declared("run", "", schema))) < 20_000
 
@@ -136,10 +164,15 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 def test_a_schema_that_unfolds_without_end_is_cut_off() -> None:
     levels = 40
     definitions = {
-        f"L{level}": {"properties": {side: {"$ref": f"#/$defs/L{level + 1}"} for side in "ab"}}
+        f"L{level}": {
+            "properties": {side: {"$ref": f"#/$defs/L{level + 1}"} for side in "ab"}
+        }
         for level in range(levels)
     }
-    schema: dict[str, object] = {"$defs": definitions, "properties": {"a": {"$ref": "#/$defs/L0"}}}
+    schema: dict[str, object] = {
+        "$defs": definitions,
+        "properties": {"a": {"$ref": "#/$defs/L0"}},
+    }
     assert len(schemas.as_typescript(Declared("run", "", schema))) < 10 * schemas.NODES
 
 
@@ -159,7 +192,18 @@ values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["type", "properties", "items", "anyOf", "$ref", "enum", "required", "title", "default", "a"]
+                [
+                    "type",
+                    "properties",
+                    "items",
+                    "anyOf",
+                    "$ref",
+                    "enum",
+                    "required",
+                    "title",
+                    "default",
+                    "a",
+                ]
             ),
             inner,
             max_size=4,
@@ -169,10 +213,20 @@ values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["type", "properties", "items", "anyOf", "required", "$ref"]), values))
+@given(
+    st.dictionaries(
+        st.sampled_from(["type", "properties", "items", "anyOf", "required", "$ref"]),
+        values,
+    )
+)
 def test_any_json_is_rendered_without_an_error(schema: dict[str, object]) -> None:
     tool = Declared("run", "", schema)
-    for render in (schemas.as_json, schemas.as_words, schemas.as_typescript, schemas.as_declaration):
+    for render in (
+        schemas.as_json,
+        schemas.as_words,
+        schemas.as_typescript,
+        schemas.as_declaration,
+    ):
         assert "run" in render(tool)
     assert schemas.as_output_format("x", "", schema)
     assert schemas.shape_of(schema).fields >= 0

@@ -11,7 +11,9 @@ def test_openai_opens_the_answer_with_three_tokens_and_each_message_with_four() 
     assert (chat.base, chat.message) == (3, 4)
 
 
-@pytest.mark.parametrize("model", ["o3-mini", "o4-mini", "gpt-5", "gpt-5.4-nano", "openai/gpt-5-mini"])
+@pytest.mark.parametrize(
+    "model", ["o3-mini", "o4-mini", "gpt-5", "gpt-5.4-nano", "openai/gpt-5-mini"]
+)
 def test_reasoning_models_open_the_answer_with_one_token_less(model: str) -> None:
     assert template_for("chat", "openai", model).base == 2
     assert template_for("responses", "openai", model).base == 2
@@ -25,12 +27,20 @@ def test_gpt_4o_is_no_o_series_model() -> None:
     ("older", "newer"),
     [
         ("claude-3-5-haiku-latest", "claude-sonnet-4-20250514"),
-        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+        (
+            "us.anthropic.claude-sonnet-4-20250514-v1:0",
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        ),
         ("anthropic/claude-sonnet-4", "anthropic/claude-haiku-4.5"),
     ],
 )
-def test_the_hidden_tool_prompt_of_claude_grew_with_the_generations(older: str, newer: str) -> None:
-    assert template_for("messages", "", older).tools.once < template_for("messages", "", newer).tools.once
+def test_the_hidden_tool_prompt_of_claude_grew_with_the_generations(
+    older: str, newer: str
+) -> None:
+    assert (
+        template_for("messages", "", older).tools.once
+        < template_for("messages", "", newer).tools.once
+    )
 
 
 def test_claude_costs_the_same_wherever_it_is_served() -> None:
@@ -43,13 +53,21 @@ def test_claude_costs_the_same_wherever_it_is_served() -> None:
 
 
 def test_vertex_charges_less_for_tools_than_ai_studio() -> None:
-    assert template_for("generateContent", "vertex", "gemini-2.5-flash").tools.style == "words"
+    assert (
+        template_for("generateContent", "vertex", "gemini-2.5-flash").tools.style
+        == "words"
+    )
     studio = template_for("generateContent", "google", "gemini-2.5-flash").tools
-    assert studio.each > template_for("generateContent", "vertex", "gemini-2.5-flash").tools.each
+    assert (
+        studio.each
+        > template_for("generateContent", "vertex", "gemini-2.5-flash").tools.each
+    )
 
 
 def test_a_deployment_named_at_will_on_azure_is_taken_for_openai() -> None:
-    assert template_for("chat", "azure", "my-deployment") == template_for("chat", "openai", "gpt-4o")
+    assert template_for("chat", "azure", "my-deployment") == template_for(
+        "chat", "openai", "gpt-4o"
+    )
 
 
 def test_a_model_nobody_knows_gets_the_generic_framing() -> None:

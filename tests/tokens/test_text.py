@@ -26,7 +26,9 @@ def test_auto_takes_the_tokenizer_where_it_is_installed(
     assert counter_for("auto").name == chosen
 
 
-def test_asking_for_the_tokenizer_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asking_for_the_tokenizer_without_the_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bpe._bindings.cache_clear()
     monkeypatch.setattr(bpe, "_module_path", lambda: None)
     with pytest.raises(MissingExtra, match=r"ullage\[bpe\]"):

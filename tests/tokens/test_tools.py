@@ -24,21 +24,36 @@ SCHEMA = b'{"type":"object","properties":{"city":{"type":"string","description":
 
 
 def tool(name: str = "look", **more: object) -> Tool:
-    return msgspec.structs.replace(Tool(name=name, description="Look at the sky", schema=msgspec.Raw(SCHEMA)), **more)
+    return msgspec.structs.replace(
+        Tool(name=name, description="Look at the sky", schema=msgspec.Raw(SCHEMA)), **more
+    )
 
 
 CHAT = ("chat", "openai", "gpt-4o")
 CLAUDE = ("messages", "anthropic", "claude-sonnet-4-5")
 STUDIO = ("generateContent", "google", "gemini-2.5-flash")
-KINDS = [CHAT, CLAUDE, STUDIO, ("responses", "openai", "gpt-5"), ("chat", "groq", "llama-3.3-70b"), ("x", "y", "z")]
+KINDS = [
+    CHAT,
+    CLAUDE,
+    STUDIO,
+    ("responses", "openai", "gpt-5"),
+    ("chat", "groq", "llama-3.3-70b"),
+    ("x", "y", "z"),
+]
 
 
-def cost(kind: tuple[str, str, str], *tools: Tool, choice: ToolChoice = AUTO, system: str = "") -> float:
-    return tools_cost(tools, template_for(*kind), family_for(*kind), BPE, choice=choice, system=system).tokens
+def cost(
+    kind: tuple[str, str, str], *tools: Tool, choice: ToolChoice = AUTO, system: str = ""
+) -> float:
+    return tools_cost(
+        tools, template_for(*kind), family_for(*kind), BPE, choice=choice, system=system
+    ).tokens
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_second_tool_adds_its_own_share_and_no_second_overhead(kind: tuple[str, str, str]) -> None:
+def test_a_second_tool_adds_its_own_share_and_no_second_overhead(
+    kind: tuple[str, str, str],
+) -> None:
     own = tool_tokens(tool("second"), template_for(*kind), family_for(*kind), BPE)
     assert cost(kind, tool(), tool("second")) == pytest.approx(cost(kind, tool()) + own)
 
@@ -63,7 +78,9 @@ def test_claude_has_a_hidden_prompt_and_a_longer_one_where_a_call_is_forced() ->
 
 
 def test_a_named_choice_costs_openai_the_name() -> None:
-    assert cost(CHAT, tool(), choice=ToolChoice("named", "look")) - cost(CHAT, tool()) == 7 + BPE.count("look", "o200k")
+    assert cost(CHAT, tool(), choice=ToolChoice("named", "look")) - cost(
+        CHAT, tool()
+    ) == 7 + BPE.count("look", "o200k")
 
 
 def test_tools_that_may_not_be_called_are_free_only_where_they_are_left_out() -> None:
@@ -74,7 +91,12 @@ def test_tools_that_may_not_be_called_are_free_only_where_they_are_left_out() ->
 
 
 def test_deferred_tools_are_shown_and_not_summed() -> None:
-    held = tools_cost((tool(), tool("later", deferred=True)), template_for(*CLAUDE), family_for(*CLAUDE), BPE)
+    held = tools_cost(
+        (tool(), tool("later", deferred=True)),
+        template_for(*CLAUDE),
+        family_for(*CLAUDE),
+        BPE,
+    )
     assert held.each[1] == 0 < held.deferred[1]
     assert held.tokens == pytest.approx(cost(CLAUDE, tool()))
 
@@ -109,21 +131,32 @@ def test_vertex_counts_a_tool_without_words_by_its_name() -> None:
         ({"tool_choice": "required"}, ToolChoice("forced")),
         ({"tool_choice": {"type": "any"}}, ToolChoice("forced")),
         ({"tool_choice": {"type": "tool", "name": "look"}}, ToolChoice("named", "look")),
-        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, ToolChoice("named", "look")),
-        ({"tool_choice": {"type": "function", "name": "look"}}, ToolChoice("named", "look")),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "look"}}},
+            ToolChoice("named", "look"),
+        ),
+        (
+            {"tool_choice": {"type": "function", "name": "look"}},
+            ToolChoice("named", "look"),
+        ),
         ({"tool_choice": {"type": "none"}}, ToolChoice("none")),
         ({"tool_choice": "none"}, ToolChoice("none")),
         ({"toolChoice": {"any": {}}}, ToolChoice("forced")),
         ({"toolChoice": {"tool": {"name": "look"}}}, ToolChoice("named", "look")),
         ({"toolChoice": {"auto": {}}}, ToolChoice()),
-        ({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, ToolChoice("forced")),
+        (
+            {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}},
+            ToolChoice("forced"),
+        ),
         ({"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}, ToolChoice("none")),
         ({"tool_choice": {"mode": "TOOL_MODE_REQUIRED"}}, ToolChoice("forced")),
         ({"tool_choice": 7}, ToolChoice()),
         ({"tool_choice": {"function": 7}}, ToolChoice()),
     ],
 )
-def test_tool_choice_is_read_in_every_spelling(params: dict[str, object], choice: ToolChoice) -> None:
+def test_tool_choice_is_read_in_every_spelling(
+    params: dict[str, object], choice: ToolChoice
+) -> None:
     assert read_choice(params) == choice
 
 
@@ -133,28 +166,50 @@ INNER = {"type": "object", "properties": {"a": {"type": "string"}}}
 @pytest.mark.parametrize(
     "params",
     [
-        {"response_format": {"type": "json_schema", "json_schema": {"name": "Row", "schema": INNER}}},
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "Row", "schema": INNER},
+            }
+        },
         {"text": {"format": {"type": "json_schema", "name": "Row", "schema": INNER}}},
         {"output_config": {"format": {"type": "json_schema", "schema": INNER}}},
         {"output_format": {"type": "json_schema", "schema": INNER}},
-        {"generationConfig": {"responseMimeType": "application/json", "responseSchema": INNER}},
+        {
+            "generationConfig": {
+                "responseMimeType": "application/json",
+                "responseSchema": INNER,
+            }
+        },
         {"generationConfig": {"responseJsonSchema": INNER}},
         {
             "outputConfig": {
-                "textFormat": {"structure": {"jsonSchema": {"schema": msgspec.json.encode(INNER).decode()}}}
+                "textFormat": {
+                    "structure": {
+                        "jsonSchema": {"schema": msgspec.json.encode(INNER).decode()}
+                    }
+                }
             }
         },
         {"format": INNER},
     ],
 )
-def test_the_schema_of_the_answer_is_found_in_every_spelling(params: dict[str, object]) -> None:
+def test_the_schema_of_the_answer_is_found_in_every_spelling(
+    params: dict[str, object],
+) -> None:
     found = read_answer_format(params)
     assert found is not None
     assert found.schema == INNER
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"response_format": {"type": "json_object"}}, {"text": {"verbosity": "low"}}, {"format": "json"}]
+    "params",
+    [
+        {},
+        {"response_format": {"type": "json_object"}},
+        {"text": {"verbosity": "low"}},
+        {"format": "json"},
+    ],
 )
 def test_an_answer_without_a_schema_costs_nothing(params: dict[str, object]) -> None:
     assert read_answer_format(params) is None

@@ -5,7 +5,9 @@ from ullage.tokens.weights import BPE, PRETOKEN
 
 
 @pytest.mark.parametrize("tables", [PRETOKEN, BPE])
-def test_every_table_says_what_an_unnamed_class_costs(tables: dict[str, dict[str, float]]) -> None:
+def test_every_table_says_what_an_unnamed_class_costs(
+    tables: dict[str, dict[str, float]],
+) -> None:
     assert all(table["?"] > 0 for table in tables.values())
 
 

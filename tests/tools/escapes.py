@@ -115,7 +115,11 @@ def _sleeps(world: World) -> bool:
     found = False
     for name in os.listdir("/proc"):
         with suppress(OSError):
-            if name.isdigit() and Path(f"/proc/{name}/cmdline").read_bytes() == f"sleep\0{world.nap}\0".encode():
+            if (
+                name.isdigit()
+                and Path(f"/proc/{name}/cmdline").read_bytes()
+                == f"sleep\0{world.nap}\0".encode()
+            ):
                 os.kill(int(name), signal.SIGKILL)
                 found = True
     return found
@@ -139,7 +143,11 @@ def _git_in(root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for place in (".git", "nested", "linked", "empty"):
         for path in sorted((root / place).rglob("*")):
-            if path.is_file() and path.name != "secret" and (place == ".git" or ".git" in path.parts):
+            if (
+                path.is_file()
+                and path.name != "secret"
+                and (place == ".git" or ".git" in path.parts)
+            ):
                 found[str(path)] = path.read_text(errors="replace")
     return found
 
@@ -162,7 +170,9 @@ def index_of(submodule: str, *, mode: int = 0o160000) -> bytes:
     """An index of git with one entry."""
     entry = struct.pack(">6I", *[0] * 6) + struct.pack(">4I", mode, 0, 0, 0) + bytes(20)
     entry += struct.pack(">H", len(submodule)) + submodule.encode()
-    return b"DIRC" + struct.pack(">II", 2, 1) + entry + bytes(8 - len(entry) % 8) + bytes(20)
+    return (
+        b"DIRC" + struct.pack(">II", 2, 1) + entry + bytes(8 - len(entry) % 8) + bytes(20)
+    )
 
 
 def _call(x86: int, arm: int, *arguments: str) -> str:
@@ -313,7 +323,9 @@ ATTEMPTS: Final = (*FILES, *PROCESSES, *NETWORK, *SOCKETS)
 @contextmanager
 def world_in(place: Path) -> Iterator[World]:
     """A workspace below this directory, with secrets, sockets and a process around it."""
-    root, outside, readable, home = (place / name for name in ("project", "outside", "readable", "home"))
+    root, outside, readable, home = (
+        place / name for name in ("project", "outside", "readable", "home")
+    )
     for each in (root, outside, readable, home / ".ssh", root / "data/deep"):
         each.mkdir(parents=True)
     _make_repositories(root)
@@ -329,7 +341,9 @@ def world_in(place: Path) -> Iterator[World]:
     with ExitStack() as stack:
         stack.callback(shared.unlink)
         sockets = [stack.enter_context(socket.socket(*kind)) for kind in _KINDS]
-        short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ullage-sockets-")))
+        short = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="ullage-sockets-"))
+        )
         stream, datagram, abstract, tcp, udp = sockets
         stream.bind(str(short / "stream"))
         datagram.bind(str(short / "datagram"))
@@ -339,7 +353,10 @@ def world_in(place: Path) -> Iterator[World]:
         for listening in (stream, abstract, tcp):
             listening.listen()
         victim = subprocess.Popen(
-            ["sleep", "91770"], env={"SECRET": CANARY, "PATH": os.environ["PATH"]}, cwd=outside, start_new_session=True
+            ["sleep", "91770"],
+            env={"SECRET": CANARY, "PATH": os.environ["PATH"]},
+            cwd=outside,
+            start_new_session=True,
         )
         stack.callback(victim.wait)
         stack.callback(victim.kill)
@@ -368,12 +385,19 @@ class Tried(NamedTuple):
 
 
 async def try_escape(
-    attempt: Attempt, world: World, backend: Backend, mode: SandboxMode = "workspace", *, timeout_s: float = 30.0
+    attempt: Attempt,
+    world: World,
+    backend: Backend,
+    mode: SandboxMode = "workspace",
+    *,
+    timeout_s: float = 30.0,
 ) -> Tried:
     """Make one attempt. Landlock is not given a store inside the workspace, which it would refuse to guard."""
     sandbox = world.sandbox(backend, mode)
     if sandbox.backend(world.root) != backend and backend != "none":
-        sandbox = Sandbox(mode=mode, backends=(backend,), home=sandbox.home, readable=sandbox.readable)
+        sandbox = Sandbox(
+            mode=mode, backends=(backend,), home=sandbox.home, readable=sandbox.readable
+        )
     env = {**clean_environment(os.environ), **world.names}
     program = (PYTHON, "-I", "-S", "-c", f"import os\n{attempt.code}")
     arguments = program if attempt.python else ("/bin/sh", "-c", attempt.code)
@@ -387,7 +411,9 @@ async def try_escape(
     return Tried(trace or CANARY in text or "ESCAPED" in text, text, ended)
 
 
-async def outcome(attempt: Attempt, backend: Backend, mode: SandboxMode = "workspace") -> Tried:
+async def outcome(
+    attempt: Attempt, backend: Backend, mode: SandboxMode = "workspace"
+) -> Tried:
     """One attempt in a world of its own."""
     place = Path(tempfile.mkdtemp(prefix="ullage-escape-"))
     try:

@@ -37,7 +37,12 @@ def main() -> None:
             continue
         result = answer(request, names)
         if result is None:
-            say({"id": request["id"], "error": {"code": -32601, "message": "no such method"}})
+            say(
+                {
+                    "id": request["id"],
+                    "error": {"code": -32601, "message": "no such method"},
+                }
+            )
         else:
             say({"id": request["id"], "result": result})
 

@@ -35,7 +35,9 @@ def free_port() -> int:
 def serving(port: int, **env: str) -> Iterator[subprocess.Popen[bytes]]:
     """The test server over HTTP, as a process; killed at the end."""
     process = subprocess.Popen(
-        [sys.executable, SERVER, "http", str(port)], env={**os.environ, **env}, stderr=subprocess.DEVNULL
+        [sys.executable, SERVER, "http", str(port)],
+        env={**os.environ, **env},
+        stderr=subprocess.DEVNULL,
     )
     try:
         while True:

@@ -22,7 +22,19 @@ from mcp.shared.subscriptions import ToolsListChanged
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-NAMES = ["echo", "picture", "mixed", "structured", "fails", "refuses", "die", "die_once", "sleep", "grow", "pid"]
+NAMES = [
+    "echo",
+    "picture",
+    "mixed",
+    "structured",
+    "fails",
+    "refuses",
+    "die",
+    "die_once",
+    "sleep",
+    "grow",
+    "pid",
+]
 IDEMPOTENT = {"echo": "read_only_hint", "die_once": "idempotent_hint"}
 
 bus = InMemorySubscriptionBus()
@@ -30,7 +42,11 @@ names = [*NAMES, "spawn", "odd.name/ü"]
 
 
 def declared(name: str) -> types.Tool:
-    hints = types.ToolAnnotations.model_validate({IDEMPOTENT[name]: True}) if name in IDEMPOTENT else None
+    hints = (
+        types.ToolAnnotations.model_validate({IDEMPOTENT[name]: True})
+        if name in IDEMPOTENT
+        else None
+    )
     return types.Tool(
         name=name,
         description=f"Does {name}.",
@@ -39,27 +55,35 @@ def declared(name: str) -> types.Tool:
     )
 
 
-async def on_list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+async def on_list_tools(
+    ctx: Any, params: types.PaginatedRequestParams | None
+) -> types.ListToolsResult:
     start = int(params.cursor) if params and params.cursor else 0
     page = [declared(name) for name in names[start : start + 8]]
     more = str(start + 8) if start + 8 < len(names) else None
     return types.ListToolsResult(tools=page, next_cursor=more)
 
 
-async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def on_call_tool(
+    ctx: Any, params: types.CallToolRequestParams
+) -> types.CallToolResult:
     text = (params.arguments or {}).get("text", "")
     match params.name:
         case "echo" | "grown":
             return said(text)
         case "picture":
-            image = types.ImageContent(data=base64.b64encode(PNG).decode(), mime_type="image/png")
+            image = types.ImageContent(
+                data=base64.b64encode(PNG).decode(), mime_type="image/png"
+            )
             return types.CallToolResult(content=[image])
         case "mixed":
             return types.CallToolResult(content=mixed())
         case "structured":
             return types.CallToolResult(content=[], structured_content={"degrees": 21})
         case "fails":
-            return types.CallToolResult(content=[types.TextContent(text="no such city")], is_error=True)
+            return types.CallToolResult(
+                content=[types.TextContent(text="no such city")], is_error=True
+            )
         case "refuses":
             raise ValueError("not today")
         case "die":
@@ -91,10 +115,20 @@ def said(text: str) -> types.CallToolResult:
 def mixed() -> list[types.ContentBlock]:
     return [
         types.TextContent(text="first"),
-        types.ResourceLink(uri="file:///a.txt", name="a.txt", mime_type="text/plain", size=1234, description="notes"),
-        types.EmbeddedResource(resource=types.TextResourceContents(uri="mem://b", text="inside")),
+        types.ResourceLink(
+            uri="file:///a.txt",
+            name="a.txt",
+            mime_type="text/plain",
+            size=1234,
+            description="notes",
+        ),
         types.EmbeddedResource(
-            resource=types.BlobResourceContents(uri="mem://c", blob="AAAA", mime_type="application/zip")
+            resource=types.TextResourceContents(uri="mem://b", text="inside")
+        ),
+        types.EmbeddedResource(
+            resource=types.BlobResourceContents(
+                uri="mem://c", blob="AAAA", mime_type="application/zip"
+            )
         ),
         types.EmbeddedResource(
             resource=types.BlobResourceContents(
@@ -108,13 +142,18 @@ def mixed() -> list[types.ContentBlock]:
 
 async def main() -> None:
     server: Server[Any] = Server(
-        "test", on_list_tools=on_list_tools, on_call_tool=on_call_tool, on_subscriptions_listen=ListenHandler(bus)
+        "test",
+        on_list_tools=on_list_tools,
+        on_call_tool=on_call_tool,
+        on_subscriptions_listen=ListenHandler(bus),
     )
     if sys.argv[1] == "http":
         import uvicorn
 
         app = server.streamable_http_app()
-        await uvicorn.Server(uvicorn.Config(app, port=int(sys.argv[2]), log_level="error")).serve()
+        await uvicorn.Server(
+            uvicorn.Config(app, port=int(sys.argv[2]), log_level="error")
+        ).serve()
         return
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -18,7 +18,14 @@ async def call(root: Path, name: str, **arguments: Any) -> CallResult:
 
 def test_only_what_is_asked_for_is_there_in_its_order() -> None:
     assert [tool.name for tool in builtin_tools(("shell", "read"))] == ["shell", "read"]
-    assert [tool.name for tool in builtin_tools()] == ["read", "write", "edit", "list", "search", "shell"]
+    assert [tool.name for tool in builtin_tools()] == [
+        "read",
+        "write",
+        "edit",
+        "list",
+        "search",
+        "shell",
+    ]
     assert builtin_tools(()) == ()
 
 
@@ -31,7 +38,14 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_what_changes_something_runs_alone() -> None:
     alone = {tool.name: tool.sequential for tool in builtin_tools()}
-    assert alone == {"read": False, "write": True, "edit": True, "list": False, "search": False, "shell": True}
+    assert alone == {
+        "read": False,
+        "write": True,
+        "edit": True,
+        "list": False,
+        "search": False,
+        "shell": True,
+    }
 
 
 def test_what_only_looks_may_run_again_after_a_crash() -> None:
@@ -40,10 +54,15 @@ def test_what_only_looks_may_run_again_after_a_crash() -> None:
 
 
 def test_only_what_writes_by_a_thread_may_take_effect_after_a_cancel() -> None:
-    assert {tool.name for tool in builtin_tools() if tool.outlives_cancel} == {"write", "edit"}
+    assert {tool.name for tool in builtin_tools() if tool.outlives_cancel} == {
+        "write",
+        "edit",
+    }
 
 
-def test_tools_in_a_sandbox_need_approval_only_where_that_is_wanted(tmp_path: Path) -> None:
+def test_tools_in_a_sandbox_need_approval_only_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
     # The working directory may hold the code that the tests run, and commands there always need approval.
     assert not any(tool.needs_approval for tool in builtin_tools(root=tmp_path))
     assert all(tool.needs_approval for tool in builtin_tools(root=tmp_path, approve=True))
@@ -53,23 +72,38 @@ def test_tools_in_a_sandbox_need_approval_only_where_that_is_wanted(tmp_path: Pa
     def is_bad(arguments: Any) -> bool:
         return "rm" in arguments["command"]
 
-    assert builtin_tools(("shell",), root=tmp_path, approve={"shell": is_bad})[0].needs_approval is is_bad
+    assert (
+        builtin_tools(("shell",), root=tmp_path, approve={"shell": is_bad})[
+            0
+        ].needs_approval
+        is is_bad
+    )
 
 
 def test_every_argument_is_described() -> None:
     for tool in builtin_tools():
         schema = json.loads(bytes(tool.declaration.schema))
         assert tool.declaration.description
-        assert all(each.get("description") for each in schema["properties"].values()), tool.name
+        assert all(each.get("description") for each in schema["properties"].values()), (
+            tool.name
+        )
 
 
 async def test_they_work_together_on_a_session_s_root(tmp_path: Path) -> None:
-    assert (await call(tmp_path, "write", path="src/a.py", content="def f():\n    return 1\n")).outcome == "finished"
-    assert (await call(tmp_path, "edit", path="src/a.py", old="1", new="2")).outcome == "finished"
+    assert (
+        await call(tmp_path, "write", path="src/a.py", content="def f():\n    return 1\n")
+    ).outcome == "finished"
+    assert (
+        await call(tmp_path, "edit", path="src/a.py", old="1", new="2")
+    ).outcome == "finished"
     assert "return 2" in (await call(tmp_path, "read", path="src/a.py")).output.text
     assert (await call(tmp_path, "list", path="src")).output.text == "a.py  22 bytes"
-    assert (await call(tmp_path, "search", pattern="def")).output.text == "src/a.py:1: def f():"
-    assert (await call(tmp_path, "shell", command="cat src/a.py")).output.text == "def f():\n    return 2\n"
+    assert (
+        await call(tmp_path, "search", pattern="def")
+    ).output.text == "src/a.py:1: def f():"
+    assert (
+        await call(tmp_path, "shell", command="cat src/a.py")
+    ).output.text == "def f():\n    return 2\n"
 
 
 async def test_a_root_of_their_own_goes_before_the_session_s(tmp_path: Path) -> None:
@@ -83,11 +117,17 @@ async def test_what_goes_wrong_is_a_result(tmp_path: Path) -> None:
     assert (ran.outcome, ran.output.is_error) == ("failed", True)
     assert "leads out of" in ran.output.text
     assert (await call(tmp_path, "read", file="x")).outcome == "not_started"
-    assert (await call(tmp_path, "shell", command="sleep 1000", timeout_s=0.2)).outcome == "timed_out"
+    assert (
+        await call(tmp_path, "shell", command="sleep 1000", timeout_s=0.2)
+    ).outcome == "timed_out"
 
 
 async def test_reads_run_beside_each_other(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / str(number)).write_text(str(number))
-    rans = await asyncio.gather(*(call(tmp_path, "read", path=str(number)) for number in range(20)))
-    assert [ran.output.text.strip().split("\t")[1] for ran in rans] == [str(number) for number in range(20)]
+    rans = await asyncio.gather(
+        *(call(tmp_path, "read", path=str(number)) for number in range(20))
+    )
+    assert [ran.output.text.strip().split("\t")[1] for ran in rans] == [
+        str(number) for number in range(20)
+    ]

@@ -15,12 +15,19 @@ def shown(name: str, arguments: str) -> str:
 
 
 def escapes(name: str, arguments: str) -> set[str]:
-    return {piece.text for line in call_lines(name, arguments) for piece in line if piece.kind == "escape"}
+    return {
+        piece.text
+        for line in call_lines(name, arguments)
+        for piece in line
+        if piece.kind == "escape"
+    }
 
 
 def test_a_long_command_is_shown_to_its_end() -> None:
     command = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"
-    assert shown("shell", json.dumps({"command": command})) == f"shell\ncommand: {command}"
+    assert (
+        shown("shell", json.dumps({"command": command})) == f"shell\ncommand: {command}"
+    )
 
 
 def test_a_command_of_many_lines_keeps_its_lines_behind_a_gutter() -> None:
@@ -38,7 +45,15 @@ def test_no_line_of_a_text_can_pass_for_another_argument() -> None:
 
 def test_an_edit_shows_what_goes_and_what_comes() -> None:
     text = shown("edit", json.dumps({"path": "a", "old": "one\ntwo", "new": "three"}))
-    assert text.split("\n") == ["edit", "path: a", "old:", "  - one", "  - two", "new:", "  + three"]
+    assert text.split("\n") == [
+        "edit",
+        "path: a",
+        "old:",
+        "  - one",
+        "  - two",
+        "new:",
+        "  + three",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +66,15 @@ def test_an_edit_shows_what_goes_and_what_comes() -> None:
         ("\ue000", "\\ue000"), ("\u0378", "\\u0378"), ("\u3000", "\\u3000"),
     ],
 )  # fmt: skip
-def test_a_character_that_cannot_be_seen_is_spelled_and_marked(hidden: str, escape: str) -> None:
+def test_a_character_that_cannot_be_seen_is_spelled_and_marked(
+    hidden: str, escape: str
+) -> None:
     arguments = json.dumps({"command": f"a{hidden}b", hidden: 1})
     assert f"command: a{escape}b" in shown("shell", arguments)
     assert escapes("shell", arguments) >= {escape}
-    assert f"can't be seen, spelled here as {escape}" in shown("shell", arguments).replace("\\\\", "\\")
+    assert f"can't be seen, spelled here as {escape}" in shown(
+        "shell", arguments
+    ).replace("\\\\", "\\")
     assert spelled(f"a{hidden}") == f"a{escape}"
 
 
@@ -65,7 +84,9 @@ def test_text_that_looks_like_an_escape_is_told_from_one() -> None:
     assert "can't be seen" not in shown("shell", arguments)
 
 
-def test_tabs_that_indent_are_kept_readable_and_others_and_spaces_at_the_end_are_spelled() -> None:
+def test_tabs_that_indent_are_kept_readable_and_others_and_spaces_at_the_end_are_spelled() -> (
+    None
+):
     text = shown("write", json.dumps({"path": "a", "content": "\tx\ty  \n"}))
     assert text.split("\n")[3:5] == ["  +     x\\ty\\x20\\x20", "  + "]
 
@@ -97,7 +118,15 @@ def test_of_a_key_that_is_there_twice_the_value_is_shown_that_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ['{"command": "ls"', "[1, 2]", "ls -la", '"ls"', "5" * 5_000, '{"a": ' + "[" * 100_000]
+    "arguments",
+    [
+        '{"command": "ls"',
+        "[1, 2]",
+        "ls -la",
+        '"ls"',
+        "5" * 5_000,
+        '{"a": ' + "[" * 100_000,
+    ],
 )
 def test_arguments_that_are_no_object_are_shown_as_they_came(arguments: str) -> None:
     lines = call_lines("shell", arguments)
@@ -111,12 +140,22 @@ def test_no_arguments_are_no_lines() -> None:
 
 def test_lists_and_objects_are_shown_as_json_over_several_lines() -> None:
     text = shown("tool", '{"a": {"b": ["c", 1]}}')
-    assert text.split("\n")[1:] == ["a:", "  | {", '  |   "b": [', '  |     "c",', "  |     1", "  |   ]", "  | }"]
+    assert text.split("\n")[1:] == [
+        "a:",
+        "  | {",
+        '  |   "b": [',
+        '  |     "c",',
+        "  |     1",
+        "  |   ]",
+        "  | }",
+    ]
 
 
 @given(ANY_TEXT, ANY_TEXT)
 @example("shell", "a\u2028b")
-def test_nothing_that_is_shown_moves_a_cursor_or_is_invisible(name: str, command: str) -> None:
+def test_nothing_that_is_shown_moves_a_cursor_or_is_invisible(
+    name: str, command: str
+) -> None:
     for line in call_lines(name, json.dumps({"command": command, name: command})):
         for piece in line:
             assert not any(map(is_hidden, piece.text))
@@ -129,10 +168,15 @@ def test_the_whole_of_a_text_is_shown(command: str) -> None:
     lines = call_lines("tool", json.dumps({"command": text}))
     block = [line for line in lines if line and line[0].kind == "gutter"]
     written = [
-        "".join(_unescaped(piece.text) if piece.kind == "escape" else piece.text for piece in line[2:])
+        "".join(
+            _unescaped(piece.text) if piece.kind == "escape" else piece.text
+            for piece in line[2:]
+        )
         for line in block
     ]
-    assert [line.lstrip(" ") for line in written] == [line.lstrip("\t ") for line in text.split("\n")]
+    assert [line.lstrip(" ") for line in written] == [
+        line.lstrip("\t ") for line in text.split("\n")
+    ]
 
 
 def _unescaped(text: str) -> str:

@@ -18,13 +18,27 @@ def test_an_address_with_a_user_in_it_is_not_passed() -> None:
     for name in ("HTTP_PROXY", "all_proxy", "GOPROXY", "PIP_INDEX_URL"):
         assert clean_environment({name: "me:pw@proxy:3128"}) == {}
         assert clean_environment({name: "https://proxy/?token=x"}) == {}
-    assert clean_environment({"GIT_AUTHOR_EMAIL": "me@example.org"}) == {"GIT_AUTHOR_EMAIL": "me@example.org"}
+    assert clean_environment({"GIT_AUTHOR_EMAIL": "me@example.org"}) == {
+        "GIT_AUTHOR_EMAIL": "me@example.org"
+    }
 
 
 def test_text_that_may_hold_a_key_is_not_passed() -> None:
-    assert clean_environment(dict.fromkeys(("LC_MINE", "GOFLAGS", "CFLAGS", "LDFLAGS", "MAKEFLAGS"), "x")) == {}
+    assert (
+        clean_environment(
+            dict.fromkeys(("LC_MINE", "GOFLAGS", "CFLAGS", "LDFLAGS", "MAKEFLAGS"), "x")
+        )
+        == {}
+    )
 
 
-@given(st.dictionaries(st.text("ABEKNOTYCRDS_", max_size=12) | st.sampled_from(sorted(PASSED)), st.text(max_size=5)))
+@given(
+    st.dictionaries(
+        st.text("ABEKNOTYCRDS_", max_size=12) | st.sampled_from(sorted(PASSED)),
+        st.text(max_size=5),
+    )
+)
 def test_nothing_that_looks_like_a_key_comes_through(environment: dict[str, str]) -> None:
-    assert not any(word in name for name in clean_environment(environment) for word in SECRET_WORDS)
+    assert not any(
+        word in name for name in clean_environment(environment) for word in SECRET_WORDS
+    )

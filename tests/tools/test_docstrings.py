@@ -61,7 +61,10 @@ def test_google_s_style_is_read() -> None:
         "days": "How many days ahead: at most 7.",
         "more": "Others.",
     }
-    assert described.text == "The forecast for a city.\n\nIt may be wrong.\n\nReturns:\n    What to wear."
+    assert (
+        described.text
+        == "The forecast for a city.\n\nIt may be wrong.\n\nReturns:\n    What to wear."
+    )
 
 
 def test_numpy_s_style_is_read() -> None:
@@ -77,7 +80,10 @@ def test_numpy_s_style_is_read() -> None:
 
 def test_rest_style_is_read() -> None:
     described = read_docstring(REST)
-    assert described.parameters == {"city": "Its name, in English.", "days": "How many ahead."}
+    assert described.parameters == {
+        "city": "Its name, in English.",
+        "days": "How many ahead.",
+    }
     assert described.text == "The forecast for a city.\n\nReturns: What to wear."
 
 
@@ -87,7 +93,8 @@ def test_text_behind_a_google_section_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("docstring", "text"), [(None, ""), ("", ""), ("One line: with a colon.", "One line: with a colon.")]
+    ("docstring", "text"),
+    [(None, ""), ("", ""), ("One line: with a colon.", "One line: with a colon.")],
 )
 def test_any_other_text_is_the_description(docstring: str | None, text: str) -> None:
     assert read_docstring(docstring) == (text, {})

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.tiers import first_of
-from tests.tools.escapes import ATTEMPTS, NETWORK, PYTHON, SOCKETS, Attempt, outcome, world_in
+from tests.tools.escapes import (
+    ATTEMPTS,
+    NETWORK,
+    PYTHON,
+    SOCKETS,
+    Attempt,
+    outcome,
+    world_in,
+)
 from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
 
@@ -26,19 +34,25 @@ def named(attempt: Attempt) -> str:
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     found: Backend = request.param
-    assert Sandbox(backends=(found,)).backend(tmp_path) == found, "this machine has no such sandbox to test"
+    assert Sandbox(backends=(found,)).backend(tmp_path) == found, (
+        "this machine has no such sandbox to test"
+    )
     return found
 
 
 @pytest.mark.parametrize("backend", first_of(BACKENDS), indirect=True)
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=named)
-async def test_an_attempt_gets_out_only_where_that_is_known(attempt: Attempt, backend: Backend) -> None:
+async def test_an_attempt_gets_out_only_where_that_is_known(
+    attempt: Attempt, backend: Backend
+) -> None:
     tried = await outcome(attempt, backend)
     assert tried.escaped is (backend in attempt.open_in), tried
 
 
 @pytest.mark.parametrize("attempt", SOCKETS, ids=named)
-async def test_an_open_network_opens_no_other_sockets(attempt: Attempt, backend: Backend) -> None:
+async def test_an_open_network_opens_no_other_sockets(
+    attempt: Attempt, backend: Backend
+) -> None:
     tried = await outcome(attempt, backend, "workspace+network")
     assert not tried.escaped, tried
 
@@ -68,16 +82,24 @@ async def test_without_a_sandbox_the_attempts_are_what_they_say(tmp_path: Path) 
         assert (await outcome(attempt, "none")).escaped, attempt.name
 
 
-async def test_sixty_daemons_end_with_their_command(backend: Backend, tmp_path: Path) -> None:
+async def test_sixty_daemons_end_with_their_command(
+    backend: Backend, tmp_path: Path
+) -> None:
     await all_end(Sandbox(backends=(backend,)), tmp_path, "91781")
 
 
-async def test_sixty_daemons_end_with_their_command_without_a_sandbox(tmp_path: Path) -> None:
+async def test_sixty_daemons_end_with_their_command_without_a_sandbox(
+    tmp_path: Path,
+) -> None:
     await all_end(Sandbox(mode="off"), tmp_path, "91782")
 
 
 async def all_end(sandbox: Sandbox, root: Path, seconds: str) -> None:
-    forms = (f"setsid sleep {seconds}", f"(setsid nohup sleep {seconds} &)", f"env -i setsid sleep {seconds}")
+    forms = (
+        f"setsid sleep {seconds}",
+        f"(setsid nohup sleep {seconds} &)",
+        f"env -i setsid sleep {seconds}",
+    )
     line = f"for each in $(seq 20); do {' & '.join(forms)} & done; wait -n; sleep 0.3; echo begun"
     ended, printed = await run(sandbox, root, line, timeout_s=60)
     assert "begun" in printed
@@ -89,16 +111,23 @@ def sleeping(seconds: str) -> list[int]:
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if Path(f"/proc/{name}/cmdline").read_bytes() == f"sleep\0{seconds}\0".encode():
+            if (
+                Path(f"/proc/{name}/cmdline").read_bytes()
+                == f"sleep\0{seconds}\0".encode()
+            ):
                 found.append(int(name))
         except OSError:
             continue
     return found
 
 
-async def run(sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0) -> tuple[ProcessEnd, str]:
+async def run(
+    sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0
+) -> tuple[ProcessEnd, str]:
     printed = bytearray()
-    command = sandbox.confined(ProcessSpec(("/bin/bash", "-c", line), root, {"PATH": "/usr/bin:/bin"}))
+    command = sandbox.confined(
+        ProcessSpec(("/bin/bash", "-c", line), root, {"PATH": "/usr/bin:/bin"})
+    )
     ended = await run_command(command, printed.extend, timeout_s=timeout_s)
     return ended, printed.decode("utf-8", "replace")
 
@@ -114,13 +143,22 @@ async def test_a_fork_bomb_is_ended(backend: Backend, tmp_path: Path) -> None:
     assert not ended.timed_out
 
 
-async def test_memory_of_many_processes_is_counted_together(backend: Backend, tmp_path: Path) -> None:
+async def test_memory_of_many_processes_is_counted_together(
+    backend: Backend, tmp_path: Path
+) -> None:
     hold = "head -c 60000000 /dev/zero | tail -c 60000000 | (sleep 30; cat) > /dev/null &"
-    ended, _ = await run(limited(backend, memory_bytes=150_000_000), tmp_path, hold * 5 + "wait", timeout_s=60)
+    ended, _ = await run(
+        limited(backend, memory_bytes=150_000_000),
+        tmp_path,
+        hold * 5 + "wait",
+        timeout_s=60,
+    )
     assert ended.exceeded == "memory"
 
 
-async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: Path) -> None:
+async def test_one_process_can_not_take_all_memory(
+    backend: Backend, tmp_path: Path
+) -> None:
     line = "head -c 900000000 /dev/zero | tail -c 900000000 > /dev/null; echo ${PIPESTATUS[1]}"
     ended, printed = await run(limited(backend, memory_bytes=100_000_000), tmp_path, line)
     assert ended.exceeded == "memory" or printed.splitlines()[-1] != "0"
@@ -134,29 +172,45 @@ async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: P
     ],
     ids=["memfd_create", "mmap"],
 )
-async def test_memory_that_is_shared_is_counted(take: str, backend: Backend, tmp_path: Path) -> None:
+async def test_memory_that_is_shared_is_counted(
+    take: str, backend: Backend, tmp_path: Path
+) -> None:
     (tmp_path / "take.py").write_text(f"import mmap, os, time\n{take}\ntime.sleep(60)\n")
     sandbox = Sandbox(
-        backends=(backend,), limits=CommandLimits(memory_bytes=300 << 20), readable=(Path(sys.base_prefix),)
+        backends=(backend,),
+        limits=CommandLimits(memory_bytes=300 << 20),
+        readable=(Path(sys.base_prefix),),
     )
     ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S take.py", timeout_s=60)
     assert ended.exceeded == "memory", printed
 
 
-async def test_all_temporary_directories_together_have_a_largest_size(tmp_path: Path) -> None:
+async def test_all_temporary_directories_together_have_a_largest_size(
+    tmp_path: Path,
+) -> None:
     line = "for each in /tmp /var/tmp /dev/shm $HOME /dev /; do head -c 30000000 /dev/zero > $each/large; done; "
     count = "cat /tmp/large /dev/shm/large $HOME/large | wc -c"
-    _, printed = await run(limited("bubblewrap", temp_bytes=20_000_000), tmp_path, line + count)
-    assert 0 < int(printed.splitlines()[-1]) <= 20_000_000 + 3 * 4_096  # of each the last page
+    _, printed = await run(
+        limited("bubblewrap", temp_bytes=20_000_000), tmp_path, line + count
+    )
+    assert (
+        0 < int(printed.splitlines()[-1]) <= 20_000_000 + 3 * 4_096
+    )  # of each the last page
 
 
 async def test_a_file_has_a_largest_size(backend: Backend, tmp_path: Path) -> None:
-    ended, _ = await run(limited(backend, file_bytes=1_000_000), tmp_path, "head -c 9000000 /dev/zero > large")
+    ended, _ = await run(
+        limited(backend, file_bytes=1_000_000),
+        tmp_path,
+        "head -c 9000000 /dev/zero > large",
+    )
     assert ended.code != 0
     assert (tmp_path / "large").stat().st_size <= 1_000_000
 
 
-async def test_the_temporary_directory_has_a_largest_size(backend: Backend, tmp_path: Path) -> None:
+async def test_the_temporary_directory_has_a_largest_size(
+    backend: Backend, tmp_path: Path
+) -> None:
     line = "for each in $(seq 60); do head -c 2000000 /dev/zero > $TMPDIR/$each || exit 9; sleep 0.05; done"
     ended, _ = await run(limited(backend, temp_bytes=20_000_000), tmp_path, line)
     assert ended.code == 9 or ended.exceeded == "temp"
@@ -164,13 +218,17 @@ async def test_the_temporary_directory_has_a_largest_size(backend: Backend, tmp_
 
 async def test_no_temporary_directory_is_left(backend: Backend, tmp_path: Path) -> None:
     _, printed = await run(
-        Sandbox(backends=(backend,)), tmp_path, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; echo $TMPDIR"
+        Sandbox(backends=(backend,)),
+        tmp_path,
+        "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; echo $TMPDIR",
     )
     assert printed.strip() == "/tmp" or not Path(printed.strip()).exists()
 
 
 @pytest.mark.parametrize("linked", ["nested/.git", "nested"])
-async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked: str, tmp_path: Path) -> None:
+async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(
+    linked: str, tmp_path: Path
+) -> None:
     """What is mounted is what was opened, although another command exchanges the paths meanwhile."""
     with world_in(tmp_path) as world:
         sandbox = world.sandbox("bubblewrap")
@@ -181,7 +239,9 @@ async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked:
             spare = world.root / "spare"
             while not over.is_set():
                 place.rename(spare)
-                with contextlib.suppress(FileExistsError):  # a sandbox that starts now holds the missing place itself
+                with contextlib.suppress(
+                    FileExistsError
+                ):  # a sandbox that starts now holds the missing place itself
                     place.symlink_to(target)
                 await asyncio.sleep(0.001)
                 if place.is_symlink() or place.is_file():
@@ -192,7 +252,11 @@ async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked:
         exchanging = asyncio.ensure_future(exchange())
         for _ in range(15):
             try:
-                _, printed = await run(sandbox, world.root, f"cat {linked}/id_ed25519 {linked}/.git/id_ed25519")
+                _, printed = await run(
+                    sandbox,
+                    world.root,
+                    f"cat {linked}/id_ed25519 {linked}/.git/id_ed25519",
+                )
             except OSError:
                 continue  # the exchange was noticed, and nothing was run
             assert "canary" not in printed
@@ -200,11 +264,15 @@ async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked:
         await exchanging
 
 
-async def test_a_command_ends_when_its_program_is_killed(backend: Backend, tmp_path: Path) -> None:
+async def test_a_command_ends_when_its_program_is_killed(
+    backend: Backend, tmp_path: Path
+) -> None:
     await dies_with_its_program(f"Sandbox(backends=({backend!r},))", tmp_path, "91783")
 
 
-async def test_a_command_without_a_sandbox_ends_when_its_program_is_killed(tmp_path: Path) -> None:
+async def test_a_command_without_a_sandbox_ends_when_its_program_is_killed(
+    tmp_path: Path,
+) -> None:
     await dies_with_its_program("Sandbox(mode='off')", tmp_path, "91784")
 
 

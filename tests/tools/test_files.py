@@ -9,14 +9,23 @@ from hypothesis import strategies as st
 
 from tests.tools.mcp_server import PNG
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS
-from ullage.tools.files import LONGEST_LINE, edit, list_directory, read, replace_content, write
+from ullage.tools.files import (
+    LONGEST_LINE,
+    edit,
+    list_directory,
+    read,
+    replace_content,
+    write,
+)
 from ullage.tools.paths import InsideRepository, walk_to
 from ullage.tools.tool import ToolError
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "f.txt").write_text("".join(f"line {number}\n" for number in range(1, 11)))
+    (tmp_path / "f.txt").write_text(
+        "".join(f"line {number}\n" for number in range(1, 11))
+    )
     return tmp_path
 
 
@@ -30,7 +39,10 @@ def test_a_file_is_read_with_its_lines_numbered(root: Path) -> None:
 
 
 def test_a_part_of_a_file_says_where_to_go_on(root: Path) -> None:
-    assert shown(root, offset=3, limit=2) == "     3\tline 3\n     4\tline 4\n(the file goes on: offset=5)"
+    assert (
+        shown(root, offset=3, limit=2)
+        == "     3\tline 3\n     4\tline 4\n(the file goes on: offset=5)"
+    )
     assert shown(root, offset=9) == "     9\tline 9\n    10\tline 10"
 
 
@@ -77,29 +89,42 @@ def test_a_directory_is_no_file(root: Path) -> None:
 
 
 def test_a_file_is_written_with_its_directories(root: Path) -> None:
-    assert write(root, "a/b/new.txt", "ä\nb").text == "Wrote 4 bytes, 2 lines, to a/b/new.txt: a new file."
+    assert (
+        write(root, "a/b/new.txt", "ä\nb").text
+        == "Wrote 4 bytes, 2 lines, to a/b/new.txt: a new file."
+    )
     assert (root / "a/b/new.txt").read_text("utf-8") == "ä\nb"
     assert "in the place of 4 bytes" in write(root, "a/b/new.txt", "").text
 
 
 @given(content=st.text(max_size=200))
-def test_what_is_written_is_what_is_there(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_what_is_written_is_what_is_there(
+    tmp_path_factory: pytest.TempPathFactory, content: str
+) -> None:
     root = tmp_path_factory.mktemp("w")
     write(root, "f", content)
     assert (root / "f").read_bytes() == content.encode()
 
 
 def test_an_edit_replaces_exactly_what_was_given(root: Path) -> None:
-    assert edit(root, "f.txt", "line 3\n", "third\n", False).text == "Replaced 1 in f.txt, on line 3."
+    assert (
+        edit(root, "f.txt", "line 3\n", "third\n", False).text
+        == "Replaced 1 in f.txt, on line 3."
+    )
     assert (root / "f.txt").read_text().splitlines()[2] == "third"
 
 
-def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(root: Path) -> None:
+def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(
+    root: Path,
+) -> None:
     before = (root / "f.txt").read_bytes()
     with pytest.raises(ToolError, match=r"occurs 2 times in f\.txt, on lines 1, 10"):
         edit(root, "f.txt", "line 1", "x", False)
     assert (root / "f.txt").read_bytes() == before
-    assert edit(root, "f.txt", "line 1", "x", True).text == "Replaced 2 in f.txt, on lines 1, 10."
+    assert (
+        edit(root, "f.txt", "line 1", "x", True).text
+        == "Replaced 2 in f.txt, on lines 1, 10."
+    )
 
 
 def test_text_that_is_not_there_gets_a_hint_where_spaces_differ(root: Path) -> None:
@@ -128,7 +153,11 @@ def test_a_file_that_is_no_utf8_is_edited_where_it_is_text(root: Path) -> None:
     assert (root / "latin").read_bytes() == b"caf\xe9\nnew\n"
 
 
-@given(before=st.text("ab\n", max_size=20), old=st.text("ab", min_size=1, max_size=3), new=st.text("abc", max_size=3))
+@given(
+    before=st.text("ab\n", max_size=20),
+    old=st.text("ab", min_size=1, max_size=3),
+    new=st.text("abc", max_size=3),
+)
 def test_replacing_all_is_what_str_replace_does(
     tmp_path_factory: pytest.TempPathFactory, before: str, old: str, new: str
 ) -> None:
@@ -149,7 +178,10 @@ def test_a_directory_is_listed_in_order_with_sizes_and_links(root: Path) -> None
     (root / "l").symlink_to("f.txt")
     assert list_directory(root, ".", 1).text == "d/\nf.txt  71 bytes\nl -> f.txt"
     assert list_directory(root, "d", 1).text == "e/\ng  4 bytes"
-    assert list_directory(root, ".", 2).text == "d/\nd/e/\nd/g  4 bytes\nf.txt  71 bytes\nl -> f.txt"
+    assert (
+        list_directory(root, ".", 2).text
+        == "d/\nd/e/\nd/g  4 bytes\nf.txt  71 bytes\nl -> f.txt"
+    )
 
 
 def test_caches_and_histories_are_not_entered(root: Path) -> None:
@@ -160,7 +192,9 @@ def test_caches_and_histories_are_not_entered(root: Path) -> None:
 def test_a_long_listing_says_how_much_is_not_shown(root: Path) -> None:
     for number in range(LISTED_ENTRIES + 5):
         (root / f"x{number:04}").touch()
-    assert list_directory(root, ".", 1).text.endswith("(6 more entries are not shown: list a directory below)")
+    assert list_directory(root, ".", 1).text.endswith(
+        "(6 more entries are not shown: list a directory below)"
+    )
 
 
 def test_a_file_is_no_directory(root: Path) -> None:
@@ -170,12 +204,16 @@ def test_a_file_is_no_directory(root: Path) -> None:
     assert list_directory(root, "d", 1).text == "d is empty."
 
 
-def test_a_directory_of_very_many_entries_is_listed_within_a_limit(tmp_path: Path) -> None:
+def test_a_directory_of_very_many_entries_is_listed_within_a_limit(
+    tmp_path: Path,
+) -> None:
     for number in range(3_000):
         (tmp_path / f"{number:05}").touch()
     lines = list_directory(tmp_path, ".", 1).text.splitlines()
     assert lines[0] == "00000  0 bytes"
-    assert lines[LISTED_ENTRIES:] == ["(2,000 more entries are not shown: list a directory below)"]
+    assert lines[LISTED_ENTRIES:] == [
+        "(2,000 more entries are not shown: list a directory below)"
+    ]
 
 
 def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None:
@@ -186,13 +224,20 @@ def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None
         os.close(here)
         here = below
     os.close(here)
-    assert len(list_directory(tmp_path, ".", 1_000_000).text.splitlines()) == LISTED_LEVELS
+    assert (
+        len(list_directory(tmp_path, ".", 1_000_000).text.splitlines()) == LISTED_LEVELS
+    )
 
 
-def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(tmp_path: Path) -> None:
+def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a\nb  5 bytes\x1b[31m").touch()
     (tmp_path / "to").symlink_to("x\ny")
-    assert list_directory(tmp_path, ".", 1).text == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
+    assert (
+        list_directory(tmp_path, ".", 1).text
+        == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
+    )
 
 
 @pytest.mark.sweep  # reads for seconds until it gives up
@@ -213,7 +258,10 @@ def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path) ->
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    return {str(each): each.read_bytes() if each.is_file() else None for each in root.rglob("*")}
+    return {
+        str(each): each.read_bytes() if each.is_file() else None
+        for each in root.rglob("*")
+    }
 
 
 @pytest.mark.parametrize(
@@ -230,7 +278,10 @@ def test_nothing_of_a_repository_is_written(path: str, root: Path) -> None:
     subprocess.run(["git", "init", "-q", root], check=True)
     for each in ("src", "module", "leads", "indirect"):
         (root / each).mkdir()
-    subprocess.run(["git", "init", "-q", f"--separate-git-dir={root}/elsewhere", root / "leads"], check=True)
+    subprocess.run(
+        ["git", "init", "-q", f"--separate-git-dir={root}/elsewhere", root / "leads"],
+        check=True,
+    )
     subprocess.run(["git", "init", "-q", "--bare", root / "bare"], check=True)
     (root / "link").symlink_to(".git")
     (root / "indirect/link").symlink_to(root / "link")
@@ -257,7 +308,10 @@ def test_no_root_inside_a_repository_is_written(root: Path) -> None:
             write(root / inside, "config", "")
 
 
-@pytest.mark.parametrize("path", [".gitignore", ".github/workflows/a.yml", "src/HEAD", "objects/x", "a.git/x", "refs"])
+@pytest.mark.parametrize(
+    "path",
+    [".gitignore", ".github/workflows/a.yml", "src/HEAD", "objects/x", "a.git/x", "refs"],
+)
 def test_files_that_are_only_named_like_it_are_written(path: str, root: Path) -> None:
     subprocess.run(["git", "init", "-q", root], check=True)
     write(root, path, "x")
@@ -265,7 +319,9 @@ def test_files_that_are_only_named_like_it_are_written(path: str, root: Path) ->
     assert "1\t" in read(root, ".git/config", 1, 10).text
 
 
-def test_a_file_gets_its_content_at_once_and_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_file_gets_its_content_at_once_and_keeps_its_permissions(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "f").write_bytes(b"old")
     (tmp_path / "f").chmod(0o751)
     with open(tmp_path / "f", "rb") as reader:
@@ -288,7 +344,9 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["f"]
 
 
-def test_a_link_that_appears_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
+def test_a_link_that_appears_in_its_place_is_replaced_and_not_followed(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
     with walk_to(tmp_path / "root", "f") as place:

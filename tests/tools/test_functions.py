@@ -27,13 +27,18 @@ def weather(city: str, days: int = 1) -> dict[str, Any]:
 
 def test_a_decorated_function_is_a_tool() -> None:
     schema = json.loads(bytes(weather.declaration.schema))
-    assert (weather.name, weather.declaration.description) == ("weather", "The forecast for a city.")
+    assert (weather.name, weather.declaration.description) == (
+        "weather",
+        "The forecast for a city.",
+    )
     assert schema["properties"]["city"] == {"type": "string", "description": "Its name."}
     assert schema["required"] == ["city"]
 
 
 async def test_it_runs_with_arguments_made_into_its_types() -> None:
-    assert await weather.run({"city": "Bern", "days": "2"}, FakeToolContext()) == Output('{"city":"Bern","days":2}')
+    assert await weather.run({"city": "Bern", "days": "2"}, FakeToolContext()) == Output(
+        '{"city":"Bern","days":2}'
+    )
     with pytest.raises(BadArguments):
         await weather.run({}, FakeToolContext())
 
@@ -87,7 +92,9 @@ def _wrapped(*args: Any, **keywords: Any) -> Any:
         (_wrapped, "_greet"),
     ],
 )
-async def test_methods_objects_partials_and_wrappers_work(function: Any, name: str) -> None:
+async def test_methods_objects_partials_and_wrappers_work(
+    function: Any, name: str
+) -> None:
     made = tool(function)
     assert made.name == name
     assert await made.run({"word": "you"}, FakeToolContext()) == Output("hello you")
@@ -101,11 +108,21 @@ async def test_a_parameter_of_that_type_gets_the_surroundings() -> None:
 
 
 def test_what_is_said_of_the_tool_wins() -> None:
-    made = tool(name="look", description="Looks.", sequential=True, idempotent=True, timeout_s=1, result_tokens=9)(
-        _greet
-    )
+    made = tool(
+        name="look",
+        description="Looks.",
+        sequential=True,
+        idempotent=True,
+        timeout_s=1,
+        result_tokens=9,
+    )(_greet)
     assert (made.name, made.declaration.description) == ("look", "Looks.")
-    assert (made.sequential, made.idempotent, made.timeout_s, made.result_tokens) == (True, True, 1, 9)
+    assert (made.sequential, made.idempotent, made.timeout_s, made.result_tokens) == (
+        True,
+        True,
+        1,
+        9,
+    )
 
 
 def test_a_condition_may_ask_for_approval() -> None:
@@ -122,7 +139,9 @@ async def _counting_slowly() -> AsyncIterator[int]:
     yield 1
 
 
-@pytest.mark.parametrize("function", [lambda: 1, _counting, _counting_slowly, threading.get_ident])
+@pytest.mark.parametrize(
+    "function", [lambda: 1, _counting, _counting_slowly, threading.get_ident]
+)
 def test_what_can_be_no_tool_is_refused(function: Any) -> None:
     with pytest.raises(SettingError):
         tool(function)

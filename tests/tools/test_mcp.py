@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 import ullage
-from tests.tools.mcp_places import OLD_SERVER, call, free_port, is_alive, on_stdio, serving
+from tests.tools.mcp_places import (
+    OLD_SERVER,
+    call,
+    free_port,
+    is_alive,
+    on_stdio,
+    serving,
+)
 from ullage.errors import SettingError
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer
@@ -22,9 +29,20 @@ async def test_tools_are_listed_page_by_page_under_names_of_their_own() -> None:
         assert [tool.name for tool in server.tools][:2] == ["t__echo", "t__picture"]
         assert len(as_tools(server.tools)) == 13
         echo = server.tools[0]
-        assert (echo.declaration.server, echo.declaration.description) == ("t", "Does echo.")
-        assert (echo.timeout_s, echo.result_tokens, echo.needs_approval, echo.outlives_cancel) == (5, 100, True, True)
-        assert {tool.name for tool in server.tools if tool.idempotent} == {"t__echo", "t__die_once"}
+        assert (echo.declaration.server, echo.declaration.description) == (
+            "t",
+            "Does echo.",
+        )
+        assert (
+            echo.timeout_s,
+            echo.result_tokens,
+            echo.needs_approval,
+            echo.outlives_cancel,
+        ) == (5, 100, True, True)
+        assert {tool.name for tool in server.tools if tool.idempotent} == {
+            "t__echo",
+            "t__die_once",
+        }
 
 
 async def test_calls_over_stdio_give_results_errors_and_refusals() -> None:
@@ -35,14 +53,18 @@ async def test_calls_over_stdio_give_results_errors_and_refusals() -> None:
         refused = await call(server, "refuses")
         assert refused.outcome == "failed"
         assert refused.output.text.startswith("t__refuses was refused by its server: ")
-        rans = await asyncio.gather(*(call(server, "echo", text=str(number)) for number in range(30)))
+        rans = await asyncio.gather(
+            *(call(server, "echo", text=str(number)) for number in range(30))
+        )
         assert [ran.output.text for ran in rans] == [str(number) for number in range(30)]
 
 
 async def test_calls_over_http_give_the_same() -> None:
     port = free_port()
     with serving(port):
-        async with McpServer("t", url=f"http://127.0.0.1:{port}/mcp", headers={"X-Word": "w"}) as server:
+        async with McpServer(
+            "t", url=f"http://127.0.0.1:{port}/mcp", headers={"X-Word": "w"}
+        ) as server:
             assert (await call(server, "echo", text="hello")).output.text == "hello"
             assert (await call(server, "structured")).output.text == '{"degrees":21}'
             assert (await call(server, "fails")).outcome == "failed"
@@ -58,7 +80,9 @@ async def test_tools_that_change_are_listed_again_and_told() -> None:
 
 async def test_an_older_server_is_spoken_to_as_well() -> None:
     changed: asyncio.Queue[tuple[AgentTool, ...]] = asyncio.Queue()
-    server = McpServer("t", command=sys.executable, args=[OLD_SERVER], on_change=changed.put_nowait)
+    server = McpServer(
+        "t", command=sys.executable, args=[OLD_SERVER], on_change=changed.put_nowait
+    )
     async with server:
         assert (await call(server, "change")).output.text == "changed"
         assert [tool.name for tool in await changed.get()] == ["t__change", "t__more"]
@@ -77,7 +101,9 @@ async def test_a_listener_that_fails_harms_nobody() -> None:
         assert (await call(server, "echo", text="on")).output.text == "on"
 
 
-async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_started_again() -> None:
+async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_started_again() -> (
+    None
+):
     async with on_stdio() as server:
         ran = await call(server, "die")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
@@ -213,7 +239,12 @@ def test_an_address_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> Non
 
 
 def test_keys_are_not_shown() -> None:
-    server = McpServer("t", url="http://127.0.0.1/", headers={"Authorization": "Bearer k3y"}, env={"KEY": "k3y"})
+    server = McpServer(
+        "t",
+        url="http://127.0.0.1/",
+        headers={"Authorization": "Bearer k3y"},
+        env={"KEY": "k3y"},
+    )
     assert "k3y" not in repr(server._address)
 
 
@@ -225,32 +256,57 @@ async def test_a_server_that_can_not_be_used_says_why() -> None:
         return str(raised.value)
 
     assert "No such file" in await said(McpServer("t", command="/nothing-here"))
-    broken = McpServer("t", command=sys.executable, args=["-c", "import sys; sys.exit('broken settings')"])
+    broken = McpServer(
+        "t",
+        command=sys.executable,
+        args=["-c", "import sys; sys.exit('broken settings')"],
+    )
     assert "its last words: broken settings" in await said(broken)
-    assert "no answer in 0.3 s" in await said(McpServer("t", command="sleep", args=["1000"], connect_s=0.3))
-    assert "ConnectError" in await said(McpServer("t", url=f"http://127.0.0.1:{free_port()}/mcp"))
+    assert "no answer in 0.3 s" in await said(
+        McpServer("t", command="sleep", args=["1000"], connect_s=0.3)
+    )
+    assert "ConnectError" in await said(
+        McpServer("t", url=f"http://127.0.0.1:{free_port()}/mcp")
+    )
 
 
-async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(tmp_path: Path) -> None:
+async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id").write_text("canary")
     root = tmp_path / "project"
     root.mkdir()
-    readable = (Path(OLD_SERVER).parent, Path(sys.prefix), Path(sys.base_prefix), Path(ullage.__file__).parent)
+    readable = (
+        Path(OLD_SERVER).parent,
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(ullage.__file__).parent,
+    )
     sandbox = Sandbox(home=home, readable=readable)
-    async with McpServer("t", command=sys.executable, args=[OLD_SERVER], cwd=root, sandbox=sandbox) as server:
+    async with McpServer(
+        "t", command=sys.executable, args=[OLD_SERVER], cwd=root, sandbox=sandbox
+    ) as server:
         assert server.tools
     line = f"cat {home}/.ssh/id >&2; exit 1"
     with pytest.raises(ServerUnavailable) as raised:
-        async with McpServer("t", command="/bin/sh", args=["-c", line], cwd=root, sandbox=sandbox):
+        async with McpServer(
+            "t", command="/bin/sh", args=["-c", line], cwd=root, sandbox=sandbox
+        ):
             pass
     assert "canary" not in str(raised.value)
 
 
 async def test_a_server_that_can_not_be_sandboxed_is_not_started(tmp_path: Path) -> None:
     line = f"touch {tmp_path}/started; exit 1"
-    server = McpServer("t", command="/bin/sh", args=["-c", line], cwd=tmp_path, sandbox=Sandbox(backends=()))
+    server = McpServer(
+        "t",
+        command="/bin/sh",
+        args=["-c", line],
+        cwd=tmp_path,
+        sandbox=Sandbox(backends=()),
+    )
     with pytest.raises(ServerUnavailable, match="not possible"):
         async with server:
             pass

@@ -7,11 +7,19 @@ import sys
 import pytest
 
 from tests.tools.mcp_places import OLD_SERVER, SERVER, is_alive
-from ullage.tools.mcp_connection import McpAddress, McpConnection, ServerLost, ServerUnavailable, load_sdk
+from ullage.tools.mcp_connection import (
+    McpAddress,
+    McpConnection,
+    ServerLost,
+    ServerUnavailable,
+    load_sdk,
+)
 
 
 def connection(*args: str) -> McpConnection:
-    return McpConnection(McpAddress(command=sys.executable, args=args), load_sdk(), lambda: None)
+    return McpConnection(
+        McpAddress(command=sys.executable, args=args), load_sdk(), lambda: None
+    )
 
 
 async def test_a_connection_knows_the_tools_and_calls_them() -> None:
@@ -71,10 +79,13 @@ async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
 
 
 def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:
-    line = (
-        "import sys, ullage.tools.mcp; print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    line = "import sys, ullage.tools.mcp; print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", line], capture_output=True, check=True
+        ).stdout
+        == b"False\n"
     )
-    assert subprocess.run([sys.executable, "-c", line], capture_output=True, check=True).stdout == b"False\n"
 
 
 def test_without_the_sdk_it_says_how_to_install_it() -> None:
@@ -85,5 +96,7 @@ def test_without_the_sdk_it_says_how_to_install_it() -> None:
         "try: load_sdk()\n"
         "except MissingExtra as error: print(error)"
     )
-    printed = subprocess.run([sys.executable, "-c", line], capture_output=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", line], capture_output=True, check=True
+    ).stdout
     assert b"ullage[mcp]" in printed

@@ -53,7 +53,10 @@ def test_an_output_is_left_as_it_is() -> None:
 def test_an_image_becomes_a_picture_with_its_pixels() -> None:
     output = as_output(PNG)
     assert output.text == "[image/png, 1x1 pixels, 70 bytes]"
-    assert [(each.part.width, each.part.height, each.part.size_bytes) for each in output.pictures] == [(1, 1, 70)]
+    assert [
+        (each.part.width, each.part.height, each.part.size_bytes)
+        for each in output.pictures
+    ] == [(1, 1, 70)]
     assert as_output(output.pictures[0]).pictures == output.pictures
 
 
@@ -67,10 +70,16 @@ def test_binary_data_is_described_and_not_dumped() -> None:
 def test_any_bytes_make_a_result(data: bytes) -> None:
     output = as_output(data)
     output.text.encode()
-    assert output.text == data.decode() if not is_binary(data) and not output.pictures else output.text.startswith("[")
+    assert (
+        output.text == data.decode()
+        if not is_binary(data) and not output.pictures
+        else output.text.startswith("[")
+    )
 
 
-@pytest.mark.parametrize("head", [b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff", b"BM", b"RIFF1234WEBP"])
+@pytest.mark.parametrize(
+    "head", [b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff", b"BM", b"RIFF1234WEBP"]
+)
 def test_a_torn_image_is_no_picture(head: bytes) -> None:
     assert as_picture(head) is None
 

@@ -31,7 +31,9 @@ def content(root: Path | NarrowRoot, path: str) -> bytes:
         return file.read()
 
 
-@pytest.mark.parametrize("path", ["a/f", "./a//f", "a/b/../f", "a/../a/f", "{root}/a/f", "a/b/./../f"])
+@pytest.mark.parametrize(
+    "path", ["a/f", "./a//f", "a/b/../f", "a/../a/f", "{root}/a/f", "a/b/./../f"]
+)
 def test_a_path_inside_is_followed(root: Path, path: str) -> None:
     assert content(root, path.format(root=root)) == b"inside"
 
@@ -64,12 +66,17 @@ def test_a_path_that_leads_out_is_refused(root: Path, path: str) -> None:
         ("l", "./a/./f", "l"),
     ],
 )
-def test_a_link_that_stays_inside_is_followed(root: Path, link: str, target: str, path: str) -> None:
+def test_a_link_that_stays_inside_is_followed(
+    root: Path, link: str, target: str, path: str
+) -> None:
     (root / link).symlink_to(target.format(root=root))
     assert content(root, path) == b"inside"
 
 
-@pytest.mark.parametrize("target", ["../outside", "../outside/secret", "{root}/../outside", "/etc", "a/../../outside"])
+@pytest.mark.parametrize(
+    "target",
+    ["../outside", "../outside/secret", "{root}/../outside", "/etc", "a/../../outside"],
+)
 @pytest.mark.parametrize("below", ["", "/secret"])
 def test_a_link_that_leads_out_is_refused(root: Path, target: str, below: str) -> None:
     (root / "l").symlink_to(target.format(root=root))
@@ -87,10 +94,16 @@ def test_links_in_a_circle_end(root: Path) -> None:
 def test_a_root_that_is_reached_by_a_link_is_a_root_by_either_name(root: Path) -> None:
     alias = root.parent / "alias"
     alias.symlink_to(root)
-    assert content(alias, str(root / "a/f")) == content(alias, str(alias / "a/f")) == b"inside"
+    assert (
+        content(alias, str(root / "a/f"))
+        == content(alias, str(alias / "a/f"))
+        == b"inside"
+    )
 
 
-@pytest.mark.parametrize("path", ["a\0b", "nothing", "nothing/f", "a/f/g", "x" * 5_000, "a", ""])
+@pytest.mark.parametrize(
+    "path", ["a\0b", "nothing", "nothing/f", "a/f/g", "x" * 5_000, "a", ""]
+)
 def test_what_can_not_be_read_is_told_in_words(root: Path, path: str) -> None:
     with pytest.raises(ToolError) as raised:
         content(root, path)
@@ -145,7 +158,9 @@ def exchanging(directory: Path, link: Path) -> Iterator[None]:
         thread.join()
 
 
-def test_a_directory_that_becomes_a_link_while_it_is_walked_leads_nowhere(root: Path) -> None:
+def test_a_directory_that_becomes_a_link_while_it_is_walked_leads_nowhere(
+    root: Path,
+) -> None:
     (root / "d").mkdir()
     (root / "d" / "secret").write_bytes(b"inside")
     (root / "l").symlink_to("../outside")
@@ -165,7 +180,9 @@ paths = st.lists(st.sampled_from(STEPS), min_size=1, max_size=7).map("/".join)
 
 
 @given(paths, paths, paths, st.booleans())
-def test_no_path_and_no_links_lead_out(path: str, one: str, two: str, is_absolute: bool) -> None:
+def test_no_path_and_no_links_lead_out(
+    path: str, one: str, two: str, is_absolute: bool
+) -> None:
     with tempfile.TemporaryDirectory() as directory:
         top = Path(directory)
         root = top / "root"
@@ -187,7 +204,11 @@ def test_no_path_and_no_links_lead_out(path: str, one: str, two: str, is_absolut
 def test_a_narrower_root_that_becomes_a_link_leads_nowhere(root: Path) -> None:
     narrow = NarrowRoot(root, root / "a" / "b")
     (root / "a" / "b" / "secret").write_bytes(b"inside")
-    assert content(narrow, "secret") == content(narrow, str(root / "a" / "b" / "secret")) == b"inside"
+    assert (
+        content(narrow, "secret")
+        == content(narrow, str(root / "a" / "b" / "secret"))
+        == b"inside"
+    )
     (root / "o" / "b").mkdir(parents=True)
     for place, target in ((root / "a" / "b", "../../outside"), (root / "a", "o")):
         place.rename(place.with_name("aside"))

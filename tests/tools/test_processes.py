@@ -7,23 +7,37 @@ from pathlib import Path
 
 import pytest
 
-from ullage.tools.processes import MARK, ProcessEnd, ProcessGroup, ProcessSpec, run_command
+from ullage.tools.processes import (
+    MARK,
+    ProcessEnd,
+    ProcessGroup,
+    ProcessSpec,
+    run_command,
+)
 
 IGNORING = "trap '' TERM; "
 
 
 async def run(
-    line: str, tmp_path: Path, *, timeout_s: float = 30.0, taken: list[bytes] | None = None
+    line: str,
+    tmp_path: Path,
+    *,
+    timeout_s: float = 30.0,
+    taken: list[bytes] | None = None,
 ) -> tuple[ProcessEnd, bytes]:
     printed = [] if taken is None else taken
     ended = await run_command(
-        ProcessSpec(("/bin/sh", "-c", line), tmp_path, dict(os.environ)), printed.append, timeout_s=timeout_s
+        ProcessSpec(("/bin/sh", "-c", line), tmp_path, dict(os.environ)),
+        printed.append,
+        timeout_s=timeout_s,
     )
     return ended, b"".join(printed)
 
 
 def pids(tmp_path: Path) -> list[int]:
-    return [int(line) for file in tmp_path.glob("pid*") for line in file.read_text().split()]
+    return [
+        int(line) for file in tmp_path.glob("pid*") for line in file.read_text().split()
+    ]
 
 
 def is_alive(pid: int) -> bool:
@@ -46,7 +60,9 @@ async def test_both_streams_come_in_the_order_they_were_written(tmp_path: Path) 
     assert printed == b"one\ntwo\nthree\n"
 
 
-async def test_a_command_has_its_directory_environment_and_no_input(tmp_path: Path) -> None:
+async def test_a_command_has_its_directory_environment_and_no_input(
+    tmp_path: Path,
+) -> None:
     _, printed = await run(f'pwd; cat; test -n "${MARK}" && echo marked', tmp_path)
     assert printed == f"{tmp_path}\nmarked\n".encode()
 
@@ -58,11 +74,15 @@ async def test_a_command_that_is_killed_says_by_what(tmp_path: Path) -> None:
 async def test_a_command_that_can_not_be_started_raises(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(OSError, match="nothing-here"):
-        await run_command(ProcessSpec(("/nothing-here",), tmp_path, {}), print, timeout_s=1)
+        await run_command(
+            ProcessSpec(("/nothing-here",), tmp_path, {}), print, timeout_s=1
+        )
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-async def test_what_is_left_in_the_background_ends_with_the_command(tmp_path: Path) -> None:
+async def test_what_is_left_in_the_background_ends_with_the_command(
+    tmp_path: Path,
+) -> None:
     ended, printed = await run("sleep 1000 & echo $! > pid; echo done", tmp_path)
     assert ended == ProcessEnd(0, False, True)
     assert printed == b"done\n"
@@ -78,7 +98,9 @@ TREE = (
 """Three processes: two that ignore TERM with all they start, one that left the group."""
 
 
-async def test_a_command_whose_time_is_up_ends_with_all_it_started(tmp_path: Path) -> None:
+async def test_a_command_whose_time_is_up_ends_with_all_it_started(
+    tmp_path: Path,
+) -> None:
     ended, _ = await run(TREE, tmp_path, timeout_s=0.5)
     assert ended.timed_out
     assert len(pids(tmp_path)) == 3
@@ -96,7 +118,9 @@ async def test_a_cancel_ends_grandchildren_that_ignore_term(tmp_path: Path) -> N
 
 async def test_a_second_cancel_kills_at_once(tmp_path: Path) -> None:
     line = f"{IGNORING} echo $$ > pid1; sleep 1000; sleep 1000"
-    patient = ProcessSpec(("/bin/sh", "-c", line), tmp_path, dict(os.environ), term_s=1000.0)
+    patient = ProcessSpec(
+        ("/bin/sh", "-c", line), tmp_path, dict(os.environ), term_s=1000.0
+    )
     task = asyncio.ensure_future(run_command(patient, print, timeout_s=1000.0))
     await written(tmp_path, 1)
     task.cancel()
@@ -110,7 +134,9 @@ async def test_a_second_cancel_kills_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_stopped_process_ends_too(tmp_path: Path) -> None:
-    ended, _ = await run("echo $$ > pid1; kill -STOP $$; sleep 1000", tmp_path, timeout_s=0.3)
+    ended, _ = await run(
+        "echo $$ > pid1; kill -STOP $$; sleep 1000", tmp_path, timeout_s=0.3
+    )
     assert ended.timed_out
     assert not any(map(is_alive, pids(tmp_path)))
 
@@ -122,7 +148,9 @@ async def test_what_was_printed_before_the_end_is_there(tmp_path: Path) -> None:
     assert b"".join(taken) == b"begun\n"
 
 
-async def test_a_hundred_megabytes_are_taken_while_the_loop_goes_on(tmp_path: Path) -> None:
+async def test_a_hundred_megabytes_are_taken_while_the_loop_goes_on(
+    tmp_path: Path,
+) -> None:
     size = turns = 0
 
     def take(data: bytes) -> None:
@@ -136,7 +164,9 @@ async def test_a_hundred_megabytes_are_taken_while_the_loop_goes_on(tmp_path: Pa
             turns += 1
 
     turning = asyncio.ensure_future(turn())
-    command = ProcessSpec(("/bin/sh", "-c", "head -c 100000000 /dev/zero"), tmp_path, dict(os.environ))
+    command = ProcessSpec(
+        ("/bin/sh", "-c", "head -c 100000000 /dev/zero"), tmp_path, dict(os.environ)
+    )
     await run_command(command, take, timeout_s=60)
     turning.cancel()
     assert size == 100_000_000
@@ -146,7 +176,12 @@ async def test_a_hundred_megabytes_are_taken_while_the_loop_goes_on(tmp_path: Pa
 async def test_descriptors_are_passed_on(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     try:
-        command = ProcessSpec((sys.executable, "-c", f"import os; os.write({writing}, b'x')"), tmp_path, {}, (writing,))
+        command = ProcessSpec(
+            (sys.executable, "-c", f"import os; os.write({writing}, b'x')"),
+            tmp_path,
+            {},
+            (writing,),
+        )
         await run_command(command, print, timeout_s=30)
         assert os.read(reading, 1) == b"x"
     finally:
@@ -154,9 +189,15 @@ async def test_descriptors_are_passed_on(tmp_path: Path) -> None:
         os.close(writing)
 
 
-async def test_a_group_without_a_leader_is_known_by_its_mark_alone(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec("sleep", "1000", env={MARK: "m1"}, start_new_session=True)
-    other = await asyncio.create_subprocess_exec("sleep", "1000", env={MARK: "m2"}, start_new_session=True)
+async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
+    tmp_path: Path,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "sleep", "1000", env={MARK: "m1"}, start_new_session=True
+    )
+    other = await asyncio.create_subprocess_exec(
+        "sleep", "1000", env={MARK: "m2"}, start_new_session=True
+    )
     group = ProcessGroup(None, "m1")
     assert group.is_alive(strays=True)
     await group.end(strays=True)

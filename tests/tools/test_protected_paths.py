@@ -38,7 +38,13 @@ def root(tmp_path: Path) -> Path:
 
 def code_in(root: Path) -> UllageCode:
     packages = root / ".venv/lib/site-packages"
-    files = (root / ".venv/bin/python", root / ".venv", packages, root / "deep/src", root / "later")
+    files = (
+        root / ".venv/bin/python",
+        root / ".venv",
+        packages,
+        root / "deep/src",
+        root / "later",
+    )
     return UllageCode(files, (packages / "ullage", packages))
 
 
@@ -78,7 +84,9 @@ def test_the_code_of_this_process_is_known() -> None:
     assert "holds the code" in Sandbox().weakness(package / "tools")
 
 
-async def test_a_bubblewrap_in_the_workspace_is_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bubblewrap_in_the_workspace_is_not_run(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = root / ".venv/bin/bwrap"
     program.write_text(f"#!/bin/sh\ntouch {root}/ran\n")
     program.chmod(0o755)
@@ -88,7 +96,9 @@ async def test_a_bubblewrap_in_the_workspace_is_not_run(root: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("backend", ["bubblewrap", "landlock"])
-async def test_a_configuration_that_is_missing_can_not_be_made(backend: Backend, tmp_path: Path) -> None:
+async def test_a_configuration_that_is_missing_can_not_be_made(
+    backend: Backend, tmp_path: Path
+) -> None:
     root = tmp_path / "home/.config"
     root.mkdir(parents=True)
     environment = {"HOME": str(tmp_path / "home"), "ULLAGE_DATA": str(tmp_path / "data")}
@@ -97,6 +107,11 @@ async def test_a_configuration_that_is_missing_can_not_be_made(backend: Backend,
         sandbox = Sandbox(backends=(backend,), hidden=sandbox.hidden, home=sandbox.home)
         assert "can't keep" in sandbox.weakness(root)
         return
-    output = await shell(root, "mkdir -p ullage; echo x > ullage/ullage.toml; rm -r ullage", 30, sandbox=sandbox)
+    output = await shell(
+        root,
+        "mkdir -p ullage; echo x > ullage/ullage.toml; rm -r ullage",
+        30,
+        sandbox=sandbox,
+    )
     assert "Read-only file system" in output.text
     assert list(root.iterdir()) == []

@@ -27,11 +27,15 @@ def git(place: Path, *arguments: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
-def test_submodules_are_found_in_each_version_of_the_index(version: str, repository: Path) -> None:
+def test_submodules_are_found_in_each_version_of_the_index(
+    version: str, repository: Path
+) -> None:
     if version == "3":
         git(repository, "add", "-N", "--", "zz.txt")
         (repository / "new.txt").touch()
-        git(repository, "add", "--intent-to-add", "new.txt")  # an extended flag, which makes it version 3
+        git(
+            repository, "add", "--intent-to-add", "new.txt"
+        )  # an extended flag, which makes it version 3
     else:
         git(repository, "update-index", "--index-version", version)
     assert (repository / ".git/index").read_bytes()[7] == int(version)
@@ -49,8 +53,13 @@ def test_submodules_are_found_beside_names_of_sha256(tmp_path: Path) -> None:
     assert submodules(tmp_path / ".git") == ("sub",)
 
 
-@given(st.binary(max_size=300) | st.binary(max_size=100).map(lambda more: index_of("sub")[:60] + more))
-def test_an_index_of_any_bytes_is_read_without_an_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+@given(
+    st.binary(max_size=300)
+    | st.binary(max_size=100).map(lambda more: index_of("sub")[:60] + more)
+)
+def test_an_index_of_any_bytes_is_read_without_an_error(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
     place = tmp_path_factory.mktemp("git")
     (place / "index").write_bytes(data)
     submodules(place)
@@ -60,7 +69,9 @@ def test_a_workspace_without_a_repository_must_not_become_one(tmp_path: Path) ->
     assert git_places(tmp_path).missing == (tmp_path / ".git", tmp_path / "HEAD")
 
 
-def test_a_repository_without_a_head_does_not_keep_the_workspace_from_becoming_one(tmp_path: Path) -> None:
+def test_a_repository_without_a_head_does_not_keep_the_workspace_from_becoming_one(
+    tmp_path: Path,
+) -> None:
     (tmp_path / ".git/hooks").mkdir(parents=True)
     assert git_places(tmp_path) == ((tmp_path / ".git",), (tmp_path / "HEAD",), "")
 
@@ -73,7 +84,11 @@ def test_what_holds_the_place_of_a_repository_counts_as_missing(tmp_path: Path) 
 def test_a_submodule_that_is_not_there_must_not_come_to_be(repository: Path) -> None:
     found = git_places(repository)
     assert found.existing == (repository / ".git",)
-    assert set(found.missing) == {repository / "a", repository / "lib/deep", repository / ("z" * 200)}
+    assert set(found.missing) == {
+        repository / "a",
+        repository / "lib/deep",
+        repository / ("z" * 200),
+    }
 
 
 def test_repositories_below_and_above_the_workspace_are_found(repository: Path) -> None:

@@ -22,7 +22,9 @@ from ullage.tools.result_budget import (
 from ullage.tools.running import run_call
 from ullage.tools.tool import BadArguments, Output, Picture, ToolError
 
-LINES = "".join(f"{number:06} some line of a log, with words\n" for number in range(20_000))
+LINES = "".join(
+    f"{number:06} some line of a log, with words\n" for number in range(20_000)
+)
 
 
 async def fitted(text: str, tokens: int) -> tuple[Fitted, FakeToolContext]:
@@ -45,8 +47,14 @@ def test_a_small_result_is_whole_as_long_as_it_fits() -> None:
     assert budget_tokens(4_000, 1_500) == 1_500
 
 
-@given(st.none() | st.integers(-100_000, 2_000_000), st.none() | st.integers(0, 100_000), st.integers(0, 100))
-def test_there_is_always_room_for_the_notice(free: int | None, configured: int | None, calls: int) -> None:
+@given(
+    st.none() | st.integers(-100_000, 2_000_000),
+    st.none() | st.integers(0, 100_000),
+    st.integers(0, 100),
+)
+def test_there_is_always_room_for_the_notice(
+    free: int | None, configured: int | None, calls: int
+) -> None:
     assert budget_tokens(free, configured, calls=calls) >= LEAST
 
 
@@ -69,11 +77,16 @@ async def test_what_does_not_fit_is_kept_and_shown_by_its_ends() -> None:
 async def test_the_notice_tells_the_gap_exactly() -> None:
     result, _ = await fitted(LINES.replace("log", "日誌"), 2_000)
     shown = result.output.text
-    notice = re.search(r"\n?\[This result .*? the bytes (\d+) to (\d+) of its (\d+)\..*\]\n", shown)
+    notice = re.search(
+        r"\n?\[This result .*? the bytes (\d+) to (\d+) of its (\d+)\..*\]\n", shown
+    )
     assert notice is not None
     start, end, size = map(int, notice.groups())
     head, tail = shown[: notice.start()], shown[notice.end() :]
-    assert len(head.encode()) in (start, start - 1)  # the line end before the notice is the head's own
+    assert len(head.encode()) in (
+        start,
+        start - 1,
+    )  # the line end before the notice is the head's own
     assert size - end == len(tail.encode())
 
 
@@ -84,8 +97,13 @@ async def test_pictures_and_the_error_mark_stay() -> None:
     assert result.output.is_error
 
 
-@given(st.text(st.sampled_from("ab \n日😀\u0301"), max_size=30).map(lambda text: text * 400), st.integers(LEAST, 3_000))
-async def test_no_result_is_over_its_budget_and_both_ends_are_true(text: str, tokens: int) -> None:
+@given(
+    st.text(st.sampled_from("ab \n日😀\u0301"), max_size=30).map(lambda text: text * 400),
+    st.integers(LEAST, 3_000),
+)
+async def test_no_result_is_over_its_budget_and_both_ends_are_true(
+    text: str, tokens: int
+) -> None:
     result, _ = await fitted(text, tokens)
     assert estimated_tokens(result.output.text) <= tokens
     if result.handle:
@@ -97,9 +115,21 @@ async def test_no_result_is_over_its_budget_and_both_ends_are_true(text: str, to
 
 
 async def test_an_own_counter_is_believed() -> None:
-    result = await fit(Output("word " * 1_000), FakeToolContext(), 400, count=lambda text: len(text) / 100)
+    result = await fit(
+        Output("word " * 1_000),
+        FakeToolContext(),
+        400,
+        count=lambda text: len(text) / 100,
+    )
     assert not result.handle
-    assert (await fit(Output("word " * 1_000), FakeToolContext(), 400, count=lambda text: float(len(text)))).handle
+    assert (
+        await fit(
+            Output("word " * 1_000),
+            FakeToolContext(),
+            400,
+            count=lambda text: float(len(text)),
+        )
+    ).handle
 
 
 async def test_paging_gives_all_of_it_and_never_too_much() -> None:
@@ -121,11 +151,15 @@ async def test_paging_gives_all_of_it_and_never_too_much() -> None:
     assert b"".join(pages).decode() == text
 
 
-kept_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
+kept_texts = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40
+)
 
 
 @given(kept_texts, st.integers(0, 100), st.none() | st.integers(1, 50))
-async def test_a_page_may_begin_and_end_anywhere(text: str, start: int, size: int | None) -> None:
+async def test_a_page_may_begin_and_end_anywhere(
+    text: str, start: int, size: int | None
+) -> None:
     context = FakeToolContext()
     handle = await context.keep(text.encode())
     asked = {"handle": handle, "start": start} | ({} if size is None else {"size": size})
@@ -150,8 +184,13 @@ async def test_reading_is_harmless_and_declared_so() -> None:
     assert json.loads(bytes(reader.declaration.schema))["required"] == ["handle"]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 0}])
-async def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 0}],
+)
+async def test_arguments_that_make_no_sense_are_refused(
+    arguments: dict[str, object],
+) -> None:
     with pytest.raises(BadArguments):
         await read_result().run(arguments, FakeToolContext())
 
@@ -171,7 +210,10 @@ async def test_binary_data_is_not_shown_as_text() -> None:
 async def test_a_start_behind_the_end_is_said_to_be_one() -> None:
     context = FakeToolContext()
     handle = await context.keep(b"abc")
-    assert "nothing at byte 3" in (await read_result().run({"handle": handle, "start": 3}, context)).text
+    assert (
+        "nothing at byte 3"
+        in (await read_result().run({"handle": handle, "start": 3}, context)).text
+    )
 
 
 async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> None:
@@ -196,4 +238,6 @@ async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> 
     turning.cancel()
     assert result.size_bytes == len(text)
     assert estimated_tokens(result.output.text) <= 10_000
-    assert turns > 20  # a loop that was held up for the whole of it would have turned a few times
+    assert (
+        turns > 20
+    )  # a loop that was held up for the whole of it would have turned a few times

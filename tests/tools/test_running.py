@@ -46,7 +46,12 @@ def giving(value: Any) -> AgentTool:
 
 async def test_a_call_that_goes_well_is_finished() -> None:
     ran = await run(giving(Output("good")))
-    assert (ran.output.text, ran.outcome, ran.output.is_error, ran.raw) == ("good", "finished", False, None)
+    assert (ran.output.text, ran.outcome, ran.output.is_error, ran.raw) == (
+        "good",
+        "finished",
+        False,
+        None,
+    )
 
 
 async def test_an_error_that_a_tool_gives_is_a_failed_call() -> None:
@@ -55,10 +60,14 @@ async def test_an_error_that_a_tool_gives_is_a_failed_call() -> None:
 
 
 async def test_a_tool_may_know_better_how_it_ended() -> None:
-    assert (await run(giving(Output("who knows", is_error=True, outcome="unknown")))).outcome == "unknown"
+    assert (
+        await run(giving(Output("who knows", is_error=True, outcome="unknown")))
+    ).outcome == "unknown"
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", '"x"', "nul", "{'a': 1}", "[" * 100_000, "1" * 10_000])
+@pytest.mark.parametrize(
+    "arguments", ["{", "[1]", '"x"', "nul", "{'a': 1}", "[" * 100_000, "1" * 10_000]
+)
 async def test_arguments_that_are_no_json_object_run_nothing(arguments: str) -> None:
     ran = await run(raising(AssertionError("it ran")), arguments)
     assert ran.outcome == "not_started"
@@ -91,14 +100,19 @@ def test_strings_in_arguments_are_valid_unicode() -> None:
         (ValueError("no such city"), "it failed: ValueError: no such city"),
         (KeyError(), "it failed: KeyError"),
         (ToolError("The city is closed."), "The city is closed."),
-        (ExceptionGroup("two", [ValueError("a"), OSError("b")]), "ValueError: a\n- OSError: b"),
+        (
+            ExceptionGroup("two", [ValueError("a"), OSError("b")]),
+            "ValueError: a\n- OSError: b",
+        ),
         (SystemExit(3), "it failed: it asked the program to exit (3)."),
         (asyncio.CancelledError(), "it failed: it cancelled itself."),
         (StopIteration("x"), "it failed: RuntimeError: coroutine raised StopIteration"),
         (RecursionError("deep"), "it failed: RecursionError: deep"),
     ],
 )
-async def test_what_a_tool_raises_is_a_result_with_its_type_and_message(error: BaseException, text: str) -> None:
+async def test_what_a_tool_raises_is_a_result_with_its_type_and_message(
+    error: BaseException, text: str
+) -> None:
     ran = await run(raising(error))
     assert ran.outcome == "failed"
     assert ran.output.is_error
@@ -111,14 +125,19 @@ async def test_an_exception_that_can_not_be_shown_is_a_result_too() -> None:
         def __str__(self) -> str:
             raise ValueError("no")
 
-    assert (await run(raising(Broken()))).output.text == "it failed: Broken: (its message can't be shown)"
+    assert (
+        await run(raising(Broken()))
+    ).output.text == "it failed: Broken: (its message can't be shown)"
 
 
 async def test_a_sync_function_that_exits_ends_nothing() -> None:
     assert (await run(tool(name="leave")(lambda: sys.exit(1)))).outcome == "failed"
 
 
-@pytest.mark.parametrize(("value", "text"), [("text", "text"), (b"\0\1", "[binary data"), ({"a": 1}, '{"a":1}')])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("text", "text"), (b"\0\1", "[binary data"), ({"a": 1}, '{"a":1}')],
+)
 async def test_a_tool_may_give_anything(value: Any, text: str) -> None:
     assert (await run(giving(value))).output.text.startswith(text)
 
@@ -158,7 +177,9 @@ async def test_a_tool_that_swallows_its_cancel_is_abandoned() -> None:
                 continue
         raise ValueError("nobody hears this")
 
-    ran = await run_call(made(stubborn, timeout_s=0.02), "{}", FakeToolContext(), grace_s=0.02)
+    ran = await run_call(
+        made(stubborn, timeout_s=0.02), "{}", FakeToolContext(), grace_s=0.02
+    )
     assert ran.outcome == "timed_out"
     release.set()
     async with asyncio.timeout(60):
@@ -186,7 +207,10 @@ async def test_a_cancel_reaches_the_tool_and_goes_on_when_that_has_ended() -> No
 
 
 def test_a_cancelled_call_is_unknown_where_its_work_is_out_of_reach() -> None:
-    outcomes = [cancelled(made(giving(Output("")).run, outlives_cancel=each)).outcome for each in (False, True)]
+    outcomes = [
+        cancelled(made(giving(Output("")).run, outlives_cancel=each)).outcome
+        for each in (False, True)
+    ]
     assert outcomes == ["cancelled", "unknown"]
 
 
@@ -212,14 +236,20 @@ async def test_a_second_cancel_waits_no_longer() -> None:
 
 
 @given(st.lists(st.binary(max_size=60), min_size=25, max_size=25))
-async def test_any_bytes_pass_from_a_tool_into_the_ledger_as_valid_text(pieces: list[bytes]) -> None:
+async def test_any_bytes_pass_from_a_tool_into_the_ledger_as_valid_text(
+    pieces: list[bytes],
+) -> None:
     """With HYPOTHESIS_PROFILE=thorough these are 50,000 byte strings."""
     for data in pieces:
         as_text = data.decode("utf-8", "surrogateescape")
         for value in (data, as_text, Output(as_text)):
             ran = await run(giving(value))
             assert "\0" not in ran.output.text
-            part = ToolResultPart(id="p", call_id="c", content=(TextPart(id="t", text=ran.output.text, raw=ran.raw),))
+            part = ToolResultPart(
+                id="p",
+                call_id="c",
+                content=(TextPart(id="t", text=ran.output.text, raw=ran.raw),),
+            )
             event = MessageAdded(message=Message(id="m", role="tool", parts=(part,)))
             assert decode_event(encode(event)) == event
 
@@ -241,7 +271,9 @@ def circle() -> list[Any]:
 
 
 @pytest.mark.parametrize("make", [circle, lambda: "x" * 140_000_000])
-async def test_a_result_without_measure_is_bounded_and_says_so(make: Callable[[], Any]) -> None:
+async def test_a_result_without_measure_is_bounded_and_says_so(
+    make: Callable[[], Any],
+) -> None:
     @tool
     def hostile() -> Any:
         """Give back what does harm."""
@@ -249,4 +281,7 @@ async def test_a_result_without_measure_is_bounded_and_says_so(make: Callable[[]
 
     ran = await run_call(hostile, "{}", FakeToolContext())
     assert len(ran.output.text) < RESULT_CHARS + 200
-    assert "is nested deeper than 100 levels" in ran.output.text or "is lost.]" in ran.output.text
+    assert (
+        "is nested deeper than 100 levels" in ran.output.text
+        or "is lost.]" in ran.output.text
+    )

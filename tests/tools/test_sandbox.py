@@ -17,21 +17,23 @@ BACKENDS: tuple[Backend, ...] = ("bubblewrap", "landlock")
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_command_works_in_its_workspace(backend: Backend, tmp_path: Path) -> None:
-    line = (
-        "echo one > a && cat a && mkdir -p d/e && mv a d/e && ls d/e && echo x > $TMPDIR/t && echo x > $HOME/h && pwd"
-    )
+    line = "echo one > a && cat a && mkdir -p d/e && mv a d/e && ls d/e && echo x > $TMPDIR/t && echo x > $HOME/h && pwd"
     output = await shell(tmp_path, line, 30, sandbox=Sandbox(backends=(backend,)))
     assert output.text == f"one\na\n{tmp_path}\n"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_narrower_workspace_that_becomes_a_link_is_refused(backend: Backend, tmp_path: Path) -> None:
+async def test_a_narrower_workspace_that_becomes_a_link_is_refused(
+    backend: Backend, tmp_path: Path
+) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "a" / "sub").mkdir(parents=True)
     (outside / "sub").mkdir(parents=True)
     sandbox = Sandbox(backends=(backend,), is_narrow=True)
     place = root / "a" / "sub"
-    assert (await shell(place, "echo x > f", 30, sandbox=sandbox)).text == "[exit code 0, no output]"
+    assert (
+        await shell(place, "echo x > f", 30, sandbox=sandbox)
+    ).text == "[exit code 0, no output]"
     confined = sandbox.confined(ProcessSpec(("/bin/sh", "-c", "echo x > f"), place, {}))
     (root / "a").rename(root / "aside")
     (root / "a").symlink_to(outside)
@@ -43,12 +45,18 @@ async def test_a_narrower_workspace_that_becomes_a_link_is_refused(backend: Back
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_failure_at_the_sandbox_is_explained(backend: Backend, tmp_path: Path) -> None:
-    output = await shell(tmp_path, "echo x > /etc/ullage-new", 30, sandbox=Sandbox(backends=(backend,)))
+async def test_a_failure_at_the_sandbox_is_explained(
+    backend: Backend, tmp_path: Path
+) -> None:
+    output = await shell(
+        tmp_path, "echo x > /etc/ullage-new", 30, sandbox=Sandbox(backends=(backend,))
+    )
     assert "files are read-only in the sandbox" in output.text
 
 
-async def test_bubblewrap_comes_first_and_landlock_where_it_is_missing(tmp_path: Path) -> None:
+async def test_bubblewrap_comes_first_and_landlock_where_it_is_missing(
+    tmp_path: Path,
+) -> None:
     assert Sandbox().backend(tmp_path) == "bubblewrap"
     assert Sandbox(backends=("landlock",)).backend(tmp_path) == "landlock"
     assert Sandbox(mode="off").backend(tmp_path) == "none"
@@ -64,7 +72,9 @@ async def test_landlock_refuses_a_workspace_that_holds_the_store(tmp_path: Path)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(backend: Backend, tmp_path: Path) -> None:
+async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(
+    backend: Backend, tmp_path: Path
+) -> None:
     """Files that start programs can be made there as well as changed: ~/.zshenv, ~/.ssh/authorized_keys."""
     home = tmp_path / "home"
     home.mkdir()
@@ -72,8 +82,14 @@ async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(ba
     for root in (home, tmp_path, Path("/")):
         assert sandbox.backend(root) == "none"
         (tool,) = builtin_tools(("shell",), root=root, sandbox=sandbox)
-        assert tool.needs_approval is True and tool.unconfined.count("holds the home directory") == 1
-        assert "choose another --root" in tool.unconfined and "bubblewrap" not in tool.unconfined
+        assert (
+            tool.needs_approval is True
+            and tool.unconfined.count("holds the home directory") == 1
+        )
+        assert (
+            "choose another --root" in tool.unconfined
+            and "bubblewrap" not in tool.unconfined
+        )
     opened = Sandbox(home=home, writable=(home,))
     assert opened.weakness(Path("/usr")).endswith("take it out of sandbox_write")
 
@@ -94,19 +110,28 @@ async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")  # Ullage's own source can't be confined by Landlock
+    monkeypatch.chdir(
+        tmp_path / "elsewhere"
+    )  # Ullage's own source can't be confined by Landlock
     store = tmp_path / "s.db"
     store.touch()
-    (tool,) = builtin_tools(("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,)))
+    (tool,) = builtin_tools(
+        ("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,))
+    )
     with pytest.raises(ToolError, match="can't be confined"):
         await tool.run({"command": "true"}, FakeToolContext(tmp_path))
 
 
 async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) -> None:
-    made = [builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox())[0].declaration for _ in range(2)]
+    made = [
+        builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox())[0].declaration
+        for _ in range(2)
+    ]
     assert made[0] == made[1]
     assert "there is no network" in made[0].description
-    (open_,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(mode="workspace+network"))
+    (open_,) = builtin_tools(
+        ("shell",), root=tmp_path, sandbox=Sandbox(mode="workspace+network")
+    )
     assert "the network is open" in open_.declaration.description
     (off,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(mode="off"))
     assert "sandbox" not in off.declaration.description
@@ -114,34 +139,61 @@ async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) 
 
 async def test_a_limit_is_named(tmp_path: Path) -> None:
     sandbox = Sandbox(limits=CommandLimits(processes=20))
-    output = await shell(tmp_path, "for each in $(seq 60); do sleep 20 & done; wait", 60, sandbox=sandbox)
+    output = await shell(
+        tmp_path, "for each in $(seq 60); do sleep 20 & done; wait", 60, sandbox=sandbox
+    )
     assert "stopped because it had too many processes" in output.text
 
 
 async def test_a_command_is_told_that_a_repository_is_read_only(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     output = await shell(tmp_path, "git commit --allow-empty -m x", 30, sandbox=Sandbox())
-    assert "repositories (.git) are read-only in the sandbox" in output.text.splitlines()[0]
+    assert (
+        "repositories (.git) are read-only in the sandbox" in output.text.splitlines()[0]
+    )
     assert f'sandbox_write = ["{tmp_path}/.git"]' in output.text.splitlines()[0]
 
 
-@pytest.mark.parametrize("line", ["git commit --allow-empty -m x; ls", "git config a.b c; true", "echo > .git/x; true"])
-async def test_a_refusal_is_told_of_though_the_command_goes_on(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit --allow-empty -m x; ls",
+        "git config a.b c; true",
+        "echo > .git/x; true",
+    ],
+)
+async def test_a_refusal_is_told_of_though_the_command_goes_on(
+    line: str, tmp_path: Path
+) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     output = await shell(tmp_path, line, 30, sandbox=Sandbox())
     assert not output.is_error
     assert output.text.startswith("[repositories (.git) are read-only in the sandbox")
 
 
-async def test_a_place_beside_the_workspace_that_is_there_and_read_only_is_not_called_hidden(tmp_path: Path) -> None:
+async def test_a_place_beside_the_workspace_that_is_there_and_read_only_is_not_called_hidden(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "kettle"
     root.mkdir()
-    output = await shell(root, f"echo x > {Path.cwd()}/ullage-new; exit 1", 30, sandbox=Sandbox(readable=(Path.cwd(),)))
-    assert output.text.startswith("[outside the working directory and $TMPDIR files are read-only in the sandbox]\n")
+    output = await shell(
+        root,
+        f"echo x > {Path.cwd()}/ullage-new; exit 1",
+        30,
+        sandbox=Sandbox(readable=(Path.cwd(),)),
+    )
+    assert output.text.startswith(
+        "[outside the working directory and $TMPDIR files are read-only in the sandbox]\n"
+    )
 
 
-async def test_nothing_is_left_of_what_holds_the_place_of_a_repository(tmp_path: Path) -> None:
-    both = [shell(tmp_path, "sleep 0.1; mkdir .git/x; ls -A", 30, sandbox=Sandbox()) for _ in range(2)]
+async def test_nothing_is_left_of_what_holds_the_place_of_a_repository(
+    tmp_path: Path,
+) -> None:
+    both = [
+        shell(tmp_path, "sleep 0.1; mkdir .git/x; ls -A", 30, sandbox=Sandbox())
+        for _ in range(2)
+    ]
     for output in await asyncio.gather(*both):
         assert "Read-only file system" in output.text
         assert ".git\nHEAD\n" in output.text

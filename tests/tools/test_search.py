@@ -9,7 +9,9 @@ from ullage.tools.tool import ToolError
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "a.py").write_text("def first():\n    return 1\n\n\ndef second():\n    return 2\n")
+    (tmp_path / "src" / "a.py").write_text(
+        "def first():\n    return 1\n\n\ndef second():\n    return 2\n"
+    )
     (tmp_path / "src" / "b.txt").write_text("DEF\n")
     (tmp_path / "n.bin").write_bytes(b"def\0")
     return tmp_path
@@ -47,8 +49,12 @@ async def test_more_matches_than_the_limit_are_said_to_be_there(root: Path) -> N
     assert "there are more matches" in await text(root, "return", limit=1)
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*)*=b", "(?:a?){500}a{500}$", "(x+x+)+y"])
-async def test_no_pattern_takes_longer_than_the_text_is_long(root: Path, pattern: str) -> None:
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|aa)+$", "(.*)*=b", "(?:a?){500}a{500}$", "(x+x+)+y"]
+)
+async def test_no_pattern_takes_longer_than_the_text_is_long(
+    root: Path, pattern: str
+) -> None:
     (root / "evil").write_text("a" * 1_000_000 + "c\n" + "x" * 100_000 + "\n")
     assert await text(root, pattern, "evil") == "No match."
 
@@ -60,7 +66,9 @@ async def test_no_glob_takes_longer_than_a_path_is_long(root: Path) -> None:
 
 async def test_without_re2_a_pattern_that_never_ends_is_stopped(root: Path) -> None:
     (root / "evil").write_text("a" * 60 + "b\n")
-    output = await search(root, "evil", Query(pattern="(a+)+$"), timeout_s=0.5, library="")
+    output = await search(
+        root, "evil", Query(pattern="(a+)+$"), timeout_s=0.5, library=""
+    )
     assert (output.is_error, output.outcome) == (True, "timed_out")
     assert "stopped after 0.5 s" in output.text
 
@@ -89,16 +97,26 @@ async def test_what_the_syntax_lacks_is_said(root: Path, pattern: str) -> None:
         (b"x\n\ny\n", "^$", "f:2: "),
     ],
 )
-async def test_lines_are_matched_one_by_one(root: Path, content: bytes, pattern: str, found: str) -> None:
+async def test_lines_are_matched_one_by_one(
+    root: Path, content: bytes, pattern: str, found: str
+) -> None:
     (root / "f").write_bytes(content)
     assert await text(root, pattern, "f") == found
 
 
 @pytest.mark.parametrize(
     ("pattern", "path", "more"),
-    [("(", ".", {}), ("x", "nothing", {}), ("x", "..", {}), ("x", ".", {"limit": 0}), ("x", ".", {"context": 99})],
+    [
+        ("(", ".", {}),
+        ("x", "nothing", {}),
+        ("x", "..", {}),
+        ("x", ".", {"limit": 0}),
+        ("x", ".", {"context": 99}),
+    ],
 )
-async def test_what_makes_no_sense_is_refused(root: Path, pattern: str, path: str, more: dict[str, int]) -> None:
+async def test_what_makes_no_sense_is_refused(
+    root: Path, pattern: str, path: str, more: dict[str, int]
+) -> None:
     with pytest.raises(ToolError):
         await text(root, pattern, path, **more)
 

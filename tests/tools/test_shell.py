@@ -23,7 +23,9 @@ async def test_what_a_command_prints_is_the_result(tmp_path: Path) -> None:
 
 
 async def test_an_exit_code_is_said_and_is_an_error(tmp_path: Path) -> None:
-    assert await told("printf no; exit 3", tmp_path) == Output("no\n[exit code 3]", is_error=True)
+    assert await told("printf no; exit 3", tmp_path) == Output(
+        "no\n[exit code 3]", is_error=True
+    )
 
 
 async def test_silence_is_said(tmp_path: Path) -> None:
@@ -31,28 +33,44 @@ async def test_silence_is_said(tmp_path: Path) -> None:
 
 
 async def test_a_signal_is_named(tmp_path: Path) -> None:
-    assert await told("kill -SEGV $$", tmp_path) == Output("[ended by the signal SIGSEGV]", is_error=True)
+    assert await told("kill -SEGV $$", tmp_path) == Output(
+        "[ended by the signal SIGSEGV]", is_error=True
+    )
 
 
 async def test_a_command_whose_time_is_up_says_what_it_printed(tmp_path: Path) -> None:
     output = await told("echo begun; sleep 1000", tmp_path, 0.3)
-    assert output == Output("begun\n[stopped after 0.3 s; all its processes were ended]", (), True, "timed_out")
+    assert output == Output(
+        "begun\n[stopped after 0.3 s; all its processes were ended]",
+        (),
+        True,
+        "timed_out",
+    )
 
 
 async def test_processes_left_behind_are_named(tmp_path: Path) -> None:
-    assert "left in the background were ended" in (await told("sleep 1000 & echo x", tmp_path)).text
+    assert (
+        "left in the background were ended"
+        in (await told("sleep 1000 & echo x", tmp_path)).text
+    )
 
 
 async def test_binary_output_is_described(tmp_path: Path) -> None:
-    assert (await told("head -c 5000 /dev/zero", tmp_path)).text == "[binary output, 5,000 bytes]\n".rstrip("\n")
+    assert (
+        await told("head -c 5000 /dev/zero", tmp_path)
+    ).text == "[binary output, 5,000 bytes]\n".rstrip("\n")
 
 
 async def test_broken_utf8_is_shown_with_marks(tmp_path: Path) -> None:
-    assert (await told(r"printf 'a long line with one bad byte: \377\n'", tmp_path)).text.endswith("byte: \ufffd\n")
+    assert (
+        await told(r"printf 'a long line with one bad byte: \377\n'", tmp_path)
+    ).text.endswith("byte: \ufffd\n")
 
 
 async def test_a_hundred_megabytes_are_kept_by_their_ends(tmp_path: Path) -> None:
-    output = await shell(tmp_path, "seq 1 11200000; echo the end", 60, sandbox=OPEN, kept_bytes=100_000)
+    output = await shell(
+        tmp_path, "seq 1 11200000; echo the end", 60, sandbox=OPEN, kept_bytes=100_000
+    )
     assert len(output.text) < 1_300_000
     assert output.text.startswith("1\n2\n")
     assert output.text.endswith("the end\n")
@@ -65,12 +83,22 @@ async def test_nobody_is_asked_anything(tmp_path: Path) -> None:
 
 
 async def test_the_environment_may_be_another(tmp_path: Path) -> None:
-    output = await shell(tmp_path, 'echo "$WORD$HOME"', 30, sandbox=OPEN, env={"WORD": "only", "PATH": "/usr/bin:/bin"})
+    output = await shell(
+        tmp_path,
+        'echo "$WORD$HOME"',
+        30,
+        sandbox=OPEN,
+        env={"WORD": "only", "PATH": "/usr/bin:/bin"},
+    )
     assert output.text == "only\n"
 
 
-@pytest.mark.parametrize(("command", "timeout_s"), [("a\0b", 1), ("true", 0), ("true", LONGEST_S + 1)])
-async def test_what_makes_no_sense_is_refused(tmp_path: Path, command: str, timeout_s: float) -> None:
+@pytest.mark.parametrize(
+    ("command", "timeout_s"), [("a\0b", 1), ("true", 0), ("true", LONGEST_S + 1)]
+)
+async def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, command: str, timeout_s: float
+) -> None:
     with pytest.raises(ToolError):
         await told(command, tmp_path, timeout_s)
 
@@ -90,8 +118,12 @@ async def test_a_cancel_goes_on_after_the_processes_have_ended(tmp_path: Path) -
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
 
 
-@given(st.lists(st.binary(max_size=30), max_size=20), st.integers(0, 60), st.integers(1, 60))
-def test_the_beginning_and_the_end_are_kept_whatever_comes(pieces: list[bytes], head: int, tail: int) -> None:
+@given(
+    st.lists(st.binary(max_size=30), max_size=20), st.integers(0, 60), st.integers(1, 60)
+)
+def test_the_beginning_and_the_end_are_kept_whatever_comes(
+    pieces: list[bytes], head: int, tail: int
+) -> None:
     data = b"".join(pieces).translate(bytes(0x61 + each % 26 for each in range(256)))
     at = 0
     with Spool(head_bytes=head, tail_bytes=tail) as kept:
@@ -130,13 +162,20 @@ def test_what_is_over_the_limit_takes_no_memory() -> None:
         for _ in range(5_000):
             kept.take(bytes(65_536))
     assert kept.size_bytes == 5_000 * 65_536
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB, of 320,000
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    )  # kB, of 320,000
 
 
-def test_a_full_disk_shortens_the_beginning_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_shortens_the_beginning_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no device that is always full")
-    with Spool(head_bytes=50_000_000, tail_bytes=100) as kept, open("/dev/full", "r+b", buffering=0) as full:
+    with (
+        Spool(head_bytes=50_000_000, tail_bytes=100) as kept,
+        open("/dev/full", "r+b", buffering=0) as full,
+    ):
         kept._file = full
         for _ in range(40):
             kept.take(b"x" * 65_536)
@@ -173,7 +212,9 @@ READ_ONLY = "outside the working directory and $TMPDIR files are read-only in th
         ("connection to 127.0.0.1 refused", ""),
     ],
 )
-def test_a_note_says_only_what_the_rules_make_certain(text: str, note: str, tmp_path: Path) -> None:
+def test_a_note_says_only_what_the_rules_make_certain(
+    text: str, note: str, tmp_path: Path
+) -> None:
     assert denial_note(text, Sandbox(), tmp_path) == note
 
 
@@ -182,22 +223,38 @@ def test_inside_the_workspace_the_sandbox_is_not_blamed(tmp_path: Path) -> None:
     assert denial_note(text, Sandbox(), tmp_path) == ""
 
 
-def test_with_the_network_or_without_a_sandbox_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_with_the_network_or_without_a_sandbox_nothing_is_said_of_it(
+    tmp_path: Path,
+) -> None:
     text = "Could not resolve host: x"
     assert denial_note(text, Sandbox(mode="workspace+network"), tmp_path) == ""
     assert denial_note(text, Sandbox(mode="off"), tmp_path) == ""
 
 
-def test_a_command_that_did_not_fail_is_told_only_of_what_is_read_only(tmp_path: Path) -> None:
-    for line in ("Could not resolve host: x", "cat: /nobody-here/x: not found", "bash: /usr/lib/x: Permission denied"):
+def test_a_command_that_did_not_fail_is_told_only_of_what_is_read_only(
+    tmp_path: Path,
+) -> None:
+    for line in (
+        "Could not resolve host: x",
+        "cat: /nobody-here/x: not found",
+        "bash: /usr/lib/x: Permission denied",
+    ):
         assert denial_note(line, Sandbox(), tmp_path, failed=False) == ""
-    assert denial_note("touch: '/etc/new': Read-only file system", Sandbox(), tmp_path, failed=False) == READ_ONLY
+    assert (
+        denial_note(
+            "touch: '/etc/new': Read-only file system", Sandbox(), tmp_path, failed=False
+        )
+        == READ_ONLY
+    )
 
 
 def test_a_repository_is_named_as_the_setting_takes_it(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/.git").write_text("gitdir: ../kept")
     note = denial_note("fatal: sub/.git: Read-only file system", Sandbox(), tmp_path)
-    assert f'a person can run that git command, or open it to commands with sandbox_write = ["{tmp_path}/kept"]' in note
+    assert (
+        f'a person can run that git command, or open it to commands with sandbox_write = ["{tmp_path}/kept"]'
+        in note
+    )
     nothing = denial_note("fatal: .git: Read-only file system", Sandbox(), tmp_path)
     assert nothing.endswith("a person can run that git command")

@@ -61,10 +61,17 @@ def test_the_schema_says_what_the_hints_say() -> None:
     assert properties["city"] == {"type": "string", "description": "Its name."}
     assert properties["days"] == {"type": "integer", "default": 1}
     assert properties["unit"] == {"enum": ["c", "f"], "default": "c"}
-    assert properties["tags"]["anyOf"] == [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]
+    assert properties["tags"]["anyOf"] == [
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "null"},
+    ]
     assert properties["colour"] == {"$ref": "#/$defs/Colour", "default": "red"}
     assert properties["where"] == {"type": "string", "format": "path", "default": "a"}
-    assert properties["note"] == {"type": "string", "description": "A word.", "default": ""}
+    assert properties["note"] == {
+        "type": "string",
+        "description": "A word.",
+        "default": "",
+    }
     assert properties["anything"] == {"default": None}
     assert schema["$defs"]["Box"]["properties"]["size"]["description"] == "Pixels."
     assert schema["$defs"]["Point"]["required"] == ["x"]
@@ -76,7 +83,13 @@ def test_the_surroundings_are_not_in_the_schema() -> None:
 
 
 def test_arguments_become_what_is_asked_for() -> None:
-    given = {"city": "Bern", "point": {"x": 1}, "colour": "blue", "where": "b", "box": {"corner": {"x": 2}, "size": 3}}
+    given = {
+        "city": "Bern",
+        "point": {"x": 1},
+        "colour": "blue",
+        "where": "b",
+        "box": {"corner": {"x": 2}, "size": 3},
+    }
     assert SIGNATURE.convert(given) == {
         "city": "Bern",
         "point": Point(1),
@@ -97,14 +110,22 @@ def test_a_number_in_quotes_is_a_number_where_no_text_is_asked_for() -> None:
         ({"city": 1}, "argument 'city': Expected `str`, got `int`"),
         ({"city": "a", "days": "soon"}, "argument 'days': Expected `int`, got `str`"),
         ({"city": "a", "unit": "k"}, "argument 'unit': Invalid enum value 'k'"),
-        ({"city": "a", "point": {}}, "argument 'point': Object missing required field `x`"),
-        ({"city": "a", "point": {"x": []}}, "argument 'point': Expected `int`, got `array` - at `$.x`"),
+        (
+            {"city": "a", "point": {}},
+            "argument 'point': Object missing required field `x`",
+        ),
+        (
+            {"city": "a", "point": {"x": []}},
+            "argument 'point': Expected `int`, got `array` - at `$.x`",
+        ),
         ({"city": "a", "where": 1}, "argument 'where': Expected"),
         ({"city": "a", "town": "b"}, "there is no argument 'town'"),
         ({"city": "a", "session": {}}, "there is no argument 'session'"),
     ],
 )
-def test_a_wrong_argument_is_named_with_the_reason(given: dict[str, Any], said: str) -> None:
+def test_a_wrong_argument_is_named_with_the_reason(
+    given: dict[str, Any], said: str
+) -> None:
     with pytest.raises(BadArguments, match="Nothing was done") as raised:
         SIGNATURE.convert(given)
     assert said in str(raised.value)
@@ -113,17 +134,28 @@ def test_a_wrong_argument_is_named_with_the_reason(given: dict[str, Any], said: 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(BadArguments) as raised:
         SIGNATURE.convert({"days": [], "town": "b"})
-    assert all(word in str(raised.value) for word in ("'city' is missing", "'days'", "'town'"))
+    assert all(
+        word in str(raised.value) for word in ("'city' is missing", "'days'", "'town'")
+    )
 
 
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.sampled_from([p.name for p in SIGNATURE.parameters]) | st.text(max_size=5), json, max_size=6))
+@given(
+    st.dictionaries(
+        st.sampled_from([p.name for p in SIGNATURE.parameters]) | st.text(max_size=5),
+        json,
+        max_size=6,
+    )
+)
 def test_any_arguments_are_taken_or_refused_with_words(given: dict[str, Any]) -> None:
     try:
         taken = SIGNATURE.convert(given)
@@ -142,9 +174,16 @@ class Caller:
 
 
 @pytest.mark.parametrize(
-    ("function", "first"), [(Caller(), "word"), (Caller().method, "word"), (functools.partial(everything, "x"), "days")]
+    ("function", "first"),
+    [
+        (Caller(), "word"),
+        (Caller().method, "word"),
+        (functools.partial(everything, "x"), "days"),
+    ],
 )
-def test_methods_objects_and_partials_are_functions_too(function: Any, first: str) -> None:
+def test_methods_objects_and_partials_are_functions_too(
+    function: Any, first: str
+) -> None:
     assert read_signature(function, {}).parameters[0].name == first
 
 
@@ -153,7 +192,10 @@ def untyped(a, b=2):  # type: ignore[no-untyped-def]
 
 
 def test_a_parameter_without_a_hint_takes_anything() -> None:
-    assert read_signature(untyped, {}).schema()["properties"] == {"a": {}, "b": {"default": 2}}
+    assert read_signature(untyped, {}).schema()["properties"] == {
+        "a": {},
+        "b": {"default": 2},
+    }
 
 
 def any_number(*words: str) -> None: ...

@@ -16,7 +16,9 @@ def test_a_tool_has_the_name_of_its_declaration() -> None:
 
 def test_nothing_is_promised_of_a_tool_that_says_nothing() -> None:
     tool = AgentTool(declaration=Tool(name="look"), run=_nothing)
-    assert not (tool.sequential or tool.idempotent or tool.needs_approval or tool.outlives_cancel)
+    assert not (
+        tool.sequential or tool.idempotent or tool.needs_approval or tool.outlives_cancel
+    )
 
 
 def test_what_a_tool_raises_for_the_model_is_one_of_our_errors() -> None:

@@ -93,7 +93,10 @@ def test_a_flag_is_not_cut_in_a_row_of_flags() -> None:
 @given(st.text(max_size=30), st.integers(0, 60))
 def test_bytes_cut_anywhere_give_whole_characters(text: str, at: int) -> None:
     data = text.encode()
-    head, tail = whole_characters(data[:at], cut="end"), whole_characters(data[at:], cut="start")
+    head, tail = (
+        whole_characters(data[:at], cut="end"),
+        whole_characters(data[at:], cut="start"),
+    )
     assert text.startswith(head.decode())
     assert text.endswith(tail.decode())
     assert len(data) - len(head) - len(tail) <= 4
@@ -105,7 +108,9 @@ def test_bytes_that_are_no_text_lose_at_most_three(cut: str, data: bytes) -> Non
     assert len(data) - len(whole_characters(data, cut=cut)) <= 3  # type: ignore[arg-type]
 
 
-odd = st.text(st.sampled_from(["a", "é", "\0", "\ud83d", "\ude00", "😀", "\n"]), max_size=12)
+odd = st.text(
+    st.sampled_from(["a", "é", "\0", "\ud83d", "\ude00", "😀", "\n"]), max_size=12
+)
 
 
 @given(odd, st.integers(0, 12), odd)

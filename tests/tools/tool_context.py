@@ -21,7 +21,9 @@ class FakeToolContext:
         self.stored[handle] = data
         return handle
 
-    async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         if handle not in self.stored:
             raise ToolError(f"there is nothing kept under {handle}")
         return self.stored[handle][start : None if size is None else start + size]

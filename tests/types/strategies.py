@@ -18,12 +18,18 @@ SearchStrategy = st.SearchStrategy[Any]
 EVENT_TYPES: tuple[type[msgspec.Struct], ...] = typing.get_args(Event)
 PART_TYPES: tuple[type[msgspec.Struct], ...] = typing.get_args(Part)
 
-marks = st.sampled_from(["~", '"~"', "type", "null", "\0", "é", "\U0001f469\u200d\U0001f467"])
+marks = st.sampled_from(
+    ["~", '"~"', "type", "null", "\0", "é", "\U0001f469\u200d\U0001f467"]
+)
 texts = st.text(st.characters(codec="utf-8"), max_size=12) | marks
 """Valid Unicode, with what the codec itself writes among it."""
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
@@ -34,9 +40,19 @@ def spaced(value: object) -> bytes:
     return b" " + msgspec.json.format(msgspec.json.encode(value), indent=1) + b" "
 
 
-raws = (json_values.map(msgspec.json.encode) | json_values.map(spaced)).map(lambda data: msgspec.Raw(data.strip()))
+raws = (json_values.map(msgspec.json.encode) | json_values.map(spaced)).map(
+    lambda data: msgspec.Raw(data.strip())
+)
 opaque = raws | st.sampled_from(
-    [msgspec.Raw(each) for each in (b'{"type":"~","raw":5}', b'{"~": {"a": 1}}', b'{"a": "~", "a": 2}', b'["~" ]')]
+    [
+        msgspec.Raw(each)
+        for each in (
+            b'{"type":"~","raw":5}',
+            b'{"~": {"a": 1}}',
+            b'{"a": "~", "a": 2}',
+            b'["~" ]',
+        )
+    ]
 )
 """JSON of somebody else; nothing in it may be changed, whatever it looks like."""
 
@@ -45,7 +61,8 @@ newer_names = st.sampled_from(["later", "x_1", "Ünicode", "~", "~~", "raw2"])
 
 def _newer_tags(name: str) -> SearchStrategy:
     return st.fixed_dictionaries(
-        {"type": st.just(name), "id": texts}, optional={"v": st.just(9), "seq": st.integers(0, 9), "more": json_values}
+        {"type": st.just(name), "id": texts},
+        optional={"v": st.just(9), "seq": st.integers(0, 9), "more": json_values},
     )
 
 
@@ -57,7 +74,9 @@ unknown_parts = _newer_tags("hologram").map(
 def unknown_event(fields: dict[str, Any]) -> UnknownEvent:
     """What a row of an unknown kind reads as."""
     raw = msgspec.Raw(spaced(fields).strip())
-    return UnknownEvent(id=fields["id"], seq=fields.get("seq", 0), v=fields.get("v", 1), raw=raw)
+    return UnknownEvent(
+        id=fields["id"], seq=fields.get("seq", 0), v=fields.get("v", 1), raw=raw
+    )
 
 
 unknown_events = _newer_tags("teleported").map(unknown_event)
@@ -81,7 +100,9 @@ def words(kind: Any, newer: bool = False) -> SearchStrategy:
         case _ if origin is tuple:
             return st.lists(words(typing.get_args(kind)[0], newer), max_size=2).map(tuple)
         case _ if origin is dict:
-            return st.dictionaries(texts, words(typing.get_args(kind)[1], newer), max_size=2)
+            return st.dictionaries(
+                texts, words(typing.get_args(kind)[1], newer), max_size=2
+            )
         case _ if origin in (typing.Union, types.UnionType):
             return st.one_of([words(member, newer) for member in typing.get_args(kind)])
         case _:
@@ -89,7 +110,11 @@ def words(kind: Any, newer: bool = False) -> SearchStrategy:
 
 
 def _structs(kind: type[msgspec.Struct], newer: bool) -> SearchStrategy:
-    fields = {field.name: words(field.type, newer) for field in msgspec.structs.fields(kind) if field.name != "extra"}
+    fields = {
+        field.name: words(field.type, newer)
+        for field in msgspec.structs.fields(kind)
+        if field.name != "extra"
+    }
     if newer and issubclass(kind, Extensible):
         extra = st.dictionaries(newer_names, opaque, min_size=1, max_size=2)
         fields["extra"] = st.none() | extra

@@ -10,14 +10,28 @@ from hypothesis import strategies as st
 from ullage.bounds import TOO_DEEP, TOO_MANY, json_excess, value_excess
 from ullage.envelope import JSON_DEPTH
 
-LEAVES = st.none() | st.booleans() | st.integers() | st.text(alphabet='[]{},"\\ab\n') | st.floats(allow_nan=False)
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text('[{"\\,'), inner), max_leaves=20)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(alphabet='[]{},"\\ab\n')
+    | st.floats(allow_nan=False)
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('[{"\\,'), inner),
+    max_leaves=20,
+)
 OPENINGS = st.sampled_from(["[", '{"a":', '[1,"]",', '{"[":"\\"{","b":'])
 CLOSING = {"[": "]", "{": "}"}
 
 
 def nested(openings: list[str], leaf: str = "0") -> str:
-    return "".join(openings) + leaf + "".join(CLOSING[each[0]] for each in reversed(openings))
+    return (
+        "".join(openings)
+        + leaf
+        + "".join(CLOSING[each[0]] for each in reversed(openings))
+    )
 
 
 @given(VALUES)
@@ -32,7 +46,12 @@ def test_the_levels_are_counted_exactly(openings: list[str]) -> None:
     text = nested(openings)
     json.loads(text)
     expected = TOO_DEEP if len(openings) > JSON_DEPTH else ""
-    assert json_excess(text) == json_excess(text.encode()) == json_excess(msgspec.Raw(text.encode())) == expected
+    assert (
+        json_excess(text)
+        == json_excess(text.encode())
+        == json_excess(msgspec.Raw(text.encode()))
+        == expected
+    )
     assert value_excess(json.loads(text)) == expected
 
 

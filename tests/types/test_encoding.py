@@ -3,7 +3,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.types.strategies import EVENT_TYPES, PART_TYPES, spaced, texts, unknown_parts, words
+from tests.types.strategies import (
+    EVENT_TYPES,
+    PART_TYPES,
+    spaced,
+    texts,
+    unknown_parts,
+    words,
+)
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.events import (
     CallEnded,
@@ -20,12 +27,18 @@ KINDS = pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__nam
 
 
 def message_row(*parts: bytes) -> bytes:
-    return b'{"type":"message_added","message":{"id":"m","role":"tool","parts":[' + b",".join(parts) + b"]}}"
+    return (
+        b'{"type":"message_added","message":{"id":"m","role":"tool","parts":['
+        + b",".join(parts)
+        + b"]}}"
+    )
 
 
 @KINDS
 @given(data=st.data())
-def test_every_event_reads_back_as_it_was_written(kind: type[Event], data: st.DataObject) -> None:
+def test_every_event_reads_back_as_it_was_written(
+    kind: type[Event], data: st.DataObject
+) -> None:
     event = data.draw(words(kind))
     assert decode_event(encode(event)) == event
 
@@ -61,17 +74,32 @@ def test_a_row_reads_the_same_from_text_and_from_bytes(event: Event) -> None:
 
 
 @given(part=unknown_parts)
-def test_a_part_of_an_unknown_kind_is_written_back_byte_for_byte(part: UnknownPart) -> None:
-    assert bytes(part.raw) in encode(MessageAdded(message=Message(id="m", role="user", parts=(part,))))
+def test_a_part_of_an_unknown_kind_is_written_back_byte_for_byte(
+    part: UnknownPart,
+) -> None:
+    assert bytes(part.raw) in encode(
+        MessageAdded(message=Message(id="m", role="user", parts=(part,)))
+    )
 
 
 @pytest.mark.parametrize(
     "data",
-    [b'{"type":"~","raw":5}', b'{"~":{"a":1}}', b'{"a" : "~"}', b'["~" ]', b'{"x":1, "x":2, "y":"~"}', b'"~"'],
+    [
+        b'{"type":"~","raw":5}',
+        b'{"~":{"a":1}}',
+        b'{"a" : "~"}',
+        b'["~" ]',
+        b'{"x":1, "x":2, "y":"~"}',
+        b'"~"',
+    ],
 )
 def test_opaque_data_is_never_looked_into(data: bytes) -> None:
     part = TextPart(id="p", text="~", provider=ProviderData(data=msgspec.Raw(data)))
-    newer = Message(id="m", role="user", parts=(part, UnknownPart(id="", raw=msgspec.Raw(b'{"type":"hologram"}'))))
+    newer = Message(
+        id="m",
+        role="user",
+        parts=(part, UnknownPart(id="", raw=msgspec.Raw(b'{"type":"hologram"}'))),
+    )
     row = encode(MessageAdded(message=newer))
     assert data in row
     assert decode_event(row) == MessageAdded(message=newer)
@@ -92,11 +120,15 @@ def test_an_unknown_part_inside_a_tool_result_is_kept_and_has_no_text() -> None:
 def test_an_unknown_event_keeps_its_envelope_and_its_bytes() -> None:
     row = b'{ "type":"teleported", "session":"s", "seq":7, "id":"e", "at":1.5, "v":3, "to":["moon"] }'
     event = decode_event(row)
-    assert event == UnknownEvent(session="s", seq=7, id="e", at=1.5, v=3, raw=msgspec.Raw(row))
+    assert event == UnknownEvent(
+        session="s", seq=7, id="e", at=1.5, v=3, raw=msgspec.Raw(row)
+    )
     assert encode(event) == row
 
 
-def test_a_known_event_of_a_newer_version_with_values_we_cannot_read_is_kept_whole() -> None:
+def test_a_known_event_of_a_newer_version_with_values_we_cannot_read_is_kept_whole() -> (
+    None
+):
     row = b'{"type":"call_ended","call":"c","outcome":"evaporated","v":2}'
     assert decode_event(row) == UnknownEvent(v=2, raw=msgspec.Raw(row))
 
@@ -111,12 +143,19 @@ def test_a_row_without_a_version_is_of_version_one() -> None:
 
 
 def test_defaults_are_not_written() -> None:
-    assert encode(CallEnded(call="c", usage=Usage(input=0))) == b'{"type":"call_ended","call":"c","usage":{"input":0}}'
+    assert (
+        encode(CallEnded(call="c", usage=Usage(input=0)))
+        == b'{"type":"call_ended","call":"c","usage":{"input":0}}'
+    )
 
 
 @pytest.mark.parametrize("newer", [b"", b'"later":1,'])
 def test_usage_keeps_what_the_provider_reported_byte_for_byte(newer: bytes) -> None:
-    row = b'{"type":"call_ended","call":"c",' + newer + b'"usage":{"input":5,"raw":{"input_tokens": 5}}}'
+    row = (
+        b'{"type":"call_ended","call":"c",'
+        + newer
+        + b'"usage":{"input":5,"raw":{"input_tokens": 5}}}'
+    )
     event = decode_event(row)
     assert isinstance(event, CallEnded)
     assert event.usage == Usage(input=5, raw=msgspec.Raw(b'{"input_tokens": 5}'))
@@ -129,13 +168,19 @@ def test_usage_that_reported_nothing_reads_back_with_nothing() -> None:
     assert event.usage.raw is None
 
 
-def test_a_null_where_a_word_may_be_missing_reads_as_missing_beside_newer_fields() -> None:
-    event = decode_event(b'{"type":"compaction_committed","compaction":"k","summary":null,"later":1}')
+def test_a_null_where_a_word_may_be_missing_reads_as_missing_beside_newer_fields() -> (
+    None
+):
+    event = decode_event(
+        b'{"type":"compaction_committed","compaction":"k","summary":null,"later":1}'
+    )
     assert isinstance(event, CompactionCommitted)
     assert event.summary is None
 
 
-@pytest.mark.parametrize("row", [b'{"type":"~","raw":5}', b'{"type":"session_started","~":{"session":"x"}}'])
+@pytest.mark.parametrize(
+    "row", [b'{"type":"~","raw":5}', b'{"type":"session_started","~":{"session":"x"}}']
+)
 def test_a_row_that_imitates_our_own_marks_is_written_back_as_it_came(row: bytes) -> None:
     assert encode(decode_event(row)) == row
 
@@ -187,7 +232,9 @@ def test_noise_is_refused_and_nothing_else(row: bytes | str) -> None:
 
 
 @given(event=words(Event, newer=True), data=st.data())
-def test_a_damaged_row_reads_as_something_or_is_refused(event: Event, data: st.DataObject) -> None:
+def test_a_damaged_row_reads_as_something_or_is_refused(
+    event: Event, data: st.DataObject
+) -> None:
     row = bytearray(encode(event))
     at = data.draw(st.integers(0, len(row) - 1))
     damage = data.draw(st.sampled_from(["torn", "flipped", "cut out", "NUL tail"]))
@@ -203,7 +250,10 @@ def test_a_damaged_row_reads_as_something_or_is_refused(event: Event, data: st.D
     read_or_refuse(bytes(row))
 
 
-tags = st.sampled_from([kind.__struct_config__.tag for kind in (*EVENT_TYPES, *PART_TYPES)]) | texts
+tags = (
+    st.sampled_from([kind.__struct_config__.tag for kind in (*EVENT_TYPES, *PART_TYPES)])
+    | texts
+)
 foreign = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
     lambda inner: (
@@ -211,7 +261,19 @@ foreign = st.recursive(
         | st.fixed_dictionaries(
             {"type": tags},
             optional=dict.fromkeys(
-                ("id", "v", "seq", "at", "message", "parts", "usage", "content", "~", "extra"), inner
+                (
+                    "id",
+                    "v",
+                    "seq",
+                    "at",
+                    "message",
+                    "parts",
+                    "usage",
+                    "content",
+                    "~",
+                    "extra",
+                ),
+                inner,
             ),
         )
     ),
@@ -223,5 +285,7 @@ foreign = st.recursive(
 @example(row=b'{"type":"teleported","seq":1e999,"v":1e300}')
 @example(row=b'{"type":"session_started","seq":18446744073709551616}')
 @example(row=b'{"type":"session_started","at":1e999}')
-def test_well_formed_rows_with_any_values_read_as_something_or_are_refused(row: bytes) -> None:
+def test_well_formed_rows_with_any_values_read_as_something_or_are_refused(
+    row: bytes,
+) -> None:
     read_or_refuse(row)

@@ -72,14 +72,22 @@ def test_every_kind_of_event_that_is_defined_is_in_the_union() -> None:
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
-def test_every_event_carries_the_envelope_and_none_of_it_is_required(kind: type[msgspec.Struct]) -> None:
+def test_every_event_carries_the_envelope_and_none_of_it_is_required(
+    kind: type[msgspec.Struct],
+) -> None:
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     assert all(name in fields and not fields[name].required for name in ENVELOPE)
     assert fields["v"].default == VERSION
 
 
-@pytest.mark.parametrize("kind", [each for each in EVENT_TYPES if each is not UnknownEvent], ids=lambda k: k.__name__)
-def test_no_event_uses_a_field_name_that_the_codec_needs(kind: type[msgspec.Struct]) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [each for each in EVENT_TYPES if each is not UnknownEvent],
+    ids=lambda k: k.__name__,
+)
+def test_no_event_uses_a_field_name_that_the_codec_needs(
+    kind: type[msgspec.Struct],
+) -> None:
     assert issubclass(kind, Extensible)
     assert "type" not in {field.encode_name for field in msgspec.structs.fields(kind)}
     assert kind.__struct_config__.frozen

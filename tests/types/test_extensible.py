@@ -15,7 +15,15 @@ def test_the_words_of_all_modules_are_extensible() -> None:
 
 
 @pytest.mark.parametrize("kind", all_words(), ids=lambda kind: kind.__name__)
-def test_a_word_is_frozen_and_keeps_unknown_fields_out_of_its_own(kind: type[Extensible]) -> None:
+def test_a_word_is_frozen_and_keeps_unknown_fields_out_of_its_own(
+    kind: type[Extensible],
+) -> None:
     config = kind.__struct_config__
-    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (True, True, True)
-    assert {field.name: field.encode_name for field in msgspec.structs.fields(kind)}["extra"] == "~"
+    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
+        True,
+        True,
+        True,
+    )
+    assert {field.name: field.encode_name for field in msgspec.structs.fields(kind)}[
+        "extra"
+    ] == "~"

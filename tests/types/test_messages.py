@@ -65,13 +65,17 @@ def test_clean_text_leaves_clean_text_alone(text: str) -> None:
         ("\ufeffa\0", "\ufeffa\ufffd"),
     ],
 )
-def test_clean_text_joins_cut_pairs_and_marks_what_can_not_be_kept(text: str | bytes, expected: str) -> None:
+def test_clean_text_joins_cut_pairs_and_marks_what_can_not_be_kept(
+    text: str | bytes, expected: str
+) -> None:
     assert clean_text(text).text == expected
 
 
 @pytest.mark.parametrize("kind", PART_TYPES, ids=lambda kind: kind.__name__)
 @given(data=st.data())
-def test_parts_are_frozen_and_equal_by_value(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+def test_parts_are_frozen_and_equal_by_value(
+    kind: type[msgspec.Struct], data: st.DataObject
+) -> None:
     part = data.draw(words(kind, newer=True))
     assert msgspec.structs.replace(part) == part
     assert msgspec.structs.replace(part, revision=part.revision + 1) != part
@@ -94,6 +98,10 @@ def test_the_text_of_a_tool_result_is_all_text_in_it_in_order() -> None:
 
 
 def test_a_message_gives_its_parts_of_one_type_in_order() -> None:
-    parts = (TextPart(id="1", text="a"), ReasoningPart(id="2"), TextPart(id="3", text="b"))
+    parts = (
+        TextPart(id="1", text="a"),
+        ReasoningPart(id="2"),
+        TextPart(id="3", text="b"),
+    )
     message = Message(id="m", role="assistant", parts=parts)
     assert [part.id for part in message.of_type(TextPart)] == ["1", "3"]

@@ -47,13 +47,19 @@ def test_the_answer_is_the_last_pass_where_several_were_summed() -> None:
 
 
 @given(calls=st.lists(st.none() | usages, max_size=6))
-def test_a_sum_adds_every_kind_and_counts_the_calls_that_did_not_say(calls: list[Usage | None]) -> None:
+def test_a_sum_adds_every_kind_and_counts_the_calls_that_did_not_say(
+    calls: list[Usage | None],
+) -> None:
     total = UsageSum()
     for call in calls:
         total = total.plus(call)
     assert total.calls == len(calls)
     for kind in KINDS:
-        said = [value for call in calls if call is not None and (value := getattr(call, kind)) is not None]
+        said = [
+            value
+            for call in calls
+            if call is not None and (value := getattr(call, kind)) is not None
+        ]
         assert getattr(total, kind) == sum(said)
         assert total.unsaid.get(kind, 0) == len(calls) - len(said)
 

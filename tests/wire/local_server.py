@@ -47,7 +47,9 @@ class LocalServer:
         self.replies = list(replies)
         self.asked: list[Asked] = []
         self.connections = 0
-        self.gone = asyncio.Event()  # set when a client closes a connection in the middle of an answer
+        self.gone = (
+            asyncio.Event()
+        )  # set when a client closes a connection in the middle of an answer
         self.port = 0
 
     @property
@@ -57,7 +59,9 @@ class LocalServer:
     def endpoint(self, wire: str = "chat", provider: str = "test") -> Endpoint:
         return Endpoint(provider=provider, wire=wire, base_url=self.url, key=Key(SECRET))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.connections += 1
         number = self.connections
         try:
@@ -68,17 +72,31 @@ class LocalServer:
         finally:
             writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:
+    async def _exchange(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int
+    ) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ", 2)
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head[1:] if line)
+        }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         reply = self.replies[min(len(self.asked), len(self.replies) - 1)]
         self.asked.append(Asked(method, path, headers, body, number))
         if reply.before_s and await self._left(reader, reply.before_s):
             return False
-        said = {"content-type": "text/event-stream", "transfer-encoding": "chunked", **reply.headers}
-        lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{name}: {value}" for name, value in said.items()), "", ""]
+        said = {
+            "content-type": "text/event-stream",
+            "transfer-encoding": "chunked",
+            **reply.headers,
+        }
+        lines = [
+            f"HTTP/1.1 {reply.status} Scripted",
+            *(f"{name}: {value}" for name, value in said.items()),
+            "",
+            "",
+        ]
         writer.write("\r\n".join(lines).encode())
         for piece in reply.pieces:
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -123,9 +141,20 @@ def event(value: object) -> bytes:
 
 def chat(*texts: str, usage: bool = True, done: bool = True) -> list[bytes]:
     """A Chat stream that says these pieces."""
-    made = [event({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {"content": text}}]}) for text in texts]
+    made = [
+        event(
+            {
+                "id": "c1",
+                "model": "m",
+                "choices": [{"index": 0, "delta": {"content": text}}],
+            }
+        )
+        for text in texts
+    ]
     if done:
-        made.append(event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}))
+        made.append(
+            event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        )
         if usage:
             bill = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
             made.append(event({"choices": [], "usage": bill}))
@@ -135,4 +164,8 @@ def chat(*texts: str, usage: bool = True, done: bool = True) -> list[bytes]:
 
 def problem(status: int, message: str = "no", **headers: str) -> Reply:
     body = json.dumps({"error": {"message": message, "type": "x"}}).encode()
-    return Reply(status=status, pieces=[body], headers={"content-type": "application/json", **headers})
+    return Reply(
+        status=status,
+        pieces=[body],
+        headers={"content-type": "application/json", **headers},
+    )

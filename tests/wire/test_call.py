@@ -7,7 +7,14 @@ import pytest
 
 from tests.wire.local_server import LocalServer, Reply, chat, event, problem, serving
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
-from ullage.errors import BadKey, NotFound, Overloaded, RateLimited, ServerError, Unreachable
+from ullage.errors import (
+    BadKey,
+    NotFound,
+    Overloaded,
+    RateLimited,
+    ServerError,
+    Unreachable,
+)
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
 from ullage.wire.call import Retries, Retrying, ask, count, prepare, stream
 from ullage.wire.client import Client
@@ -15,7 +22,9 @@ from ullage.wire.client import Client
 USER = Message(id="u", role="user", parts=(TextPart(id="t", text="hello"),))
 
 
-def request(*, streamed: bool = True, wire: str = "chat", tools: tuple[Tool, ...] = ()) -> Request:
+def request(
+    *, streamed: bool = True, wire: str = "chat", tools: tuple[Tool, ...] = ()
+) -> Request:
     return Request(wire=wire, model="m", messages=(USER,), tools=tools, stream=streamed)
 
 
@@ -27,9 +36,19 @@ class Waits(list[float]):
 
 
 async def called(
-    server: LocalServer, client: Client, waits: Waits, given: Request | None = None, **how: object
+    server: LocalServer,
+    client: Client,
+    waits: Waits,
+    given: Request | None = None,
+    **how: object,
 ) -> list[StreamEvent | Answer]:
-    events = stream(given or request(), server.endpoint(), client=client, sleep=waits, **how)  # type: ignore[arg-type]
+    events = stream(
+        given or request(),
+        server.endpoint(),
+        client=client,
+        sleep=waits,
+        **how,  # type: ignore[arg-type]
+    )
     async with aclosing(events):
         return [one async for one in events]
 
@@ -44,13 +63,21 @@ async def test_an_answer_streams_and_ends_with_its_usage() -> None:
         events = await called(server, client, Waits())
         assert [one.text for one in events if isinstance(one, TextDelta)] == ["hel", "lo"]
         answer = answer_of(events)
-        assert (answer.outcome, answer.stop, answer.usage.input, answer.usage.output) == ("finished", "stop", 7, 3)
+        assert (answer.outcome, answer.stop, answer.usage.input, answer.usage.output) == (
+            "finished",
+            "stop",
+            7,
+            3,
+        )
         assert server.asked[0].json["stream_options"] == {"include_usage": True}
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 async def test_a_passing_trouble_is_tried_again_with_the_same_bytes(status: int) -> None:
-    async with serving(problem(status), problem(status), Reply(chat("ok"))) as server, Client() as client:
+    async with (
+        serving(problem(status), problem(status), Reply(chat("ok"))) as server,
+        Client() as client,
+    ):
         waits = Waits()
         heard: list[Retrying] = []
         events = await called(server, client, waits, on_retry=heard.append)
@@ -70,7 +97,10 @@ async def test_the_provider_says_how_long_to_wait() -> None:
 
 
 async def test_one_that_asks_for_too_long_is_not_asked_again() -> None:
-    async with serving(problem(429, "tomorrow", **{"retry-after": "86400"})) as server, Client() as client:
+    async with (
+        serving(problem(429, "tomorrow", **{"retry-after": "86400"})) as server,
+        Client() as client,
+    ):
         with pytest.raises(RateLimited) as caught:
             await called(server, client, Waits())
         assert caught.value.retry_after_s == 86400
@@ -78,7 +108,9 @@ async def test_one_that_asks_for_too_long_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize(("status", "kind"), [(401, BadKey), (404, NotFound)])
-async def test_what_would_fail_again_is_not_tried_again(status: int, kind: type[Exception]) -> None:
+async def test_what_would_fail_again_is_not_tried_again(
+    status: int, kind: type[Exception]
+) -> None:
     async with serving(problem(status)) as server, Client() as client:
         with pytest.raises(kind):
             await called(server, client, Waits())
@@ -93,7 +125,10 @@ async def test_patience_has_an_end() -> None:
 
 
 async def test_a_connection_that_breaks_before_the_first_piece_is_tried_again() -> None:
-    async with serving(Reply(then="cut"), Reply(chat("ok"))) as server, Client() as client:
+    async with (
+        serving(Reply(then="cut"), Reply(chat("ok"))) as server,
+        Client() as client,
+    ):
         assert answer_of(await called(server, client, Waits())).outcome == "finished"
         assert len(server.asked) == 2
 
@@ -104,7 +139,9 @@ async def test_a_stream_that_ends_before_the_first_piece_is_tried_again() -> Non
 
 
 async def test_an_error_inside_the_stream_before_the_first_piece_is_tried_again() -> None:
-    broken = Reply([event({"error": {"message": "Overloaded", "type": "overloaded_error"}})])
+    broken = Reply(
+        [event({"error": {"message": "Overloaded", "type": "overloaded_error"}})]
+    )
     async with serving(broken, Reply(chat("ok"))) as server, Client() as client:
         assert answer_of(await called(server, client, Waits())).outcome == "finished"
 
@@ -122,7 +159,12 @@ async def test_after_the_first_piece_nothing_is_tried_again() -> None:
 
 
 async def test_an_error_after_the_first_piece_ends_a_failed_answer() -> None:
-    late = Reply([*chat("half", done=False), event({"error": {"message": "Overloaded", "type": "overloaded_error"}})])
+    late = Reply(
+        [
+            *chat("half", done=False),
+            event({"error": {"message": "Overloaded", "type": "overloaded_error"}}),
+        ]
+    )
     async with serving(late) as server, Client() as client:
         answer = answer_of(await called(server, client, Waits()))
         assert (answer.outcome, len(server.asked)) == ("failed", 1)
@@ -131,21 +173,33 @@ async def test_an_error_after_the_first_piece_ends_a_failed_answer() -> None:
 
 async def test_a_server_that_refuses_to_be_asked_for_usage_is_not_asked_again() -> None:
     refusal = problem(400, "Unrecognized request argument supplied: stream_options")
-    async with serving(refusal, Reply(chat("ok", usage=False))) as server, Client() as client:
+    async with (
+        serving(refusal, Reply(chat("ok", usage=False))) as server,
+        Client() as client,
+    ):
         answer = answer_of(await called(server, client, Waits()))
         assert answer.outcome == "finished"
         assert answer.usage.input is None
         await called(server, client, Waits())
-        assert ["stream_options" in one.json for one in server.asked] == [True, False, False]
+        assert ["stream_options" in one.json for one in server.asked] == [
+            True,
+            False,
+            False,
+        ]
 
 
 async def test_a_whole_answer_needs_no_stream() -> None:
     body = b'{"choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}'
     whole = Reply([body], headers={"content-type": "application/json"})
     async with serving(whole) as server, Client() as client:
-        for streamed in (False, True):  # a server may answer whole though it was asked to stream
+        for streamed in (
+            False,
+            True,
+        ):  # a server may answer whole though it was asked to stream
             events = await called(server, client, Waits(), request(streamed=streamed))
-            assert [part.text for part in answer_of(events).message.of_type(TextPart)] == ["hi"]
+            assert [
+                part.text for part in answer_of(events).message.of_type(TextPart)
+            ] == ["hi"]
         assert (await ask(request(), server.endpoint(), client=client)).stop == "stop"
 
 
@@ -160,7 +214,12 @@ async def test_tools_that_went_out_under_another_name_come_back_under_ours() -> 
     tool = Tool(name="my.tool")
     prepared = prepare(request(tools=(tool,)), LocalServer().endpoint())
     (sent,) = prepared.repaired.names
-    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": sent, "arguments": "{}"}}
+    call = {
+        "index": 0,
+        "id": "c1",
+        "type": "function",
+        "function": {"name": sent, "arguments": "{}"},
+    }
     pieces = [
         event({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
         event({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
@@ -170,15 +229,22 @@ async def test_tools_that_went_out_under_another_name_come_back_under_ours() -> 
         events = await called(server, client, Waits(), request(tools=(tool,)))
         assert server.asked[0].json["tools"][0]["function"]["name"] == sent
         assert {one.name for one in events if isinstance(one, CallDelta)} == {"my.tool"}
-        assert [part.name for part in answer_of(events).message.of_type(ToolCallPart)] == ["my.tool"]
+        assert [
+            part.name for part in answer_of(events).message.of_type(ToolCallPart)
+        ] == ["my.tool"]
 
 
 async def test_cancelling_closes_the_connection_at_once() -> None:
-    async with serving(Reply(chat("a", done=False), then="hang")) as server, Client() as client:
+    async with (
+        serving(Reply(chat("a", done=False), then="hang")) as server,
+        Client() as client,
+    ):
         got = asyncio.Event()
 
         async def run() -> None:
-            async with aclosing(stream(request(), server.endpoint(), client=client)) as events:
+            async with aclosing(
+                stream(request(), server.endpoint(), client=client)
+            ) as events:
                 async for _ in events:
                     got.set()
 
@@ -191,12 +257,21 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
 
 
 async def test_a_request_is_counted_where_the_wire_counts() -> None:
-    counted = Reply([b'{"input_tokens": 42}'], headers={"content-type": "application/json"})
+    counted = Reply(
+        [b'{"input_tokens": 42}'], headers={"content-type": "application/json"}
+    )
     async with serving(counted) as server, Client() as client:
-        assert await count(request(wire="messages"), server.endpoint("messages"), client=client) == 42
+        assert (
+            await count(
+                request(wire="messages"), server.endpoint("messages"), client=client
+            )
+            == 42
+        )
         assert await count(request(), server.endpoint(), client=client) is None
         assert [one.path for one in server.asked] == ["/v1/messages/count_tokens"]
     odd = Reply([b"[]"], headers={"content-type": "application/json"})
     async with serving(odd) as server, Client() as client:
         with pytest.raises(ServerError):
-            await count(request(wire="messages"), server.endpoint("messages"), client=client)
+            await count(
+                request(wire="messages"), server.endpoint("messages"), client=client
+            )

@@ -34,7 +34,9 @@ async def test_events_come_as_they_are_sent_and_the_connection_is_used_again() -
         assert server.connections == 1
 
 
-async def test_requests_that_begin_together_share_their_connections_with_later_ones() -> None:
+async def test_requests_that_begin_together_share_their_connections_with_later_ones() -> (
+    None
+):
     async with serving(Reply(chat("a"), before_s=0.1)) as server, Client() as client:
 
         async def call() -> None:
@@ -58,7 +60,10 @@ async def test_an_answer_left_unread_after_its_end_is_drained() -> None:
 
 
 async def test_cookies_are_neither_kept_nor_sent() -> None:
-    async with serving(Reply(chat("a"), headers={"set-cookie": "a=b; path=/"})) as server, Client() as client:
+    async with (
+        serving(Reply(chat("a"), headers={"set-cookie": "a=b; path=/"})) as server,
+        Client() as client,
+    ):
         for _ in range(2):
             async with client.send(post(server.endpoint())) as incoming:
                 assert len([one async for one in incoming.events()]) == 4
@@ -66,7 +71,10 @@ async def test_cookies_are_neither_kept_nor_sent() -> None:
 
 
 async def test_leaving_an_answer_closes_its_connection_at_once() -> None:
-    async with serving(Reply(chat("a", done=False), then="hang")) as server, Client() as client:
+    async with (
+        serving(Reply(chat("a", done=False), then="hang")) as server,
+        Client() as client,
+    ):
         async with client.send(post(server.endpoint())) as incoming:
             async for _ in incoming.events():
                 break
@@ -96,7 +104,10 @@ async def test_each_wait_has_its_own_limit() -> None:
             async with client.send(post(server.endpoint())):
                 pass
     patient = Client(timeouts=Timeouts(first_byte_s=5, between_s=0.05))
-    async with serving(Reply(chat("a", done=False), then="hang", before_s=0.2)) as server, patient as client:
+    async with (
+        serving(Reply(chat("a", done=False), then="hang", before_s=0.2)) as server,
+        patient as client,
+    ):
         with pytest.raises(Unreachable, match=r"nothing for 0\.05 s"):
             async with client.send(post(server.endpoint())) as incoming:
                 async for _ in incoming.events():
@@ -104,7 +115,10 @@ async def test_each_wait_has_its_own_limit() -> None:
 
 
 async def test_a_cut_answer_is_said() -> None:
-    async with serving(Reply(chat("a", done=False), then="cut")) as server, Client() as client:
+    async with (
+        serving(Reply(chat("a", done=False), then="cut")) as server,
+        Client() as client,
+    ):
         with pytest.raises(Unreachable, match="broke"):
             async with client.send(post(server.endpoint())) as incoming:
                 async for _ in incoming.events():
@@ -115,7 +129,12 @@ async def test_nobody_there_is_said_with_the_address() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    endpoint = Endpoint(provider="test", wire="chat", base_url=f"http://127.0.0.1:{port}/v1", key=Key(SECRET))
+    endpoint = Endpoint(
+        provider="test",
+        wire="chat",
+        base_url=f"http://127.0.0.1:{port}/v1",
+        key=Key(SECRET),
+    )
     async with Client() as client:
         with pytest.raises(Unreachable, match=f"127.0.0.1:{port}"):
             async with client.send(post(endpoint)):
@@ -125,13 +144,22 @@ async def test_nobody_there_is_said_with_the_address() -> None:
 async def test_an_address_of_another_kind_is_a_setting() -> None:
     async with Client() as client:
         with pytest.raises(SettingError):
-            async with client.send(post(Endpoint(provider="t", wire="chat", base_url="gopher://x", key=Key("")))):
+            async with client.send(
+                post(
+                    Endpoint(
+                        provider="t", wire="chat", base_url="gopher://x", key=Key("")
+                    )
+                )
+            ):
                 pass
 
 
 @pytest.mark.parametrize(("status", "kind"), [(401, BadKey), (404, NotFound)])
 async def test_a_refusal_is_a_typed_error(status: int, kind: type[Exception]) -> None:
-    async with serving(problem(status, f"your key {SECRET} is bad")) as server, Client() as client:
+    async with (
+        serving(problem(status, f"your key {SECRET} is bad")) as server,
+        Client() as client,
+    ):
         with pytest.raises(kind) as caught:
             async with client.send(post(server.endpoint())):
                 pass
@@ -148,7 +176,9 @@ async def test_redirects_take_no_key_along() -> None:
         assert elsewhere.asked == []
 
 
-async def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_key_is_sent_and_shown_nowhere(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
     shown = ""
     async with serving(problem(500, f"echo {SECRET}")) as server, Client() as client:
@@ -156,7 +186,11 @@ async def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixtur
             async with client.send(post(server.endpoint())):
                 pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it may not hold the key
-            shown = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
+            shown = (
+                "".join(traceback.format_exception(error))
+                + repr(error)
+                + repr(vars(error))
+            )
         assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
         shown += repr(post(server.endpoint())) + repr(client) + caplog.text
     assert shown
@@ -179,7 +213,9 @@ class Crumbs(httpx2.AsyncByteStream):
 
 async def test_others_get_a_turn_while_a_body_comes_in_pieces_of_a_byte() -> None:
     def answered(_: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Crumbs())
+        return httpx2.Response(
+            200, headers={"content-type": "text/event-stream"}, stream=Crumbs()
+        )
 
     turns = 0
 
@@ -189,8 +225,13 @@ async def test_others_get_a_turn_while_a_body_comes_in_pieces_of_a_byte() -> Non
             turns += 1
             await asyncio.sleep(0)
 
-    endpoint = Endpoint(provider="test", wire="chat", base_url="http://localhost/v1", key=Key("k"))
-    async with Client(transport=httpx2.MockTransport(answered)) as client, client.send(post(endpoint)) as incoming:
+    endpoint = Endpoint(
+        provider="test", wire="chat", base_url="http://localhost/v1", key=Key("k")
+    )
+    async with (
+        Client(transport=httpx2.MockTransport(answered)) as client,
+        client.send(post(endpoint)) as incoming,
+    ):
         task = asyncio.ensure_future(count())
         assert len(await incoming.body()) == 10 * PIECES_AT_ONCE
         task.cancel()

@@ -11,7 +11,11 @@ from ullage.wire.discovery import DiscoveredModel, limits, models, read_model
 
 
 def said(value: object, status: int = 200) -> Reply:
-    return Reply([json.dumps(value).encode()], status=status, headers={"content-type": "application/json"})
+    return Reply(
+        [json.dumps(value).encode()],
+        status=status,
+        headers={"content-type": "application/json"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -19,7 +23,11 @@ def said(value: object, status: int = 200) -> Reply:
     [
         ({"id": "gpt-5", "object": "model"}, DiscoveredModel("gpt-5")),
         (
-            {"id": "a/b", "context_length": 200_000, "top_provider": {"max_completion_tokens": 64_000}},
+            {
+                "id": "a/b",
+                "context_length": 200_000,
+                "top_provider": {"max_completion_tokens": 64_000},
+            },
             DiscoveredModel("a/b", 200_000, None, 64_000),
         ),
         ({"id": "m", "max_model_len": 32_768}, DiscoveredModel("m", 32_768)),
@@ -29,14 +37,21 @@ def said(value: object, status: int = 200) -> Reply:
         ),
         ({"id": "m", "max_context_length": 128_000}, DiscoveredModel("m", 128_000)),
         (
-            {"name": "models/gemini-3-pro", "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536},
+            {
+                "name": "models/gemini-3-pro",
+                "inputTokenLimit": 1_048_576,
+                "outputTokenLimit": 65_536,
+            },
             DiscoveredModel("gemini-3-pro", 1_048_576, 1_048_576, 65_536),
         ),
         (
             {"id": "claude", "max_input_tokens": 200_000, "max_tokens": 64_000},
             DiscoveredModel("claude", 200_000, 200_000, 64_000),
         ),
-        ({"id": "odd", "context_length": "many", "max_tokens": -1}, DiscoveredModel("odd")),
+        (
+            {"id": "odd", "context_length": "many", "max_tokens": -1},
+            DiscoveredModel("odd"),
+        ),
     ],
 )
 def test_every_dialect_is_read(entry: dict[str, Any], read: DiscoveredModel) -> None:
@@ -44,28 +59,49 @@ def test_every_dialect_is_read(entry: dict[str, Any], read: DiscoveredModel) -> 
 
 
 async def test_models_are_listed() -> None:
-    async with serving(said({"data": [{"id": "a"}, {"id": "b", "max_model_len": 5}, 7]})) as server, Client() as client:
-        assert await models(server.endpoint(), client=client) == (DiscoveredModel("a"), DiscoveredModel("b", 5))
+    async with (
+        serving(
+            said({"data": [{"id": "a"}, {"id": "b", "max_model_len": 5}, 7]})
+        ) as server,
+        Client() as client,
+    ):
+        assert await models(server.endpoint(), client=client) == (
+            DiscoveredModel("a"),
+            DiscoveredModel("b", 5),
+        )
         assert server.asked[0].path == "/v1/models"
 
 
 async def test_ollama_says_what_it_runs_with() -> None:
-    show = {"parameters": "num_ctx 16384\nstop x", "model_info": {"llama.context_length": 131_072}}
+    show = {
+        "parameters": "num_ctx 16384\nstop x",
+        "model_info": {"llama.context_length": 131_072},
+    }
     loaded = {"models": [{"name": "llama3", "context_length": 4_096}]}
     async with serving(said(show), said(loaded)) as server, Client() as client:
-        assert await limits(server.endpoint(provider="ollama"), "llama3", client=client) == DiscoveredModel(
-            "llama3", 4_096
-        )
+        assert await limits(
+            server.endpoint(provider="ollama"), "llama3", client=client
+        ) == DiscoveredModel("llama3", 4_096)
         assert [one.path for one in server.asked] == ["/api/show", "/api/ps"]
     async with serving(said(show), said({}, 404)) as server, Client() as client:
-        assert (await limits(server.endpoint(provider="ollama"), "llama3", client=client)).window == 16_384
-    async with serving(said({"model_info": {"x.context_length": 8}}), said({})) as server, Client() as client:
-        assert (await limits(server.endpoint(provider="ollama"), "llama3", client=client)).window == 8
+        assert (
+            await limits(server.endpoint(provider="ollama"), "llama3", client=client)
+        ).window == 16_384
+    async with (
+        serving(said({"model_info": {"x.context_length": 8}}), said({})) as server,
+        Client() as client,
+    ):
+        assert (
+            await limits(server.endpoint(provider="ollama"), "llama3", client=client)
+        ).window == 8
 
 
 async def test_llama_cpp_says_it_in_its_properties() -> None:
     props = {"default_generation_settings": {"n_ctx": 8_192}}
-    async with serving(said({"data": [{"id": "m"}]}), said(props)) as server, Client() as client:
+    async with (
+        serving(said({"data": [{"id": "m"}]}), said(props)) as server,
+        Client() as client,
+    ):
         assert (await limits(server.endpoint(), "m", client=client)).window == 8_192
 
 

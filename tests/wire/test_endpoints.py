@@ -40,7 +40,8 @@ def test_azure_has_an_address_of_its_own() -> None:
     with pytest.raises(SettingError, match="AZURE_OPENAI_ENDPOINT"):
         endpoint_for("azure:gpt-5", environment=keys())
     endpoint, _ = endpoint_for(
-        "azure:gpt-5", environment={**keys(), "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/"}
+        "azure:gpt-5",
+        environment={**keys(), "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/"},
     )
     assert endpoint.base_url == "https://me.openai.azure.com/openai/v1"
     assert endpoint.auth_header() == {"api-key": SECRET}
@@ -55,9 +56,12 @@ def test_a_provider_is_told_from_the_models_name() -> None:
 
 def test_a_misspelled_provider_is_refused_and_the_right_one_named() -> None:
     with pytest.raises(
-        SettingError, match=r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'"
+        SettingError,
+        match=r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'",
     ):
-        endpoint_for("antropic:claude-haiku-4-5", environment={"ANTHROPIC_API_KEY": "sk-1"})
+        endpoint_for(
+            "antropic:claude-haiku-4-5", environment={"ANTHROPIC_API_KEY": "sk-1"}
+        )
     with pytest.raises(SettingError, match="No provider is named 'antropic'"):
         endpoint_for("antropic:claude", base_url="http://127.0.0.1:1", environment={})
     with pytest.raises(SettingError, match="No provider is known for 'deepseek-r1:7b'"):
@@ -74,12 +78,17 @@ def test_a_missing_key_names_its_variable() -> None:
 
 
 def test_no_key_is_needed_on_this_machine() -> None:
-    endpoint, _ = endpoint_for("anthropic:claude-haiku-4-5", base_url="http://127.0.0.1:8123")
+    endpoint, _ = endpoint_for(
+        "anthropic:claude-haiku-4-5", base_url="http://127.0.0.1:8123"
+    )
     assert endpoint.base_url == "http://127.0.0.1:8123/v1"
     endpoint, model = endpoint_for("my-model", base_url="http://localhost:9000")
     assert (endpoint.wire, endpoint.provider, model) == ("chat", "", "my-model")
     assert endpoint.auth_header() == {"authorization": "Bearer none"}
-    assert endpoint_for("my-model", base_url="http://box.example:9000")[0].auth_header() == {}
+    assert (
+        endpoint_for("my-model", base_url="http://box.example:9000")[0].auth_header()
+        == {}
+    )
 
 
 def test_a_wire_can_be_chosen() -> None:
@@ -95,7 +104,11 @@ def test_a_wire_can_be_chosen() -> None:
         ("openai", "https://api.openai.com/v1/", "https://api.openai.com/v1"),
         ("openai", "127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
         ("deepseek", "https://gateway.example/llm", "https://gateway.example/llm"),
-        ("anthropic", "https://gateway.example/anthropic", "https://gateway.example/anthropic/v1"),
+        (
+            "anthropic",
+            "https://gateway.example/anthropic",
+            "https://gateway.example/anthropic/v1",
+        ),
         ("google", "https://g.example", "https://g.example/v1beta"),
         ("groq", "https://api.groq.com/openai/v1", "https://api.groq.com/openai/v1"),
     ],
@@ -117,7 +130,9 @@ def test_addresses_come_from_the_environment_too() -> None:
 
 def test_a_key_is_shown_nowhere() -> None:
     endpoint, _ = endpoint_for("openai:gpt-5", environment=keys())
-    assert SECRET not in f"{endpoint!r} {endpoint} {endpoint.key} {endpoint.shown_header()}"
+    assert (
+        SECRET not in f"{endpoint!r} {endpoint} {endpoint.key} {endpoint.shown_header()}"
+    )
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
     with pytest.raises(TypeError):
         pickle.dumps(endpoint.key)
@@ -127,8 +142,14 @@ def test_a_key_is_shown_nowhere() -> None:
 
 def test_a_key_goes_to_the_addresses_it_was_configured_for_and_to_no_other() -> None:
     environment = {**keys(), "ANTHROPIC_BASE_URL": "https://gateway.example/anthropic"}
-    endpoint, _ = endpoint_for("anthropic:m", base_url="http://10.0.0.1:8080", environment=environment)
-    for address in ("http://10.0.0.1:8080/other", "https://gateway.example", "https://api.anthropic.com:443/v1"):
+    endpoint, _ = endpoint_for(
+        "anthropic:m", base_url="http://10.0.0.1:8080", environment=environment
+    )
+    for address in (
+        "http://10.0.0.1:8080/other",
+        "https://gateway.example",
+        "https://api.anthropic.com:443/v1",
+    ):
         assert replace(endpoint, base_url=address).auth_header() == {"x-api-key": SECRET}
     for address in (
         "https://evil.example/v1",
@@ -144,11 +165,18 @@ def test_a_key_goes_to_the_addresses_it_was_configured_for_and_to_no_other() -> 
 
 
 def test_a_key_without_origins_is_bound_to_the_first_endpoint() -> None:
-    endpoint = Endpoint(provider="p", wire="chat", base_url="http://127.0.0.1:1/v1", key=Key(SECRET))
+    endpoint = Endpoint(
+        provider="p", wire="chat", base_url="http://127.0.0.1:1/v1", key=Key(SECRET)
+    )
     assert endpoint.auth_header()
     with pytest.raises(BadKey):
         replace(endpoint, base_url="http://127.0.0.1:2/v1").auth_header()
-    assert Endpoint(provider="p", wire="chat", base_url="http://127.0.0.1:1/v1").auth_header() == {}
+    assert (
+        Endpoint(
+            provider="p", wire="chat", base_url="http://127.0.0.1:1/v1"
+        ).auth_header()
+        == {}
+    )
 
 
 @pytest.mark.parametrize("address", ["https://h:99999", "https://h:x", "http://[::1"])
@@ -158,25 +186,41 @@ def test_an_address_that_is_none_is_said(address: str) -> None:
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses"])
-@pytest.mark.parametrize("model", ["claude-via", "gemini-via", "anthropic:claude-via", "google:gemini", "my-model"])
+@pytest.mark.parametrize(
+    "model",
+    ["claude-via", "gemini-via", "anthropic:claude-via", "google:gemini", "my-model"],
+)
 def test_chat_and_responses_authenticate_with_a_bearer_token_whatever_the_model_is_called(
     wire: str, model: str
 ) -> None:
     environment = {**keys(), "ULLAGE_API_KEY": SECRET}
-    endpoint, _ = endpoint_for(model, wire=wire, base_url="http://10.0.0.1:4000", environment=environment)
+    endpoint, _ = endpoint_for(
+        model, wire=wire, base_url="http://10.0.0.1:4000", environment=environment
+    )
     assert endpoint.wire == wire
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
 
 
-def test_a_key_of_a_provider_does_not_go_to_a_server_whose_model_is_named_like_that_providers() -> None:
+def test_a_key_of_a_provider_does_not_go_to_a_server_whose_model_is_named_like_that_providers() -> (
+    None
+):
     environment = {"ANTHROPIC_API_KEY": "sk-ant", "ULLAGE_API_KEY": "sk-own"}
-    endpoint, _ = endpoint_for("claude-via", wire="chat", base_url="http://10.0.0.1", environment=environment)
-    assert (endpoint.provider, endpoint.auth_header()) == ("", {"authorization": "Bearer sk-own"})
+    endpoint, _ = endpoint_for(
+        "claude-via", wire="chat", base_url="http://10.0.0.1", environment=environment
+    )
+    assert (endpoint.provider, endpoint.auth_header()) == (
+        "",
+        {"authorization": "Bearer sk-own"},
+    )
 
 
-def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_the_key_that_is_named_beside_it() -> None:
+def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_the_key_that_is_named_beside_it() -> (
+    None
+):
     environment = {**keys(), "ULLAGE_API_KEY": "sk-other", "LAB_API_KEY": SECRET}
-    endpoint, model = endpoint_for("Lab:qwen3:32b", environment=environment, endpoints=OWN)
+    endpoint, model = endpoint_for(
+        "Lab:qwen3:32b", environment=environment, endpoints=OWN
+    )
     assert (endpoint.provider, endpoint.wire, model) == ("lab", "chat", "qwen3:32b")
     assert endpoint.base_url == "https://lab.example/llm/v1"
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
@@ -185,27 +229,47 @@ def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_the_key_that_is_nam
 
 
 def test_an_endpoint_without_a_key_gets_none_of_another() -> None:
-    endpoint, _ = endpoint_for("open:m", environment={**keys(), "ULLAGE_API_KEY": SECRET}, endpoints=OWN)
+    endpoint, _ = endpoint_for(
+        "open:m", environment={**keys(), "ULLAGE_API_KEY": SECRET}, endpoints=OWN
+    )
     assert endpoint.wire == "messages"
     assert endpoint.auth_header() == {"authorization": "Bearer none"}
 
 
 def test_a_missing_key_of_an_endpoint_names_its_variable_also_on_this_machine() -> None:
-    local = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}}, WIRES)
+    local = read_endpoints(
+        {"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}}, WIRES
+    )
     for endpoints in (OWN, local):
         with pytest.raises(BadKey, match="lab needs a key: set LAB_API_KEY"):
             endpoint_for("lab:m", environment=keys(), endpoints=endpoints)
 
 
 def test_the_key_of_an_endpoint_goes_to_no_other_base_url() -> None:
-    with pytest.raises(SettingError, match=r"lab has an address of its own \(https://lab.example"):
-        endpoint_for("lab:m", base_url="https://evil.example", environment={"LAB_API_KEY": SECRET}, endpoints=OWN)
+    with pytest.raises(
+        SettingError, match=r"lab has an address of its own \(https://lab.example"
+    ):
+        endpoint_for(
+            "lab:m",
+            base_url="https://evil.example",
+            environment={"LAB_API_KEY": SECRET},
+            endpoints=OWN,
+        )
 
 
 def test_a_provider_that_is_only_measured_is_not_sent_to() -> None:
-    with pytest.raises(SettingError, match=r"Ullage measures the requests of bedrock .* \(converse\)"):
+    with pytest.raises(
+        SettingError, match=r"Ullage measures the requests of bedrock .* \(converse\)"
+    ):
         endpoint_for("bedrock:anthropic.claude-sonnet-4-6-v1:0", environment=keys())
-    with pytest.raises(SettingError, match="together has no fixed address: give base_url"):
+    with pytest.raises(
+        SettingError, match="together has no fixed address: give base_url"
+    ):
         endpoint_for("together:m", environment=keys())
-    endpoint, _ = endpoint_for("bedrock:m", base_url="http://h", wire="chat", environment={"ULLAGE_API_KEY": SECRET})
+    endpoint, _ = endpoint_for(
+        "bedrock:m",
+        base_url="http://h",
+        wire="chat",
+        environment={"ULLAGE_API_KEY": SECRET},
+    )
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}

@@ -22,8 +22,12 @@ async def test_a_loop_sends_what_single_requests_send() -> None:
         endpoint = server.endpoint()
         added: tuple[Message, ...] = (user("u"),)
         for at in range(3):
-            request = Request(wire="chat", model="m", messages=history.extended(added), stream=True)
-            events = stream(request, endpoint, client=client, history=history, message_id=f"a{at}")
+            request = Request(
+                wire="chat", model="m", messages=history.extended(added), stream=True
+            )
+            events = stream(
+                request, endpoint, client=client, history=history, message_id=f"a{at}"
+            )
             async with aclosing(events):
                 answer = [one async for one in events][-1]
             assert isinstance(answer, Answer)
@@ -34,7 +38,10 @@ async def test_a_loop_sends_what_single_requests_send() -> None:
 
 async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() -> None:
     refusal = problem(400, "unknown field stream_options")
-    async with serving(refusal, Reply(chat("ok", usage=False))) as server, Client() as client:
+    async with (
+        serving(refusal, Reply(chat("ok", usage=False))) as server,
+        Client() as client,
+    ):
         request = Request(wire="chat", model="m", messages=(user("u"),), stream=True)
         events = stream(request, server.endpoint(), client=client, history=History())
         async with aclosing(events):
@@ -46,11 +53,16 @@ async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() ->
 def test_another_endpoint_gets_its_own_form_of_the_same_session() -> None:
     history = History()
     messages: tuple[Message, ...] = (user("u"),)
-    for at, (wire, provider) in enumerate([("chat", "openai"), ("messages", "anthropic"), ("chat", "mistral")]):
+    for at, (wire, provider) in enumerate(
+        [("chat", "openai"), ("messages", "anthropic"), ("chat", "mistral")]
+    ):
         endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=wire, provider=provider)
         messages = (*messages, user(f"v{at}"))
         request = Request(wire="chat", model="m", messages=messages)
-        made, whole = prepare(request, endpoint, history=history), prepare(request, endpoint)
+        made, whole = (
+            prepare(request, endpoint, history=history),
+            prepare(request, endpoint),
+        )
         assert made.post == whole.post
         assert made.request == whole.request
         assert made.repaired == whole.repaired

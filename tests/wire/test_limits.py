@@ -13,26 +13,48 @@ from tests.wire.local_server import Reply, chat, event, problem, serving
 from tests.wire.test_call import Waits, answer_of, called, request
 from ullage.codec.blocks import Options
 from ullage.codec.stream import TextDelta
-from ullage.envelope import ANSWER_FLOOR_CHARS, BODY_BYTES, EMPTY_EVENTS, KEPT_CHARS, TOOL_NAME_CHARS
-from ullage.errors import BadKey, DamagedAnswer, LimitExceeded, ModelLoading, NoAnswer, NotFound, Overloaded
+from ullage.envelope import (
+    ANSWER_FLOOR_CHARS,
+    BODY_BYTES,
+    EMPTY_EVENTS,
+    KEPT_CHARS,
+    TOOL_NAME_CHARS,
+)
+from ullage.errors import (
+    BadKey,
+    DamagedAnswer,
+    LimitExceeded,
+    ModelLoading,
+    NoAnswer,
+    NotFound,
+    Overloaded,
+)
 from ullage.wire.call import Loading, Retries, Retrying, ask
 from ullage.wire.client import Client, Timeouts
 from ullage.wire.endpoints import Endpoint, Key
 
 LOADING = Reply(
     status=503,
-    pieces=[b'{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'],
+    pieces=[
+        b'{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'
+    ],
     headers={"content-type": "application/json"},
 )
 JSON = {"content-type": "application/json"}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_named_with_where_it_leads_and_not_followed(status: int) -> None:
+async def test_a_redirect_is_named_with_where_it_leads_and_not_followed(
+    status: int,
+) -> None:
     async with serving(Reply(chat("a"))) as elsewhere:
-        moved = Reply(status=status, headers={"location": f"{elsewhere.url}/secret?token=abc"})
+        moved = Reply(
+            status=status, headers={"location": f"{elsewhere.url}/secret?token=abc"}
+        )
         async with serving(moved) as server, Client() as client:
-            with pytest.raises(NotFound, match=r"redirects to http://127\.0\.0\.1") as caught:
+            with pytest.raises(
+                NotFound, match=r"redirects to http://127\.0\.0\.1"
+            ) as caught:
                 await called(server, client, Waits())
             assert f"[{status}]" in str(caught.value)
             assert "base_url" in str(caught.value)
@@ -42,9 +64,14 @@ async def test_a_redirect_is_named_with_where_it_leads_and_not_followed(status: 
         assert elsewhere.asked == []
 
 
-@pytest.mark.parametrize("location", ["", "http://[", "file:///etc/passwd", "//:99999999/"])
+@pytest.mark.parametrize(
+    "location", ["", "http://[", "file:///etc/passwd", "//:99999999/"]
+)
 async def test_a_redirect_to_nowhere_is_a_redirect_too(location: str) -> None:
-    async with serving(Reply(status=302, headers={"location": location})) as server, Client() as client:
+    async with (
+        serving(Reply(status=302, headers={"location": location})) as server,
+        Client() as client,
+    ):
         with pytest.raises(NotFound, match="redirects to no address"):
             await called(server, client, Waits())
 
@@ -61,11 +88,16 @@ async def test_a_packed_answer_is_refused_before_a_byte_of_it_is_unpacked() -> N
 
 async def test_a_packed_error_is_read_up_to_its_limit() -> None:
     said = json.dumps(
-        {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}, "x": "y" * 10_000}
+        {
+            "error": {"message": "Incorrect API key provided", "code": "invalid_api_key"},
+            "x": "y" * 10_000,
+        }
     )
     body = gzip.compress(said.encode())
     async with (
-        serving(Reply([body], status=400, headers={**JSON, "content-encoding": "gzip"})) as server,
+        serving(
+            Reply([body], status=400, headers={**JSON, "content-encoding": "gzip"})
+        ) as server,
         Client() as client,
     ):
         with pytest.raises(BadKey, match="Incorrect API key"):
@@ -75,14 +107,18 @@ async def test_a_packed_error_is_read_up_to_its_limit() -> None:
 async def test_a_body_beyond_the_limit_is_left_unread() -> None:
     block = b" " * (1 << 20)
     async with (
-        serving(Reply([b"{", *[block] * (BODY_BYTES // len(block) + 1)], headers=JSON)) as server,
+        serving(
+            Reply([b"{", *[block] * (BODY_BYTES // len(block) + 1)], headers=JSON)
+        ) as server,
         Client() as client,
     ):
         with pytest.raises(LimitExceeded, match="bytes for one answer"):
             await called(server, client, Waits(), request(streamed=False))
 
 
-async def test_text_beyond_what_the_output_limit_allows_ends_the_answer_which_is_kept_in_part() -> None:
+async def test_text_beyond_what_the_output_limit_allows_ends_the_answer_which_is_kept_in_part() -> (
+    None
+):
     piece = "x" * (1 << 16)
     flood = chat(*[piece] * (ANSWER_FLOOR_CHARS // len(piece) + 2))
     async with serving(Reply(flood)) as server, Client() as client:
@@ -98,7 +134,12 @@ async def test_text_beyond_what_the_output_limit_allows_ends_the_answer_which_is
 
 
 async def test_a_tools_name_beyond_the_limit_is_shown_nowhere() -> None:
-    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "n" * 100_000, "arguments": "{}"}}
+    call = {
+        "index": 0,
+        "id": "c",
+        "type": "function",
+        "function": {"name": "n" * 100_000, "arguments": "{}"},
+    }
     named = event({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
     async with serving(Reply([named, *chat()])) as server, Client() as client:
         events = await called(server, client, Waits())
@@ -108,7 +149,10 @@ async def test_a_tools_name_beyond_the_limit_is_shown_nowhere() -> None:
 
 async def test_events_that_say_nothing_end_some_time() -> None:
     empty = b"".join([event({"choices": []})] * 1_000)
-    async with serving(Reply([empty] * (EMPTY_EVENTS // 1_000 + 2), then="hang")) as server, Client() as client:
+    async with (
+        serving(Reply([empty] * (EMPTY_EVENTS // 1_000 + 2), then="hang")) as server,
+        Client() as client,
+    ):
         with pytest.raises(LimitExceeded, match="say nothing"):
             await called(server, client, Waits())
         assert len(server.asked) == 1
@@ -122,7 +166,10 @@ async def test_an_answer_has_a_longest_time() -> None:
 
 
 async def test_damage_before_the_first_piece_is_tried_again() -> None:
-    async with serving(Reply([b"data: {broken\n\n", *chat("x")]), Reply(chat("ok"))) as server, Client() as client:
+    async with (
+        serving(Reply([b"data: {broken\n\n", *chat("x")]), Reply(chat("ok"))) as server,
+        Client() as client,
+    ):
         heard: list[Retrying] = []
         events = await called(server, client, Waits(), on_retry=heard.append)
         assert [one.text for one in events if isinstance(one, TextDelta)] == ["ok"]
@@ -140,11 +187,20 @@ async def test_damage_behind_the_first_piece_ends_the_answer_as_dropped() -> Non
 
 @pytest.mark.parametrize("wire", ["messages", "chat", "responses", "generateContent"])
 async def test_a_whole_body_that_is_damaged_is_tried_again(wire: str) -> None:
-    async with serving(Reply([b'{"choices": [{"mess'], headers=JSON)) as server, Client() as client:
+    async with (
+        serving(Reply([b'{"choices": [{"mess'], headers=JSON)) as server,
+        Client() as client,
+    ):
         waits = Waits()
         given = request(wire=wire, streamed=False)
         with pytest.raises(DamagedAnswer):
-            await ask(given, server.endpoint(wire), client=client, sleep=waits, retries=Retries(tries=2))
+            await ask(
+                given,
+                server.endpoint(wire),
+                client=client,
+                sleep=waits,
+                retries=Retries(tries=2),
+            )
         assert len(waits) == 1
 
 
@@ -162,18 +218,32 @@ OVERLOADED = b'{"type":"error","error":{"type":"overloaded_error","message":"Try
         ("text/event-stream", b"event: error\ndata: " + OVERLOADED + b"\n\n"),
     ],
 )
-async def test_an_error_inside_a_200_keeps_the_words_of_the_provider(wire: str, kind: str, body: bytes) -> None:
-    async with serving(Reply([body], headers={"content-type": kind})) as server, Client() as client:
+async def test_an_error_inside_a_200_keeps_the_words_of_the_provider(
+    wire: str, kind: str, body: bytes
+) -> None:
+    async with (
+        serving(Reply([body], headers={"content-type": kind})) as server,
+        Client() as client,
+    ):
         waits = Waits()
         with pytest.raises(Overloaded, match="Try the other cellar"):
-            await ask(request(wire=wire), server.endpoint(wire), client=client, sleep=waits, retries=Retries(tries=2))
+            await ask(
+                request(wire=wire),
+                server.endpoint(wire),
+                client=client,
+                sleep=waits,
+                retries=Retries(tries=2),
+            )
         assert len(waits) == 1
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain", "text/event-stream"])
 async def test_a_page_in_the_place_of_an_answer_keeps_its_words(kind: str) -> None:
     page = b"<html><head><style>p {}</style></head><body><p>The tunnel is <b>closed</b></p></body></html>"
-    async with serving(Reply([page], headers={"content-type": kind})) as server, Client() as client:
+    async with (
+        serving(Reply([page], headers={"content-type": kind})) as server,
+        Client() as client,
+    ):
         with pytest.raises(DamagedAnswer, match="The tunnel is closed"):
             await called(server, client, Waits(), retries=Retries(tries=1))
 
@@ -182,7 +252,9 @@ async def test_a_server_that_loads_its_model_is_waited_for_beside_the_tries() ->
     replies = [*[LOADING] * 6, problem(500), Reply(chat("ok"))]
     async with serving(*replies) as server, Client() as client:
         waits, heard = Waits(), list[Retrying]()
-        events = await called(server, client, waits, retries=Retries(tries=2), on_retry=heard.append)
+        events = await called(
+            server, client, waits, retries=Retries(tries=2), on_retry=heard.append
+        )
         assert answer_of(events).outcome == "finished"
         assert [type(one.error) for one in heard[:6]] == [ModelLoading] * 6
         assert "loading the model" in str(heard[0].error)
@@ -217,7 +289,12 @@ async def test_headers_that_come_byte_by_byte_are_not_waited_for() -> None:
 
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    endpoint = Endpoint(provider="test", wire="chat", base_url=f"http://127.0.0.1:{port}/v1", key=Key("k"))
-    async with server, Client(timeouts=Timeouts(connect_s=0.1, first_byte_s=0.1)) as client:
+    endpoint = Endpoint(
+        provider="test", wire="chat", base_url=f"http://127.0.0.1:{port}/v1", key=Key("k")
+    )
+    async with (
+        server,
+        Client(timeouts=Timeouts(connect_s=0.1, first_byte_s=0.1)) as client,
+    ):
         with pytest.raises(NoAnswer, match="did not begin to answer"):
             await ask(request(), endpoint, client=client, retries=Retries(tries=1))

@@ -37,7 +37,10 @@ from ullage.wire import pydantic_ai as bridge
 
 ANSWERS = (
     ScriptLine(
-        Scripted(text="Let me look.", calls=(Call(name="read", arguments='{"path": "a.txt"}'),)), When(after="user")
+        Scripted(
+            text="Let me look.", calls=(Call(name="read", arguments='{"path": "a.txt"}'),)
+        ),
+        When(after="user"),
     ),
     ScriptLine(Scripted(text="It holds 42."), When(after="tool")),
 )
@@ -51,12 +54,20 @@ def server() -> Iterator[Server]:
 
 
 def model(server: Server, name: str = "gpt-4.1") -> OpenAIChatModel:
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=server.url("openai"), api_key="any-key"))
+    return OpenAIChatModel(
+        name, provider=OpenAIProvider(base_url=server.url("openai"), api_key="any-key")
+    )
 
 
-def request(*messages: Message, tools: tuple[Tool, ...] = (Tool(name="read"),)) -> Request:
+def request(
+    *messages: Message, tools: tuple[Tool, ...] = (Tool(name="read"),)
+) -> Request:
     return Request(
-        wire=bridge.WIRE, model="gpt-4.1", system=(SystemBlock(text="Be brief."),), tools=tools, messages=messages
+        wire=bridge.WIRE,
+        model="gpt-4.1",
+        system=(SystemBlock(text="Be brief."),),
+        tools=tools,
+        messages=messages,
     )
 
 
@@ -68,7 +79,9 @@ async def called(given: Request, through: Any, **how: Any) -> list[StreamEvent |
         return [event async for event in events]
 
 
-async def test_a_tool_loop_is_driven_through_it_and_its_readings_are_not_exact(server: Server) -> None:
+async def test_a_tool_loop_is_driven_through_it_and_its_readings_are_not_exact(
+    server: Server,
+) -> None:
     meter = Meter("gpt-4.1", wire=bridge.WIRE, provider="openai")
     history = [USER]
     for step in range(2):
@@ -78,9 +91,9 @@ async def test_a_tool_loop_is_driven_through_it_and_its_readings_are_not_exact(s
         answer = events[-1]
         assert isinstance(answer, Answer)
         assert answer.outcome == "finished"
-        assert "".join(one.text for one in events if isinstance(one, TextDelta)) == "".join(
-            part.text for part in answer.message.of_type(TextPart)
-        )
+        assert "".join(
+            one.text for one in events if isinstance(one, TextDelta)
+        ) == "".join(part.text for part in answer.message.of_type(TextPart))
         reading = meter.after(call, answer.usage, answer.message)
         assert not answer.usage.verified
         assert answer.usage.flags == (bridge.NOT_EXACT,)
@@ -91,7 +104,12 @@ async def test_a_tool_loop_is_driven_through_it_and_its_readings_are_not_exact(s
             (asked,) = answer.message.of_type(ToolCallPart)
             assert (answer.stop, asked.name) == ("tool_calls", "read")
             assert any(isinstance(one, CallDelta) for one in events)
-            result = ToolResultPart(id="r", call_id=asked.call_id, name="read", content=(TextPart(id="rt", text="42"),))
+            result = ToolResultPart(
+                id="r",
+                call_id=asked.call_id,
+                name="read",
+                content=(TextPart(id="rt", text="42"),),
+            )
             history.append(Message(id="tool", role="tool", parts=(result,)))
     assert [part.text for part in history[-1].of_type(TextPart)] == ["It holds 42."]
     sent = server.exchanges[-1].body["messages"]
@@ -122,17 +140,30 @@ async def test_their_parts_go_back_as_they_came() -> None:
     lib = bridge._load()
     reader = bridge._Reader(
         lib,
-        ProviderData(data=msgspec.Raw(b"{}"), provider="function", wire=bridge.WIRE, model=theirs.model_name),
+        ProviderData(
+            data=msgspec.Raw(b"{}"),
+            provider="function",
+            wire=bridge.WIRE,
+            model=theirs.model_name,
+        ),
         "a",
         {},
     )
     reasoning = reader.part(0, thinking)
-    call = reader.part(1, TheirCall("read", '{"path": 1}', "c1", provider_details={"kept": True}))
+    call = reader.part(
+        1, TheirCall("read", '{"path": 1}', "c1", provider_details={"kept": True})
+    )
     assert isinstance(reasoning, ReasoningPart)
     assert isinstance(call, ToolCallPart)
     answer = Message(id="a", role="assistant", parts=(reasoning, call))
-    result = Message(id="r", role="tool", parts=(ToolResultPart(id="rp", call_id="c1", name="read", is_error=True),))
-    given = replace(request(USER, answer, result), provider="function", model=theirs.model_name)
+    result = Message(
+        id="r",
+        role="tool",
+        parts=(ToolResultPart(id="rp", call_id="c1", name="read", is_error=True),),
+    )
+    given = replace(
+        request(USER, answer, result), provider="function", model=theirs.model_name
+    )
     await called(given, theirs)
     response = seen[0][1]
     assert response.parts[0] == thinking
@@ -145,7 +176,11 @@ async def test_names_are_mapped_there_and_back() -> None:
     async def respond(messages: list[Any], info: Any) -> Any:
         from pydantic_ai.models.function import DeltaToolCall
 
-        yield {0: DeltaToolCall(name=info.function_tools[0].name, json_args="{}", tool_call_id="c1")}
+        yield {
+            0: DeltaToolCall(
+                name=info.function_tools[0].name, json_args="{}", tool_call_id="c1"
+            )
+        }
 
     theirs = FunctionModel(stream_function=respond)
     answer = (await called(request(USER, tools=(TOOL,)), theirs))[-1]
@@ -155,11 +190,15 @@ async def test_names_are_mapped_there_and_back() -> None:
 
 def test_a_zero_is_taken_for_nothing_said() -> None:
     assert bridge.usage_of(RequestUsage()).input is None
-    said = bridge.usage_of(RequestUsage(input_tokens=5, output_tokens=0, details={"reasoning_tokens": 3}))
+    said = bridge.usage_of(
+        RequestUsage(input_tokens=5, output_tokens=0, details={"reasoning_tokens": 3})
+    )
     assert (said.input, said.output, said.reasoning, said.verified) == (5, 0, 3, False)
 
 
-async def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_package_its_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     with pytest.raises(MissingExtra, match=r"ullage\[pydantic-ai\]"):
         await called(request(USER), "openai:gpt-4.1")

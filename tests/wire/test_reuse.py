@@ -34,7 +34,9 @@ class Gateway:
         self.requests = 0
         self.connections = 0
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.connections += 1
         try:
             while True:
@@ -49,14 +51,22 @@ class Gateway:
 
 
 @asynccontextmanager
-async def serving(gateway: Gateway, tls: ssl.SSLContext | None = None) -> AsyncIterator[Post]:
+async def serving(
+    gateway: Gateway, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Post]:
     """The gateway for the time of the block, and a request to it."""
     server = await asyncio.start_server(gateway.serve, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
     url = f"{'https' if tls else 'http'}://localhost:{port}/v1"
     endpoint = Endpoint(provider="test", wire="chat", base_url=url, key=Key("k"))
     try:
-        yield Post(endpoint=endpoint, path="/chat/completions", headers={}, content=b"{}", stream=True)
+        yield Post(
+            endpoint=endpoint,
+            path="/chat/completions",
+            headers={},
+            content=b"{}",
+            stream=True,
+        )
     finally:
         server.close()
 
@@ -71,7 +81,9 @@ async def answers(client: Client, post: Post, count: int = 3) -> list[bytes]:
 
 
 def trusting() -> httpx2.AsyncHTTPTransport:
-    return httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(cafile=CERTIFICATE))
+    return httpx2.AsyncHTTPTransport(
+        verify=ssl.create_default_context(cafile=CERTIFICATE)
+    )
 
 
 def presenting() -> ssl.SSLContext:
@@ -104,7 +116,10 @@ async def test_what_comes_behind_an_answer_is_never_the_answer_to_the_next_reque
 @pytest.mark.parametrize("apart", [False, True])
 async def test_nor_is_it_over_tls(behind: bytes, fill: int, apart: bool) -> None:
     gateway = Gateway(behind, fill=fill, apart=apart)
-    async with serving(gateway, presenting()) as post, Client(transport=trusting()) as client:
+    async with (
+        serving(gateway, presenting()) as post,
+        Client(transport=trusting()) as client,
+    ):
         assert await answers(client, post) == [b"1", b"2", b"3"]
     assert gateway.connections == 3
 
@@ -118,6 +133,9 @@ async def test_a_clean_connection_is_used_again() -> None:
 
 async def test_a_clean_connection_is_used_again_over_tls() -> None:
     gateway = Gateway(b"")
-    async with serving(gateway, presenting()) as post, Client(transport=trusting()) as client:
+    async with (
+        serving(gateway, presenting()) as post,
+        Client(transport=trusting()) as client,
+    ):
         assert await answers(client, post) == [b"1", b"2", b"3"]
     assert gateway.connections == 1

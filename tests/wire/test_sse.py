@@ -44,7 +44,10 @@ def test_byte_by_byte_gives_the_same(end: bytes) -> None:
     assert read(*(stream[at : at + 1] for at in range(len(stream)))) == EVENTS
 
 
-@given(st.lists(st.integers(0, len(STREAM) * 2), max_size=12), st.sampled_from([b"\n", b"\r", b"\r\n"]))
+@given(
+    st.lists(st.integers(0, len(STREAM) * 2), max_size=12),
+    st.sampled_from([b"\n", b"\r", b"\r\n"]),
+)
 def test_any_cut_gives_the_same(cuts: list[int], end: bytes) -> None:
     stream = STREAM.replace(b"\n", end)
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
@@ -72,7 +75,14 @@ def test_an_event_is_given_as_soon_as_it_is_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"unknown: field", b"dat\xff: {}", b"ata: {}", b'{"error": {"message": "no"}}', b"<html>"]
+    "line",
+    [
+        b"unknown: field",
+        b"dat\xff: {}",
+        b"ata: {}",
+        b'{"error": {"message": "no"}}',
+        b"<html>",
+    ],
 )
 def test_a_line_that_belongs_to_no_event_ends_the_reading(line: bytes) -> None:
     reader = EventReader()

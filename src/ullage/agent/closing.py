@@ -26,14 +26,18 @@ from ullage.events import (
 from ullage.messages import Message, TextPart, ToolResultPart
 from ullage.usage import Usage
 
-Persisted = Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+Persisted = (
+    Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+)
 
 NOT_STARTED: Final = "Not run: the user interrupted before this call was started."
 STOPPED: Final = "Stopped by the user while it ran. Whether it took effect is unknown."
 UNKNOWN: Final = "The program stopped while this call ran. Whether it took effect is unknown: check before a new try."
 NOT_RUN_YET: Final = "Not run: the program stopped before this call was started."
 CUT_BY_USER: Final = "[The user interrupted the answer above before it was complete.]"
-CUT_BY_CRASH: Final = "[The answer above is incomplete: the program stopped while it was written.]"
+CUT_BY_CRASH: Final = (
+    "[The answer above is incomplete: the program stopped while it was written.]"
+)
 
 
 def result_of(call: OpenCall, text: str, *, is_error: bool = True) -> Message:
@@ -56,7 +60,10 @@ def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Ev
         text = why
         if call.note and outcome == "denied":
             text = f"{why} The reason given: {call.note}"
-        events += [ToolEnded(call_id=call.call_id, outcome=outcome), MessageAdded(message=result_of(call, text))]
+        events += [
+            ToolEnded(call_id=call.call_id, outcome=outcome),
+            MessageAdded(message=result_of(call, text)),
+        ]
     return events
 
 
@@ -80,12 +87,20 @@ def after_crash(left: UnfinishedWork) -> list[Event]:
     """
     events = _cut(left, "crash", "the program stopped", NOT_RUN_YET, CUT_BY_CRASH)
     started = [call for call in left.loop.open if call.state == "started"]
-    events += closed([call for call in started if not call.idempotent], "unknown", UNKNOWN)
-    events += [ToolEnded(call_id=call.call_id, outcome="unknown") for call in started if call.idempotent]
+    events += closed(
+        [call for call in started if not call.idempotent], "unknown", UNKNOWN
+    )
+    events += [
+        ToolEnded(call_id=call.call_id, outcome="unknown")
+        for call in started
+        if call.idempotent
+    ]
     return events
 
 
-def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
+def after_cancel(
+    left: UnfinishedWork, persisted: Persisted, *, returns_queue: bool
+) -> list[Event]:
     """The events that close a cancelled turn: nothing stays open, and executed calls stay in the history.
 
     With ``returns_queue`` the messages that waited at the time of the cancel are handed back.
@@ -93,7 +108,11 @@ def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: b
     loop, events = left.loop, _cut(left, "cancelled", "", NOT_STARTED, CUT_BY_USER)
     started = [call for call in loop.open if call.state == "started"]
     events += closed(started, "cancelled", STOPPED)
-    events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
+    events += closed(
+        (call for call in loop.open if call.state != "started"),
+        "not_started",
+        NOT_STARTED,
+    )
     if returns_queue:
         events += handed_back(loop)
     if not loop.cancel_answered:
@@ -105,7 +124,11 @@ def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: b
 
 def handed_back(loop: Loop) -> list[Event]:
     """Removes the messages that waited at the time of the cancel from the queue."""
-    return [QueueLeft(message_id=waiting.message.id, how="returned") for waiting in loop.queue if not waiting.is_new]
+    return [
+        QueueLeft(message_id=waiting.message.id, how="returned")
+        for waiting in loop.queue
+        if not waiting.is_new
+    ]
 
 
 def _cut(left: UnfinishedWork, how: str, error: str, why: str, note: str) -> list[Event]:
@@ -118,9 +141,19 @@ def _cut(left: UnfinishedWork, how: str, error: str, why: str, note: str) -> lis
         events.append(CompactionRolledBack(compaction=loop.compaction, reason=how))
     if loop.side_call:
         side, purpose = loop.side_call, loop.side_purpose
-        events.append(CallEnded(call=side, purpose=purpose, outcome="cancelled", error=error, usage=left.side_usage))
+        events.append(
+            CallEnded(
+                call=side,
+                purpose=purpose,
+                outcome="cancelled",
+                error=error,
+                usage=left.side_usage,
+            )
+        )
     if loop.call:
-        events.append(CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage))
+        events.append(
+            CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage)
+        )
         events += _interrupted(left, how, why, note)
     return events
 
@@ -136,4 +169,11 @@ def _interrupted(left: UnfinishedWork, how: str, why: str, note: str) -> list[Ev
     if calls:
         return events + closed(calls, "not_started", why)
     part = TextPart(id=f"{left.note_id}.text", text=note)
-    return [*events, MessageAdded(message=Message(id=left.note_id, role="user", origin="injected", parts=(part,)))]
+    return [
+        *events,
+        MessageAdded(
+            message=Message(
+                id=left.note_id, role="user", origin="injected", parts=(part,)
+            )
+        ),
+    ]

@@ -66,7 +66,14 @@ class CopiedSession:
     def resting(self, keep: Keep) -> CopyClosure:
         """The events that close the copy."""
         events, dropped = list[Event](), list[str]()
-        for part in (self._work(), self._tools(), self._turn(), self._queue(), self._grants(), self._settings(keep)):
+        for part in (
+            self._work(),
+            self._tools(),
+            self._turn(),
+            self._queue(),
+            self._grants(),
+            self._settings(keep),
+        ):
             events += part.events
             dropped += part.dropped
         return CopyClosure(tuple(events), tuple(dropped))
@@ -76,10 +83,19 @@ class CopiedSession:
         events: list[Event] = []
         dropped: list[str] = []
         if self.loop.compaction:
-            events.append(CompactionRolledBack(compaction=self.loop.compaction, reason="copied"))
+            events.append(
+                CompactionRolledBack(compaction=self.loop.compaction, reason="copied")
+            )
             dropped.append("a compaction in progress: rolled back")
         for call, purpose in self._calls.items():
-            events.append(CallEnded(call=call, purpose=purpose, outcome="cancelled", error="the session was copied"))
+            events.append(
+                CallEnded(
+                    call=call,
+                    purpose=purpose,
+                    outcome="cancelled",
+                    error="the session was copied",
+                )
+            )
             dropped.append(f"a model call in progress ({purpose})")
         return CopyClosure(tuple(events), tuple(dropped))
 
@@ -88,18 +104,25 @@ class CopiedSession:
         events: list[Event] = []
         for call in self.loop.open:
             events += _closed(call)
-        return CopyClosure(tuple(events), tuple(f"an open call of {call.name}" for call in self.loop.open))
+        return CopyClosure(
+            tuple(events),
+            tuple(f"an open call of {call.name}" for call in self.loop.open),
+        )
 
     def _turn(self) -> CopyClosure:
         """The turn, and commands that wait for a driver."""
         loop, events, dropped = self.loop, list[Event](), list[str]()
         if loop.turn:
-            events.append(TurnEnded(turn=loop.turn, reason="other", note=ENDED, steps=loop.steps))
+            events.append(
+                TurnEnded(turn=loop.turn, reason="other", note=ENDED, steps=loop.steps)
+            )
             dropped.append("an unfinished turn")
         if loop.cancel or loop.compact_asked is not None:
             events.append(Cancelled())
             dropped += ["a cancel"] if loop.cancel else []
-            dropped += ["a requested compaction"] if loop.compact_asked is not None else []
+            dropped += (
+                ["a requested compaction"] if loop.compact_asked is not None else []
+            )
         return CopyClosure(tuple(events), tuple(dropped))
 
     def _queue(self) -> CopyClosure:
@@ -110,16 +133,24 @@ class CopiedSession:
     def _grants(self) -> CopyClosure:
         """The grants of another person."""
         events = tuple(GrantRevoked(grant=grant.id) for grant in self.loop.grants)
-        return CopyClosure(events, tuple(f"the grant for {_granted(grant)}" for grant in self.loop.grants))
+        return CopyClosure(
+            events,
+            tuple(f"the grant for {_granted(grant)}" for grant in self.loop.grants),
+        )
 
     def _settings(self, keep: Keep) -> CopyClosure:
         """Resets the session's own settings that are not kept."""
         own = self.loop.settings
         kept = keep(own)
-        changes = {name: kept.get(name) for name, value in own.items() if kept.get(name) != value}
+        changes = {
+            name: kept.get(name) for name, value in own.items() if kept.get(name) != value
+        }
         if not changes:
             return CopyClosure((), ())
-        dropped = [f"the setting {name}" + (" in part" if name in kept else "") for name in changes]
+        dropped = [
+            f"the setting {name}" + (" in part" if name in kept else "")
+            for name in changes
+        ]
         return CopyClosure((SettingsChanged(settings=changes),), tuple(dropped))
 
 

@@ -123,7 +123,12 @@ def _at_rest(loop: Loop) -> NextStep:
 def _after_drop(situation: LoopSituation) -> NextStep | None:
     """Removes a broken answer with its calls from the view before the retry; ``None`` if there is no retry."""
     loop, rules = situation.loop, situation.rules
-    if loop.exceeded or loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
+    if (
+        loop.exceeded
+        or loop.drops > rules.drop_retries
+        or loop.steps >= rules.max_steps
+        or loop.is_empty
+    ):
         return None
     return DropAttempt(loop.last)
 
@@ -138,10 +143,16 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
         why = "The answer reached its limit of length, so this call may be cut and was not run. Make it again, shorter."
         return CloseCalls(loop.open, "not_started", why)
     if loop.stop == "refused":
-        return CloseCalls(loop.open, "not_started", "The answer was withheld before its end, so this call was not run.")
+        return CloseCalls(
+            loop.open,
+            "not_started",
+            "The answer was withheld before its end, so this call was not run.",
+        )
     if loop.steps >= rules.max_steps:
         return CloseCalls(
-            loop.open, "not_started", f"Not run: the limit of {rules.max_steps} steps in one turn is reached."
+            loop.open,
+            "not_started",
+            f"Not run: the limit of {rules.max_steps} steps in one turn is reached.",
         )
     if loop.repeats >= rules.max_repeats:
         why = f"Not run: the same call was made {loop.repeats} times in a row with the same arguments."
@@ -168,7 +179,9 @@ def _close_denied(denied: tuple[OpenCall, ...]) -> CloseCalls:
     """Closes the calls with the same reason as the first; the next decision closes the others."""
     by = denied[0].refused_by
     why = DENIED_BY_A_PERSON if by == "person" else NOBODY_COULD_BE_ASKED
-    return CloseCalls(tuple(call for call in denied if call.refused_by == by), "denied", why)
+    return CloseCalls(
+        tuple(call for call in denied if call.refused_by == by), "denied", why
+    )
 
 
 def _ready(situation: LoopSituation) -> tuple[OpenCall, ...]:
@@ -189,7 +202,10 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     if loop.outcome == "dropped" and loop.exceeded:
         return EndTurn("dropped", loop.error)
     if loop.outcome == "dropped" and loop.drops > rules.drop_retries:
-        return EndTurn("dropped", f"The answer broke off every time it was asked for. {loop.error}".rstrip())
+        return EndTurn(
+            "dropped",
+            f"The answer broke off every time it was asked for. {loop.error}".rstrip(),
+        )
     if loop.failed:
         return _after_failure(situation)
     if loop.outcome == "finished" and (ended := _after_answer(situation)):
@@ -197,11 +213,19 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     if loop.steps >= rules.max_steps:
         return EndTurn("max_steps", f"{rules.max_steps} steps were made.")
     if loop.repeats >= rules.max_repeats:
-        return EndTurn("loop", f"The same call was made {loop.repeats} times in a row with the same arguments.")
+        return EndTurn(
+            "loop",
+            f"The same call was made {loop.repeats} times in a row with the same arguments.",
+        )
     if loop.cuts >= MOST_CUTS:
-        return EndTurn("length", "The answers were cut at the output limit in the middle of their calls.")
+        return EndTurn(
+            "length",
+            "The answers were cut at the output limit in the middle of their calls.",
+        )
     if loop.steers and not _is_continued(loop):
-        return Deliver(tuple(waiting.message.id for waiting in loop.steers), begins_turn=False)
+        return Deliver(
+            tuple(waiting.message.id for waiting in loop.steers), begins_turn=False
+        )
     if breach := _breach(situation):
         return Pause("budget", breach)
     if loop.compact_asked is not None:
@@ -211,13 +235,19 @@ def _between_calls(situation: LoopSituation) -> NextStep:
 
 def _is_continued(loop: Loop) -> bool:
     """Whether the provider paused its own loop and expects the last answer back unchanged."""
-    return loop.outcome == "finished" and loop.stop == "paused" and not (loop.owes_answer or loop.is_empty)
+    return (
+        loop.outcome == "finished"
+        and loop.stop == "paused"
+        and not (loop.owes_answer or loop.is_empty)
+    )
 
 
 def _after_failure(situation: LoopSituation) -> NextStep:
     loop = situation.loop
     if loop.failed in OVERFLOWS:
-        is_named = loop.failed == Overflow.__name__ and situation.room.input_limit is not None
+        is_named = (
+            loop.failed == Overflow.__name__ and situation.room.input_limit is not None
+        )
         most = 1 if is_named else MOST_RECOVERIES
         if situation.may_compact and loop.overflows <= most:
             return Compact("overflow")
@@ -238,7 +268,9 @@ def _after_answer(situation: LoopSituation) -> NextStep | None:
         case "context_full":
             return EndTurn("length", "The answer was cut because the window was full.")
         case "refused":
-            return EndTurn("refused", "The model, or a filter of its provider, withheld the answer.")
+            return EndTurn(
+                "refused", "The model, or a filter of its provider, withheld the answer."
+            )
         case _:
             return EndTurn("finished", "The answer was empty." if loop.is_empty else "")
 

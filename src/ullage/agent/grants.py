@@ -37,7 +37,9 @@ _READERS: Final = _names(
 ``fd -x`` and ``find -exec`` do; bash evaluates a subscript in ``test -v``."""
 
 _SUBCOMMANDS: Final = {
-    "git": _names("add blame branch commit describe diff log ls-files ls-tree rev-parse shortlog show status"),
+    "git": _names(
+        "add blame branch commit describe diff log ls-files ls-tree rev-parse shortlog show status"
+    ),
     "ruff": _names("check format"),
 }
 """Subcommands with no option for a program to run, which ``git grep -O``, ``git fetch --upload-pack`` and
@@ -63,7 +65,9 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.tool}: {prefix_text(self.prefix)}" if self.prefix else self.tool
 
 
-def covers(grant: Grant, name: str, arguments: Mapping[str, Any] | None, declaration: str = "") -> bool:
+def covers(
+    grant: Grant, name: str, arguments: Mapping[str, Any] | None, declaration: str = ""
+) -> bool:
     """Whether the grant allows a call with these parsed arguments; ``None`` stands for unreadable arguments."""
     if grant.tool != name or grant.declaration != declaration or arguments is None:
         return False

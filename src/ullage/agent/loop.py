@@ -206,7 +206,16 @@ def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
     if event.turn != loop.turn:
         return loop
     return replace(
-        loop, paused="", note="", failed="", error="", drops=0, calls=0, tokens=0, since=event.at, usd=event.usd
+        loop,
+        paused="",
+        note="",
+        failed="",
+        error="",
+        drops=0,
+        calls=0,
+        tokens=0,
+        since=event.at,
+        usd=event.usd,
     )
 
 
@@ -234,7 +243,15 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
         if event.purpose == "child" or event.detached:
             return loop
         return replace(loop, side_call=event.call, side_purpose=event.purpose)
-    return replace(loop, call=event.call, steps=loop.steps + 1, failed="", error="", outcome="", stop="")
+    return replace(
+        loop,
+        call=event.call,
+        steps=loop.steps + 1,
+        failed="",
+        error="",
+        outcome="",
+        stop="",
+    )
 
 
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
@@ -245,7 +262,12 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
     if event.purpose != "main":
         side_call = "" if loop.side_call == event.call else loop.side_call
         return replace(loop, calls=calls, tokens=tokens, side_call=side_call)
-    failed, drops, overflows, owes_answer = "", loop.drops, loop.overflows, loop.owes_answer
+    failed, drops, overflows, owes_answer = (
+        "",
+        loop.drops,
+        loop.overflows,
+        loop.owes_answer,
+    )
     match event.outcome:
         case "finished":
             drops = overflows = 0
@@ -300,15 +322,23 @@ def _answered(loop: Loop, message: Message) -> Loop:
     if loop.outcome != "finished":
         return loop  # the answer is requested again, and its calls are not run
     signature = signature_of(calls)
-    repeats = loop.repeats + 1 if signature and signature == loop.signature else int(bool(signature))
+    repeats = (
+        loop.repeats + 1
+        if signature and signature == loop.signature
+        else int(bool(signature))
+    )
     is_cut = bool(calls) and loop.stop in CUT
-    return replace(loop, signature=signature, repeats=repeats, cuts=loop.cuts + 1 if is_cut else 0)
+    return replace(
+        loop, signature=signature, repeats=repeats, cuts=loop.cuts + 1 if is_cut else 0
+    )
 
 
 def calls_of(message: Message) -> tuple[OpenCall, ...]:
     """The tool calls of an answer, as open ones."""
     return tuple(
-        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
+        OpenCall(
+            call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id
+        )
         for part in message.of_type(ToolCallPart)
     )
 
@@ -326,14 +356,19 @@ def signature_of(calls: tuple[OpenCall, ...]) -> str:
 
 
 def _rewound(loop: Loop, event: Rewound) -> Loop:
-    return replace(loop, last=event.to, open=(), owes_answer=bool(loop.turn), outcome="", stop="")
+    return replace(
+        loop, last=event.to, open=(), owes_answer=bool(loop.turn), outcome="", stop=""
+    )
 
 
 # -- tools and approvals --
 
 
 def _with_state(loop: Loop, call_id: str, state: CallState, **more: Any) -> Loop:
-    calls = tuple(replace(call, state=state, **more) if call.call_id == call_id else call for call in loop.open)
+    calls = tuple(
+        replace(call, state=state, **more) if call.call_id == call_id else call
+        for call in loop.open
+    )
     return replace(loop, open=calls)
 
 
@@ -344,13 +379,17 @@ def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
 def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
     """The result that comes next closes the call. An idempotent call with an unknown outcome runs again."""
     runs_again = event.outcome == "unknown" and any(
-        call.call_id == event.call_id and call.state == "started" and call.idempotent for call in loop.open
+        call.call_id == event.call_id and call.state == "started" and call.idempotent
+        for call in loop.open
     )
     return _with_state(loop, event.call_id, "approved") if runs_again else loop
 
 
 def _approval_asked(loop: Loop, event: ApprovalAsked) -> Loop:
-    calls = tuple(replace(call, state="asked", approved="") if _is_about(event, call) else call for call in loop.open)
+    calls = tuple(
+        replace(call, state="asked", approved="") if _is_about(event, call) else call
+        for call in loop.open
+    )
     return replace(loop, open=calls)
 
 
@@ -358,7 +397,9 @@ def _approval_given(loop: Loop, event: ApprovalGiven) -> Loop:
     calls = tuple(_answered_call(call, event) for call in loop.open)
     if calls == loop.open:
         return loop
-    return replace(loop, open=calls, paused="" if loop.paused == "approval" else loop.paused)
+    return replace(
+        loop, open=calls, paused="" if loop.paused == "approval" else loop.paused
+    )
 
 
 def _answered_call(call: OpenCall, event: ApprovalGiven) -> OpenCall:
@@ -382,12 +423,20 @@ def _is_about(event: ApprovalAsked | ApprovalGiven, call: OpenCall) -> bool:
 
 def _grant_given(loop: Loop, event: GrantGiven) -> Loop:
     others = tuple(grant for grant in loop.grants if grant.id != event.grant)
-    grant = Grant(id=event.grant, tool=event.tool, prefix=event.prefix, declaration=event.declaration, at=event.at)
+    grant = Grant(
+        id=event.grant,
+        tool=event.tool,
+        prefix=event.prefix,
+        declaration=event.declaration,
+        at=event.at,
+    )
     return replace(loop, grants=(*others, grant))
 
 
 def _grant_revoked(loop: Loop, event: GrantRevoked) -> Loop:
-    return replace(loop, grants=tuple(grant for grant in loop.grants if grant.id != event.grant))
+    return replace(
+        loop, grants=tuple(grant for grant in loop.grants if grant.id != event.grant)
+    )
 
 
 # -- people --
@@ -397,7 +446,12 @@ def _queued(loop: Loop, event: Queued) -> Loop:
     resumes = loop.paused == "failed"
     return replace(
         loop,
-        queue=(*loop.queue, QueuedMessage(message=event.message, kind=event.kind, is_new=bool(loop.cancel))),
+        queue=(
+            *loop.queue,
+            QueuedMessage(
+                message=event.message, kind=event.kind, is_new=bool(loop.cancel)
+            ),
+        ),
         paused="" if resumes else loop.paused,
         failed="" if resumes else loop.failed,
     )
@@ -405,19 +459,31 @@ def _queued(loop: Loop, event: Queued) -> Loop:
 
 def _queue_edited(loop: Loop, event: QueueEdited) -> Loop:
     queue = tuple(
-        replace(waiting, message=event.message) if waiting.message.id == event.message.id else waiting
+        replace(waiting, message=event.message)
+        if waiting.message.id == event.message.id
+        else waiting
         for waiting in loop.queue
     )
     return replace(loop, queue=queue)
 
 
 def _queue_left(loop: Loop, event: QueueLeft) -> Loop:
-    return replace(loop, queue=tuple(waiting for waiting in loop.queue if waiting.message.id != event.message_id))
+    return replace(
+        loop,
+        queue=tuple(
+            waiting for waiting in loop.queue if waiting.message.id != event.message_id
+        ),
+    )
 
 
 def _cancel_asked(loop: Loop, event: CancelAsked) -> Loop:
-    queue = tuple(replace(waiting, is_new=False) if waiting.is_new else waiting for waiting in loop.queue)
-    return replace(loop, queue=queue, cancel="stop" if loop.cancel else event.tools)  # a second cancel does not wait
+    queue = tuple(
+        replace(waiting, is_new=False) if waiting.is_new else waiting
+        for waiting in loop.queue
+    )
+    return replace(
+        loop, queue=queue, cancel="stop" if loop.cancel else event.tools
+    )  # a second cancel does not wait
 
 
 def _cancelled(loop: Loop, event: Cancelled) -> Loop:
@@ -433,7 +499,9 @@ MOST_DAMAGED = 100
 def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
     """The row may have recorded the start or the end of a call, so no open call may run again."""
     calls = tuple(replace(call, state="started", idempotent=False) for call in loop.open)
-    damaged = loop.damaged if len(loop.damaged) >= MOST_DAMAGED else (*loop.damaged, event.seq)
+    damaged = (
+        loop.damaged if len(loop.damaged) >= MOST_DAMAGED else (*loop.damaged, event.seq)
+    )
     return replace(loop, open=calls, damaged=damaged)
 
 
@@ -453,7 +521,9 @@ def _settings(loop: Loop, event: SettingsChanged) -> Loop:
 
 def _model(loop: Loop, event: ModelChanged) -> Loop:
     lifted = loop.paused == "failed"
-    return replace(loop, paused="" if lifted else loop.paused, failed="" if lifted else loop.failed)
+    return replace(
+        loop, paused="" if lifted else loop.paused, failed="" if lifted else loop.failed
+    )
 
 
 # -- compaction --
@@ -463,17 +533,23 @@ def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
     return replace(loop, compaction=event.compaction, compact_asked=None)
 
 
-def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBack) -> Loop:
+def _compaction_over(
+    loop: Loop, event: CompactionCommitted | CompactionRolledBack
+) -> Loop:
     if isinstance(event, CompactionRolledBack) and event.rung:
         return loop  # one strategy failed; the next one is tried
     over = "" if loop.compaction == event.compaction else loop.compaction
     if isinstance(event, CompactionRolledBack):
         return replace(loop, compaction=over)
-    return replace(loop, compaction=over, failed="" if loop.failed in OVERFLOWS else loop.failed)
+    return replace(
+        loop, compaction=over, failed="" if loop.failed in OVERFLOWS else loop.failed
+    )
 
 
 def _pruned(loop: Loop, event: Pruned) -> Loop:
-    return replace(loop, compact_asked=None, failed="" if loop.failed in OVERFLOWS else loop.failed)
+    return replace(
+        loop, compact_asked=None, failed="" if loop.failed in OVERFLOWS else loop.failed
+    )
 
 
 _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {

@@ -71,7 +71,9 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             return replace(memory, broken="edit")
         case Rewound():
             is_unsent = bool(event.to) and event.to == memory.newest_sent
-            return replace(memory, newest=event.to, broken=memory.broken if is_unsent else "rewind")
+            return replace(
+                memory, newest=event.to, broken=memory.broken if is_unsent else "rewind"
+            )
         case Uncompacted():
             return replace(memory, broken="uncompact")
         case EpochChanged():
@@ -80,7 +82,9 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             return replace(memory, task_start="")
         case Pinned():
             named = frozenset(event.messages)
-            return replace(memory, pins=memory.pins | named if event.pinned else memory.pins - named)
+            return replace(
+                memory, pins=memory.pins | named if event.pinned else memory.pins - named
+            )
         case _:
             return memory
 
@@ -95,14 +99,20 @@ def _message_added(memory: LoopMemory, message: Message) -> LoopMemory:
 def _call_started(memory: LoopMemory, event: CallStarted) -> LoopMemory:
     if event.purpose != "main":
         if event.estimate is not None:
-            memory = replace(memory, asides={**memory.asides, event.call: event.estimate.tokens})
+            memory = replace(
+                memory, asides={**memory.asides, event.call: event.estimate.tokens}
+            )
         return replace(memory, background=event.call) if event.detached else memory
-    return replace(memory, started=event, newest_sent=memory.newest, broken="", is_declared=False)
+    return replace(
+        memory, started=event, newest_sent=memory.newest, broken="", is_declared=False
+    )
 
 
 def _call_ended(memory: LoopMemory, event: CallEnded) -> LoopMemory:
     if event.call in memory.asides:
-        others = {call: tokens for call, tokens in memory.asides.items() if call != event.call}
+        others = {
+            call: tokens for call, tokens in memory.asides.items() if call != event.call
+        }
         memory = replace(memory, asides=others)
     if event.call == memory.background:
         return replace(memory, background="")

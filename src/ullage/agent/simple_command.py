@@ -19,7 +19,9 @@ _WORD: Final = re.compile(rf"""(?:{_PLAIN}|'[^']*'|"[^"$`\\!]*")+""")
 _BLANK: Final = re.compile(r"[ \t]+")
 _QUOTES: Final = re.compile("'([^']*)'|\"([^\"]*)\"")
 
-_RESERVED: Final = re.compile("case|coproc|do|done|elif|else|esac|fi|for|function|if|in|select|then|time|until|while")
+_RESERVED: Final = re.compile(
+    "case|coproc|do|done|elif|else|esac|fi|for|function|if|in|select|then|time|until|while"
+)
 
 
 def simple_command(text: str) -> tuple[str, ...] | None:

@@ -79,5 +79,15 @@ class Rest(NamedTuple):
 
 
 NextStep = (
-    CallModel | RunTools | AskApproval | CloseCalls | Settle | DropAttempt | Compact | Deliver | Pause | EndTurn | Rest
+    CallModel
+    | RunTools
+    | AskApproval
+    | CloseCalls
+    | Settle
+    | DropAttempt
+    | Compact
+    | Deliver
+    | Pause
+    | EndTurn
+    | Rest
 )

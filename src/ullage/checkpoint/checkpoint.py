@@ -89,7 +89,9 @@ class Checkpoints:
         state = msgspec.json.encode(_stored_form(State, fold), enc_hook=place_of)
         entries = [*in_view, *others]
         stored = Stored(
-            estimator=estimator_fingerprint(fold.wire, fold.provider, fold.model, fold.estimator),
+            estimator=estimator_fingerprint(
+                fold.wire, fold.provider, fold.model, fold.estimator
+            ),
             state=state,
             count=len(in_view),
             ids=[entry.id for entry in entries],
@@ -101,15 +103,21 @@ class Checkpoints:
         body = _encoder.encode(stored)
         return _encoder.encode((made_by(), zlib.crc32(body), body))
 
-    def load(self, data: bytes, *, estimator: str | Callable[[str], float] = "auto") -> Fold:
+    def load(
+        self, data: bytes, *, estimator: str | Callable[[str], float] = "auto"
+    ) -> Fold:
         """The fold that was saved, the contents of its messages missing; ``contents`` puts them back.
 
         ``estimator`` is the one the saved fold had. Raises ``UnreadableInput`` for bytes that are damaged, or were
         written by code or with an estimator that counts otherwise: then the ledger is to be folded instead.
         """
         stored = parts_of(data)
-        in_view = stored_entries(stored.ids[: stored.count], stored.orders, stored.in_view)
-        others = stored_entries(stored.ids[stored.count :], stored.orders[stored.count :], stored.others)
+        in_view = stored_entries(
+            stored.ids[: stored.count], stored.orders, stored.in_view
+        )
+        others = stored_entries(
+            stored.ids[stored.count :], stored.orders[stored.count :], stored.others
+        )
         entries = [*in_view, *others]
 
         def entry_at(kind: type, value: Any) -> object:
@@ -118,8 +126,12 @@ class Checkpoints:
 
         form = msgspec.json.decode(stored.state, type=_FORM, dec_hook=entry_at)
         fold = Fold(**_values(State, form), estimator=estimator)
-        if stored.estimator != estimator_fingerprint(fold.wire, fold.provider, fold.model, estimator):
-            raise UnreadableInput("The checkpoint was written by code that counts otherwise: fold the ledger instead.")
+        if stored.estimator != estimator_fingerprint(
+            fold.wire, fold.provider, fold.model, estimator
+        ):
+            raise UnreadableInput(
+                "The checkpoint was written by code that counts otherwise: fold the ledger instead."
+            )
         fold.view.entries = {entry.id: entry for entry in in_view}
         fold.view.recent = {entries[place].id: entries[place] for place in stored.recent}
         self._in_view.remember(in_view, stored.in_view)
@@ -132,9 +144,13 @@ def parts_of(data: bytes) -> Stored:
     try:
         written_by, checksum, body = _cover.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        raise UnreadableInput(f"This is no checkpoint ({problem}): fold the ledger instead.") from problem
+        raise UnreadableInput(
+            f"This is no checkpoint ({problem}): fold the ledger instead."
+        ) from problem
     if written_by != made_by():
-        raise UnreadableInput(f"The checkpoint was written by {written_by[:40]!r}: fold the ledger instead.")
+        raise UnreadableInput(
+            f"The checkpoint was written by {written_by[:40]!r}: fold the ledger instead."
+        )
     if zlib.crc32(body) != checksum:
         raise UnreadableInput("The checkpoint is damaged: fold the ledger instead.")
     return _parts.decode(body)
@@ -168,7 +184,11 @@ def _form(kind: type) -> Any:
 
 def _is_part_of_state(hint: Any) -> bool:
     """Whether it is one of the dataclasses that the state is made of, which change in place."""
-    return isinstance(hint, type) and is_dataclass(hint) and not hint.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return (
+        isinstance(hint, type)
+        and is_dataclass(hint)
+        and not hint.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    )
 
 
 def _stored_form(kind: type, value: object) -> Any:
@@ -176,7 +196,9 @@ def _stored_form(kind: type, value: object) -> Any:
     hints = get_type_hints(kind)
     for name in stored_fields(kind):
         held = getattr(value, name)
-        values[name] = _stored_form(hints[name], held) if _is_part_of_state(hints[name]) else held
+        values[name] = (
+            _stored_form(hints[name], held) if _is_part_of_state(hints[name]) else held
+        )
     return _form(kind)(**values)
 
 
@@ -185,7 +207,11 @@ def _values(kind: type, form: msgspec.Struct) -> dict[str, Any]:
     hints = get_type_hints(kind)
     for name in stored_fields(kind):
         held = getattr(form, name)
-        values[name] = hints[name](**_values(hints[name], held)) if _is_part_of_state(hints[name]) else held
+        values[name] = (
+            hints[name](**_values(hints[name], held))
+            if _is_part_of_state(hints[name])
+            else held
+        )
     return values
 
 

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ullage.errors import LedgerError
-from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned, RowDamaged
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    MessageReplaced,
+    Pruned,
+    RowDamaged,
+)
 from ullage.messages import Message, TextPart
 from ullage.meter.fold import Fold
 from ullage.meter.view import ContentLocation, Entry, cleared
@@ -45,13 +52,17 @@ def read_message(origin: ContentLocation, events: Mapping[int, Event]) -> Messag
     """The message at that place. Raises ``LedgerError`` where the events hold no such message."""
     message = _brought_by(events.get(origin.seq), origin.place)
     if message is None:
-        raise LedgerError(f"Event {origin.seq} holds no message {origin.place}: this is not the checkpoint's ledger.")
+        raise LedgerError(
+            f"Event {origin.seq} holds no message {origin.place}: this is not the checkpoint's ledger."
+        )
     for seq in origin.pruned:
         event = events.get(seq)
         if isinstance(event, RowDamaged):
             continue
         if not isinstance(event, Pruned):
-            raise LedgerError(f"Event {seq} clears nothing: this is not the checkpoint's ledger.")
+            raise LedgerError(
+                f"Event {seq} clears nothing: this is not the checkpoint's ledger."
+            )
         message = cleared(message, event.parts, event.notice)
     return message
 
@@ -66,6 +77,11 @@ def _brought_by(event: Event | None, place: int) -> Message | None:
             return event.replaced[place - 1]
         case RowDamaged():
             part = TextPart(id=f"damaged-{event.seq}.{place}.text", text=DAMAGED)
-            return Message(id=f"damaged-{event.seq}.{place}", role="user", origin="injected", parts=(part,))
+            return Message(
+                id=f"damaged-{event.seq}.{place}",
+                role="user",
+                origin="injected",
+                parts=(part,),
+            )
         case _:
             return None

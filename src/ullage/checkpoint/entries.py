@@ -55,7 +55,9 @@ class BlockPacker(Generic[T]):
 
 def pack_entries(entries: Sequence[Entry]) -> bytes:
     """A block of these entries' facts."""
-    compressor = zlib.compressobj(LEVEL, zdict=_dictionary([entry.id for entry in entries]))
+    compressor = zlib.compressobj(
+        LEVEL, zdict=_dictionary([entry.id for entry in entries])
+    )
     facts = _packer.encode([entry.facts for entry in entries])
     return compressor.compress(facts) + compressor.flush()
 
@@ -102,7 +104,9 @@ class _StoredBlock:
         return self._facts
 
 
-def stored_entries(ids: Sequence[str], orders: Sequence[int], blocks: Sequence[bytes]) -> list[Entry]:
+def stored_entries(
+    ids: Sequence[str], orders: Sequence[int], blocks: Sequence[bytes]
+) -> list[Entry]:
     """The entries of these blocks."""
     entries: list[Entry] = []
     for number, data in enumerate(blocks):

@@ -32,8 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (MemoryError, RecursionError) as problem:
-        what = "needs more memory than there is" if isinstance(problem, MemoryError) else "is nested too deep"
-        print(f"ullage: What was read {what}. Nothing was changed; give a smaller file.", file=sys.stderr)
+        what = (
+            "needs more memory than there is"
+            if isinstance(problem, MemoryError)
+            else "is nested too deep"
+        )
+        print(
+            f"ullage: What was read {what}. Nothing was changed; give a smaller file.",
+            file=sys.stderr,
+        )
         return 2
     except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)
@@ -41,10 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
-        print("ullage: This needs the simulators: pip install 'ullage[simulators]'.", file=sys.stderr)
+        print(
+            "ullage: This needs the simulators: pip install 'ullage[simulators]'.",
+            file=sys.stderr,
+        )
         return 2
     except OSError as problem:
-        print(f"ullage: The output can't be written: {problem.strerror or problem}.", file=sys.stderr)
+        print(
+            f"ullage: The output can't be written: {problem.strerror or problem}.",
+            file=sys.stderr,
+        )
         _discard_output()
         return 2
 
@@ -86,5 +99,7 @@ def _perform(options: argparse.Namespace) -> int:
     # What the meter logs is for the programs it runs in; here the reading itself says it.
     logging.getLogger("ullage").addHandler(logging.NullHandler())
     module, _, name = options.function.partition(":")
-    perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"ullage.cli.{module}"), name)
+    perform: Callable[[argparse.Namespace], int] = getattr(
+        import_module(f"ullage.cli.{module}"), name
+    )
     return perform(options)

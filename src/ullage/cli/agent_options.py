@@ -46,7 +46,10 @@ def sandbox_settings(args: argparse.Namespace) -> dict[str, Any]:
 def warn_of(agent: Agent, *, yes: bool = False) -> None:
     """Say on standard error what a person should know before work begins. ``yes``: every call is allowed unasked."""
     for warning in agent.warnings():
-        print(f"Warning: {warning}{' --yes gives it without asking.' if yes else ''}", file=sys.stderr)
+        print(
+            f"Warning: {warning}{' --yes gives it without asking.' if yes else ''}",
+            file=sys.stderr,
+        )
 
 
 async def warn_of_left_out(session: Session) -> None:
@@ -55,7 +58,10 @@ async def warn_of_left_out(session: Session) -> None:
         print(f"Note: {line}", file=sys.stderr)
     if damaged := (await session._look()).ledger.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
-        print(f"Warning: events of this session can't be read and are left out: {rows}.", file=sys.stderr)
+        print(
+            f"Warning: events of this session can't be read and are left out: {rows}.",
+            file=sys.stderr,
+        )
 
 
 async def left_out_line(session: Session) -> str:
@@ -67,4 +73,8 @@ async def left_out_line(session: Session) -> str:
 def agent_with_instructions(model: str = "", **given: Any) -> Agent:
     """The agent, with the usual instruction file where nobody names others. Raises ``SettingError``."""
     agent = Agent(model, **given)
-    return agent if agent.settings.instructions else Agent(model, instructions=INSTRUCTIONS, **given)
+    return (
+        agent
+        if agent.settings.instructions
+        else Agent(model, instructions=INSTRUCTIONS, **given)
+    )

@@ -22,7 +22,15 @@ from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
 from ullage.display.text import json_text, number, percent, printable, safe
 from ullage.errors import InputError, ProviderError
 from ullage.events import LimitLearnt
-from ullage.messages import Message, ReasoningPart, Request, SystemBlock, TextPart, ToolCallPart, clean_text
+from ullage.messages import (
+    Message,
+    ReasoningPart,
+    Request,
+    SystemBlock,
+    TextPart,
+    ToolCallPart,
+    clean_text,
+)
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.runtime.config_file import user_endpoints
@@ -68,7 +76,11 @@ def run(args: argparse.Namespace) -> int:
         model=model,
         system=(SystemBlock(text=clean_text(args.system).text),) if args.system else (),
         messages=(
-            Message(id="question", role="user", parts=(TextPart(id="question.1", text=question_of(args.question)),)),
+            Message(
+                id="question",
+                role="user",
+                parts=(TextPart(id="question.1", text=question_of(args.question)),),
+            ),
         ),
         stream=not args.no_stream,
     )
@@ -86,7 +98,9 @@ def question_of(text: str) -> str:
     if text == "-":
         text = clean_text(sys.stdin.buffer.read()).text
     if not text.strip():
-        raise InputError('There is nothing to ask: give a question, as in `ullage ask "What is a cask?" --model …`.')
+        raise InputError(
+            'There is nothing to ask: give a question, as in `ullage ask "What is a cask?" --model …`.'
+        )
     return clean_text(text).text
 
 
@@ -135,7 +149,9 @@ async def _ask(request: Request, endpoint: Endpoint, args: argparse.Namespace) -
     return Asked(prepared, answer, meter.reading())
 
 
-async def _learn_window(meter: Meter, endpoint: Endpoint, model: str, client: Client) -> None:
+async def _learn_window(
+    meter: Meter, endpoint: Endpoint, model: str, client: Client
+) -> None:
     """Ask the endpoint what nobody else knows. What it does not say stays unknown."""
     try:
         async with asyncio.timeout(LIMITS_S):
@@ -144,13 +160,21 @@ async def _learn_window(meter: Meter, endpoint: Endpoint, model: str, client: Cl
         return
     if said.window is not None:
         learnt = LimitLearnt(
-            model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
+            model=model,
+            source="provider",
+            window=said.window,
+            input_cap=said.input_cap,
+            max_output=said.max_output,
         )
         meter.apply(learnt)
 
 
 def _say_retry(retrying: Retrying) -> None:
-    print(f"{retry_sentence(str(retrying.error), retrying.wait_s)} …", file=sys.stderr, flush=True)
+    print(
+        f"{retry_sentence(str(retrying.error), retrying.wait_s)} …",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 class Pen:
@@ -208,10 +232,19 @@ class Pen:
 def raw_lines(prepared: Prepared) -> list[str]:
     """The request as it goes out: address, headers with the key masked, and the exact body."""
     post = prepared.post
-    headers: Mapping[str, str] = {**post.headers, **dict(post.endpoint.headers), **post.endpoint.shown_header()}
-    lines = [f"{post.method} {post.url}", *(f"{name}: {value}" for name, value in headers.items())]
+    headers: Mapping[str, str] = {
+        **post.headers,
+        **dict(post.endpoint.headers),
+        **post.endpoint.shown_header(),
+    }
+    lines = [
+        f"{post.method} {post.url}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
     lines += ["", safe(post.content.decode("utf-8", "replace")), ""]
-    lines += [f"Repaired: {safe(one.what)} ({one.kind})" for one in prepared.repaired.repairs]
+    lines += [
+        f"Repaired: {safe(one.what)} ({one.kind})" for one in prepared.repaired.repairs
+    ]
     return lines + [f"Not sent: {what}" for what in prepared.encoded.unsent]
 
 
@@ -220,26 +253,38 @@ def closing_lines(asked: Asked) -> list[str]:
     answer = asked.answer
     lines = []
     if answer.outcome == "dropped":
-        lines.append(f"The answer broke off. {printable(str(answer.error)) if answer.error else ''}".rstrip())
+        lines.append(
+            f"The answer broke off. {printable(str(answer.error)) if answer.error else ''}".rstrip()
+        )
     elif answer.error is not None:
         lines.append(printable(str(answer.error)))
     if answer.stop in _ENDS:
-        calls = ", ".join(printable(part.name) for part in answer.message.of_type(ToolCallPart))
+        calls = ", ".join(
+            printable(part.name) for part in answer.message.of_type(ToolCallPart)
+        )
         lines.append(_ENDS[answer.stop] + (f" ({calls})" if calls else ""))
     return [*lines, cost_line(answer.usage, asked.reading), window_line(asked.reading)]
 
 
 def cost_line(usage: Usage, reading: Reading) -> str:
     """Tokens as they were reported, and money at list prices: ``Cost    12 in · 40 out · $0.0002``."""
-    said = [f"{number(usage.input)} in" if usage.input is not None else "input not reported"]
+    said = [
+        f"{number(usage.input)} in" if usage.input is not None else "input not reported"
+    ]
     if usage.cache_read:
         said[0] += f" ({number(usage.cache_read)} from the cache)"
-    said.append(f"{number(usage.output)} out" if usage.output is not None else "output not reported")
+    said.append(
+        f"{number(usage.output)} out"
+        if usage.output is not None
+        else "output not reported"
+    )
     if usage.reasoning:
         said[1] += f" ({number(usage.reasoning)} of them reasoning)"
     money = reading.spend.money
     if money.priced:
-        said.append(f"{'about ' if money.inexact else ''}${money.usd:.{4 if money.usd >= 0.001 else 6}f}")
+        said.append(
+            f"{'about ' if money.inexact else ''}${money.usd:.{4 if money.usd >= 0.001 else 6}f}"
+        )
     else:
         said.append("price unknown")
     return "Cost    " + " · ".join(said)
@@ -256,7 +301,9 @@ def window_line(reading: Reading) -> str:
     said = [f"{held} of {number(window)} tokens ({percent(used.tokens, window)})"]
     if reading.free is not None:
         over = reading.free < 0
-        said.append(f"over by {number(-reading.free)}" if over else f"{number(reading.free)} free")
+        said.append(
+            f"over by {number(-reading.free)}" if over else f"{number(reading.free)} free"
+        )
     if reading.reserve:
         said[-1] += f" after {number(reading.reserve)} kept for the answer"
     return "Window  " + " · ".join(said)

@@ -15,7 +15,14 @@ from ullage.runtime.approvals import GrantScope, Question
 from ullage.runtime.session import Session
 from ullage.tools.call_text import CallLine
 
-STYLES: Final = {"name": "strong", "label": "title", "text": "", "escape": "bad", "gutter": "dim", "note": "warn"}
+STYLES: Final = {
+    "name": "strong",
+    "label": "title",
+    "text": "",
+    "escape": "bad",
+    "gutter": "dim",
+    "note": "warn",
+}
 """What each kind of piece looks like. An escape has a look of its own: text can't pass for it."""
 
 _FURTHER: Final = "  "
@@ -23,13 +30,19 @@ _FURTHER_IN_A_BLOCK: Final = "    "
 """What stands before the rest of a line that was wrapped: a label begins further left, a gutter is missing."""
 
 
-def drawn_call(lines: Iterable[CallLine], width: int, encoding: str = "utf-8") -> list[Line]:
+def drawn_call(
+    lines: Iterable[CallLine], width: int, encoding: str = "utf-8"
+) -> list[Line]:
     """The lines of a call, none of them cut; ``encoding`` is what the terminal can show, the rest is spelled."""
     drawn: list[Line] = []
     for line in lines:
-        spans = [Span(_encodable(piece.text, encoding), STYLES[piece.kind]) for piece in line]
+        spans = [
+            Span(_encodable(piece.text, encoding), STYLES[piece.kind]) for piece in line
+        ]
         is_block = bool(line) and line[0].kind == "gutter"
-        drawn += wrapped_spans(spans, width, _FURTHER_IN_A_BLOCK if is_block else _FURTHER)
+        drawn += wrapped_spans(
+            spans, width, _FURTHER_IN_A_BLOCK if is_block else _FURTHER
+        )
     return drawn
 
 
@@ -78,7 +91,11 @@ async def give(session: Session, question: Question, reply: Reply) -> None:
     if reply.always is not None and question.offer is not None:
         await session.grant(question.name, question.offer, scope=reply.always)
     await session.approve(
-        question.call_id, reply.approved, reply.note, digest=question.digest, by_nobody=reply.by_nobody
+        question.call_id,
+        reply.approved,
+        reply.note,
+        digest=question.digest,
+        by_nobody=reply.by_nobody,
     )
 
 
@@ -104,14 +121,18 @@ async def ask_person(question: Question) -> Reply:
     screen = Screen(sys.stderr)
     forget_typed_ahead()
     print(file=sys.stderr)
-    if not await _show_pages(screen, drawn_call(question.lines, screen.width - 1, screen.encoding)):
+    if not await _show_pages(
+        screen, drawn_call(question.lines, screen.width - 1, screen.encoding)
+    ):
         return Reply(False)
     always = ""
     if question.offered:
         always = f', a: always "{question.offered}" in this session, p: in this project'
     while True:
         asked = f"Allow {question.name}? y: yes, n: no (n and a reason tells the model why){always} [n] "
-        reply = reply_of(await _typed(screen, asked), can_always=question.offer is not None)
+        reply = reply_of(
+            await _typed(screen, asked), can_always=question.offer is not None
+        )
         if reply is not None:
             return reply
 
@@ -168,7 +189,13 @@ def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
         screen.show(lines[top : top + size])
         left = len(lines) - top - size
         while left > 0:
-            typed = (yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- ").strip().lower()
+            typed = (
+                (
+                    yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- "
+                )
+                .strip()
+                .lower()
+            )
             if typed in ("n", "no", "q"):
                 return False
             if not typed:

@@ -45,10 +45,14 @@ def calibration(options: argparse.Namespace) -> int:
     store = CalibrationStore()
     if not options.files:
         if options.save:
-            raise SettingError("--save needs the logs to learn from: `ullage calibration FILE… --save`.")
+            raise SettingError(
+                "--save needs the logs to learn from: `ullage calibration FILE… --save`."
+            )
         learnt, source = store.read(), str(store.path)
     else:
-        learnt, used = learn_from([Path(file) for file in options.files], options.estimator)
+        learnt, used = learn_from(
+            [Path(file) for file in options.files], options.estimator
+        )
         source = counted(used, "log")
         if options.save:
             store.add(learnt)
@@ -56,7 +60,9 @@ def calibration(options: argparse.Namespace) -> int:
     saved = str(store.path) if options.save else None
     if options.json:
         models = [taught._asdict() for taught in known(learnt)]
-        screen.show_json(msgspec.json.encode({"source": source, "saved": saved, "models": models}))
+        screen.show_json(
+            msgspec.json.encode({"source": source, "saved": saved, "models": models})
+        )
     else:
         screen.show(listed(known(learnt), source, saved, screen.width))
     return 0
@@ -76,10 +82,16 @@ def learn_from(files: Sequence[Path], estimator: str) -> tuple[Calibration, int]
             if len(files) > 1:
                 print(f"ullage: {unusable}", file=sys.stderr)
             continue
-        learnt = metered(imported, Meter(calibration=learnt, estimator=estimator)).meter.calibration
+        learnt = metered(
+            imported, Meter(calibration=learnt, estimator=estimator)
+        ).meter.calibration
         used += 1
     if not used and problem is not None:
-        raise problem if len(files) == 1 else InputError(f"None of the {len(files)} files could be used.")
+        raise (
+            problem
+            if len(files) == 1
+            else InputError(f"None of the {len(files)} files could be used.")
+        )
     return learnt, used
 
 
@@ -104,7 +116,9 @@ def known(learnt: Calibration) -> list[Taught]:
     return sorted(taught, key=lambda each: (-each.n, each.model))
 
 
-def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int) -> list[Line]:
+def listed(
+    taught: Sequence[Taught], source: str, saved: str | None, width: int
+) -> list[Line]:
     """The models as a table, under a line that says where it was learnt."""
     if not taught:
         words = f"Nothing learnt in {source}. `ullage calibration FILE ... --save` learns from session logs."
@@ -131,7 +145,10 @@ def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int)
         ]
         for each in taught
     ]
-    lines: list[Line] = [(Span("Calibration", "title"), Span(f"  learnt in {printable(source)}")), ()]
+    lines: list[Line] = [
+        (Span("Calibration", "title"), Span(f"  learnt in {printable(source)}")),
+        (),
+    ]
     lines += columns(table, rows, width)
     for each in taught:
         for rule in each.turned:

@@ -28,7 +28,11 @@ from ullage.tokens.calibration import Calibration
 
 def context(options: argparse.Namespace) -> int:
     """Print the reading of the chosen session; gives the exit code. Raises ``UllageError`` when nothing is usable."""
-    imported = newest_session() if options.file is None else chosen_session(options.file, options.session)
+    imported = (
+        newest_session()
+        if options.file is None
+        else chosen_session(options.file, options.session)
+    )
     learnt = stored_calibration()
     meter = Meter(
         calibration=learnt,
@@ -39,7 +43,11 @@ def context(options: argparse.Namespace) -> int:
     )
     session = metered(imported, meter, options.at)
     screen = Screen()
-    earlier = sum(state.n for key, state in learnt.models.items() if key.endswith(f"/{meter.reading().model}"))
+    earlier = sum(
+        state.n
+        for key, state in learnt.models.items()
+        if key.endswith(f"/{meter.reading().model}")
+    )
     if options.json:
         screen.show_json(as_json(session, options, earlier))
     else:
@@ -57,7 +65,11 @@ def stored_calibration() -> Calibration:
 
 
 def subject_of(
-    session: Metered, *, no_content: bool = False, every_row: bool = False, learnt_earlier: int = 0
+    session: Metered,
+    *,
+    no_content: bool = False,
+    every_row: bool = False,
+    learnt_earlier: int = 0,
 ) -> Subject:
     """What is drawn of a metered session."""
     meter, imported = session.meter, session.imported
@@ -69,7 +81,9 @@ def subject_of(
         calls=session.calls,
         steps=meter.steps,
         learnt_earlier=learnt_earlier,
-        largest=meter.largest(LARGEST_NAMED + 1),  # one of them may be the summary, which has its own row
+        largest=meter.largest(
+            LARGEST_NAMED + 1
+        ),  # one of them may be the summary, which has its own row
         skipped=tuple(skipped(imported)),
         every_row=every_row,
     )
@@ -77,16 +91,29 @@ def subject_of(
 
 def for_people(reading: Reading, imported: ImportedSession) -> Reading:
     """The reading with notes for a person: options of the command line in the place of a program's arguments."""
-    notes = [note for note in reading.notes if reading.window.tokens or not note.startswith(UNKNOWN_WINDOW)]
+    notes = [
+        note
+        for note in reading.notes
+        if reading.window.tokens or not note.startswith(UNKNOWN_WINDOW)
+    ]
     if imported.other_sessions:
         others = counted(imported.other_sessions, "other session")
-        notes.append(f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids.")
+        notes.append(
+            f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids."
+        )
     return msgspec.structs.replace(reading, notes=tuple(notes))
 
 
-def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier: int) -> None:
+def _show(
+    session: Metered, options: argparse.Namespace, screen: Screen, earlier: int
+) -> None:
     meter = session.meter
-    subject = subject_of(session, no_content=options.no_content, every_row=options.rows, learnt_earlier=earlier)
+    subject = subject_of(
+        session,
+        no_content=options.no_content,
+        every_row=options.rows,
+        learnt_earlier=earlier,
+    )
     lines = draw(subject, screen.width, screen.glyphs)
     width = min(screen.width, WIDEST)
     more = []
@@ -118,14 +145,20 @@ def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> byte
         "skipped": dict(imported.reasons),
         "other_sessions": imported.other_sessions,
     }
-    whole["growth"] = [{"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps]
+    whole["growth"] = [
+        {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
+    ]
     if options.top:
         items = largest(meter, options.top)
         texts = {} if options.no_content else previews(meter.messages, items)
         whole["largest"] = [_item(item, texts) for item in items]
     if options.steps:
         whole["steps"] = [
-            {**msgspec.structs.asdict(step), "error": step.error, "error_percent": step.error_percent}
+            {
+                **msgspec.structs.asdict(step),
+                "error": step.error,
+                "error_percent": step.error_percent,
+            }
             for step in meter.steps
         ]
     return msgspec.json.encode(whole)

@@ -82,7 +82,10 @@ def run(args: argparse.Namespace) -> int:
         }
     )
     screen = Screen(sys.stdout)
-    with running(scenario, seed=args.seed) as server, tempfile.TemporaryDirectory(prefix="ullage-demo-") as place:
+    with (
+        running(scenario, seed=args.seed) as server,
+        tempfile.TemporaryDirectory(prefix="ullage-demo-") as place,
+    ):
         return asyncio.run(_play(server, Path(place), screen, pace))
 
 
@@ -130,7 +133,9 @@ async def _play(server: Server, place: Path, screen: Screen, pace: Pace) -> int:
     return 0 if not refused and is_mostly_inside(reading) else 2
 
 
-async def _turn(session: Session, live: Live, request: str, *, steer: str = "", cancels: bool = False) -> None:
+async def _turn(
+    session: Session, live: Live, request: str, *, steer: str = "", cancels: bool = False
+) -> None:
     """One turn: say something more while its tools run, or cancel its answer in the middle."""
     await session.send(request)
     started = written = 0
@@ -150,7 +155,9 @@ async def _turn(session: Session, live: Live, request: str, *, steer: str = "", 
     if result.error is not None:
         raise result.error
     if cancels:
-        raise UllageError("The answer that was to be cancelled was over too soon: this machine was busy. Try again.")
+        raise UllageError(
+            "The answer that was to be cancelled was over too soon: this machine was busy. Try again."
+        )
 
 
 def is_mostly_inside(reading: Reading) -> bool:
@@ -159,7 +166,9 @@ def is_mostly_inside(reading: Reading) -> bool:
     return accuracy.calls > 0 and accuracy.inside >= MOSTLY * accuracy.calls
 
 
-def closing(meter: Meter, reading: Reading, requests: int, refused: int, screen: Screen) -> list[Line]:
+def closing(
+    meter: Meter, reading: Reading, requests: int, refused: int, screen: Screen
+) -> list[Line]:
     """Estimates beside actuals where something happened, how they fared, and the window as it is now."""
     width, accuracy = min(screen.width, WIDEST), reading.accuracy
     subject = Subject(
@@ -176,9 +185,17 @@ def closing(meter: Meter, reading: Reading, requests: int, refused: int, screen:
         + ("" if median is None else f" · median error {fine_percent(median)}")
     )
     summary = [(Span(line, "strong"),) for line in wrapped(said, width)]
-    heading = (Span("What was estimated before a call, and what the provider billed for it", "title"),)
+    heading = (
+        Span(
+            "What was estimated before a call, and what the provider billed for it",
+            "title",
+        ),
+    )
     lines = [(), heading, *shortened_table(meter.steps, width), *summary, ()]
-    return [*(spelled(line, screen.glyphs) for line in lines), *draw(subject, screen.width, screen.glyphs)]
+    return [
+        *(spelled(line, screen.glyphs) for line in lines),
+        *draw(subject, screen.width, screen.glyphs),
+    ]
 
 
 def shortened_table(steps: Sequence[Step], width: int) -> list[Line]:
@@ -188,9 +205,22 @@ def shortened_table(steps: Sequence[Step], width: int) -> list[Line]:
     for place, (step, row) in enumerate(zip(steps, rows, strict=True)):
         following = steps[place + 1].marks if place + 1 < len(steps) else ()
         missed = step.actual is not None and not step.low <= step.actual <= step.high
-        if place < ENDS or place >= len(steps) - ENDS or step.marks or following or missed:
+        if (
+            place < ENDS
+            or place >= len(steps) - ENDS
+            or step.marks
+            or following
+            or missed
+        ):
             if left_out:
-                lines.append((Span(f"   … {counted(left_out, 'call')} inside their interval", "dim"),))
+                lines.append(
+                    (
+                        Span(
+                            f"   … {counted(left_out, 'call')} inside their interval",
+                            "dim",
+                        ),
+                    )
+                )
             lines.append(row)
             left_out = 0
         else:

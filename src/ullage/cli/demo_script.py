@@ -73,7 +73,9 @@ def tools_of(*, pause_s: float) -> list[AgentTool]:
 def log_of(day: int) -> str:
     """The log of a day."""
     drawn = random.Random(day)
-    fails = f"; 14:10 the pump failed, running again at 14:{10 + day}" if day % 5 == 2 else ""
+    fails = (
+        f"; 14:10 the pump failed, running again at 14:{10 + day}" if day % 5 == 2 else ""
+    )
     lines = [f"Day {day}: {drawn.choice(('dry', 'damp', 'cool'))}{fails}"]
     for hour in range(6, 16):
         lines.append(
@@ -89,13 +91,23 @@ def answers() -> list[dict[str, Any]]:
         "Casks 7 and 11: 3 kg less in a week, where 1 kg is usual.\nThe pump failed on days 2, 7, 12 and 17.",
         thought="All days are read. Casks 7 and 11 stand out, and the pump failures are noted.",
     )
-    story = {**_said(_STORY, thought="A story, then. Begin with the flood."), "when": {"contains": STORY}}
+    story = {
+        **_said(_STORY, thought="A story, then. Begin with the flood."),
+        "when": {"contains": STORY},
+    }
     last = _said(
         "Casks 7 and 11 lose 3 kg a week; the others are as they should be.\nAll are between 9 and 13 °C.",
         thought="Every cask is weighed and measured. Two lines will do.",
     )
     days = [_day(day) for day in range(1, DAYS + 1)]
-    return [_SUMMARY, *days, first, story, *(_round(number) for number in range(ROUNDS)), last]
+    return [
+        _SUMMARY,
+        *days,
+        first,
+        story,
+        *(_round(number) for number in range(ROUNDS)),
+        last,
+    ]
 
 
 _SUMMARY: Final[dict[str, Any]] = {
@@ -111,7 +123,19 @@ _SUMMARY: Final[dict[str, Any]] = {
 _STORY: Final = "Cask 7 was made in the year of the flood. " + " ".join(
     f"In its {ordinal} year it sang whenever the wind came from the {wind}, and {keeper} put a stone on its lid."
     for ordinal, wind, keeper in zip(
-        ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth") * 2,
+        (
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+        )
+        * 2,
         ("east", "north", "mill", "river") * 5,
         (*_KEEPERS, "the cooper") * 5,
         strict=True,
@@ -140,7 +164,11 @@ def _day(day: int) -> dict[str, Any]:
         calls.append(_call("weigh", cask=_CASKS[day % len(_CASKS)]))
     if day % 4 == 0:
         calls.append(_call("measure", cask="7", what="temperature"))
-    return {"reasoning": _THOUGHTS[day % len(_THOUGHTS)].format(day=day), "calls": calls, "times": 1}
+    return {
+        "reasoning": _THOUGHTS[day % len(_THOUGHTS)].format(day=day),
+        "calls": calls,
+        "times": 1,
+    }
 
 
 def _round(number: int) -> dict[str, Any]:
@@ -151,7 +179,11 @@ def _round(number: int) -> dict[str, Any]:
         _call("measure", cask=cask, what=measured),
         _call("measure", cask=_CASKS[(number + 3) % len(_CASKS)], what=measured),
     ]
-    return {"reasoning": _REASONS[number % len(_REASONS)].format(cask=cask), "calls": calls, "times": 1}
+    return {
+        "reasoning": _REASONS[number % len(_REASONS)].format(cask=cask),
+        "calls": calls,
+        "times": 1,
+    }
 
 
 def _call(name: str, **arguments: object) -> dict[str, Any]:

@@ -61,7 +61,9 @@ def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     lines = _headline(subject, width)
     bar = gauge(reading, min(width, GAUGE_WIDEST), glyphs)
     lines += [bar] if bar else []
-    lines += table_of(reading, width, largest=subject.largest, every_row=subject.every_row)
+    lines += table_of(
+        reading, width, largest=subject.largest, every_row=subject.every_row
+    )
     beside = footing(reading, subject.steps, subject.skipped, width, glyphs)
     lines += [(), *beside] if beside else []
     return [spelled(line, glyphs) for line in lines]
@@ -71,15 +73,27 @@ def _headline(subject: Subject, width: int) -> list[Line]:
     reading = subject.reading
     window = reading.window.tokens
     named = reading.model not in ("", "unknown")
-    items: list[Line] = [(Span(printable(reading.model) if named else "unknown model", "model"),)]
+    items: list[Line] = [
+        (Span(printable(reading.model) if named else "unknown model", "model"),)
+    ]
     if window is None:
-        items += [(Span(amount(reading.used), "number"), Span(" tokens")), (Span("window unknown", "warn"),)]
+        items += [
+            (Span(amount(reading.used), "number"), Span(" tokens")),
+            (Span("window unknown", "warn"),),
+        ]
     else:
         style = "bad" if reading.used.tokens > window else "number"
         share = percent(reading.used.tokens, window)
-        items.append((Span(amount(reading.used), style), Span(f" of {number(window)} tokens ({share})")))
+        items.append(
+            (
+                Span(amount(reading.used), style),
+                Span(f" of {number(window)} tokens ({share})"),
+            )
+        )
     items += _compaction_point(reading)
-    about: list[Line] = [(Span(shortened(part, width - len(INDENT)), "dim"),) for part in _about(subject)]
+    about: list[Line] = [
+        (Span(shortened(part, width - len(INDENT)), "dim"),) for part in _about(subject)
+    ]
     lines = flowed(items, width, first="Context  ", indent=INDENT)
     if len(lines) > 1:  # narrow: what it is of goes on where there is room
         lines = flowed([*items, *about], width, first="Context  ", indent=INDENT)
@@ -87,8 +101,12 @@ def _headline(subject: Subject, width: int) -> list[Line]:
         lines += flowed(about, width, first=INDENT, indent=INDENT)
     lines[0] = (Span("Context  ", "title"), *lines[0][1:])
     if window is None:
-        hint = "--window TOKENS says how large it is. The shares below are of what is used."
-        lines += [(Span(INDENT + part, "dim"),) for part in wrapped(hint, width - len(INDENT))]
+        hint = (
+            "--window TOKENS says how large it is. The shares below are of what is used."
+        )
+        lines += [
+            (Span(INDENT + part, "dim"),) for part in wrapped(hint, width - len(INDENT))
+        ]
     return lines
 
 

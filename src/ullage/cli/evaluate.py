@@ -45,7 +45,13 @@ from ullage.usage import Usage
 GZIP: Final = b"\x1f\x8b"
 
 NOTHING_LEARNT: Final = Calibrated(
-    model="", call="", estimated=0, actual=0, error=0, ratio=1.0, state=Raw(Calibration().as_json())
+    model="",
+    call="",
+    estimated=0,
+    actual=0,
+    error=0,
+    ratio=1.0,
+    state=Raw(Calibration().as_json()),
 )
 
 SAMPLE_ROWS: Final = 60
@@ -86,7 +92,9 @@ class Evaluation:
 
     def add(self, names: Mapping[str, object], outcome: EvaluatedPrediction) -> None:
         made = outcome.prediction
-        self.written.append({**names, "predicted": made.predicted, "low": made.low, "high": made.high})
+        self.written.append(
+            {**names, "predicted": made.predicted, "low": made.low, "high": made.high}
+        )
         self.outcomes.append(outcome)
 
 
@@ -108,14 +116,18 @@ def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
             with predictions.open("w", encoding="utf-8") as file:
                 file.writelines(json.dumps(line) + "\n" for line in evaluation.written)
         except OSError as error:
-            raise UnreadableInput(f"the predictions can't be written to {predictions}: {error.strerror}") from error
+            raise UnreadableInput(
+                f"the predictions can't be written to {predictions}: {error.strerror}"
+            ) from error
     print("\n".join(table(evaluation.outcomes)))
     return 0
 
 
 def evaluate(path: Path, estimator: Estimator = "auto") -> Evaluation:
     """Every call of a session log or of a file of recorded calls (JSON lines, plain or gzip), predicted in order."""
-    if not any(is_pair(row) or is_call(row) for row in islice(rows_of(path), SAMPLE_ROWS)):
+    if not any(
+        is_pair(row) or is_call(row) for row in islice(rows_of(path), SAMPLE_ROWS)
+    ):
         return _evaluate_log(path, estimator)
     replay = Replay(estimator)
     evaluation = Evaluation()
@@ -185,7 +197,11 @@ class _Call(NamedTuple):
     def is_first_of(self, pair: Pair) -> bool:
         """Whether this is the call that the pair begins with."""
         own, first = self.request, pair.first
-        if (own.wire, own.provider, own.model) != (first.wire, first.provider, first.model):
+        if (own.wire, own.provider, own.model) != (
+            first.wire,
+            first.provider,
+            first.model,
+        ):
             return False
         reported = (self.usage.input, self.usage.output, self.usage.reasoning)
         return reported == (pair.usage.input, pair.usage.output, pair.usage.reasoning)
@@ -199,7 +215,9 @@ class Replay:
     """
 
     def __init__(self, estimator: Estimator = "auto", *, learns: bool = True) -> None:
-        Meter(estimator=estimator)  # raises for an estimator that is not there, which a row would hide
+        Meter(
+            estimator=estimator
+        )  # raises for an estimator that is not there, which a row would hide
         self._estimator = estimator
         self._learns = learns
         self._last: dict[tuple[str, ...], _Call] = {}
@@ -216,18 +234,28 @@ class Replay:
         self._pairs += 1
         first = self._first_call(pair)
         meter = first.meter
-        meter.after(first.name, pair.usage, Message(id=f"{self._pairs}:said", role="assistant", parts=pair.answer))
+        meter.after(
+            first.name,
+            pair.usage,
+            Message(id=f"{self._pairs}:said", role="assistant", parts=pair.answer),
+        )
         if not self._learns:
             meter.apply(NOTHING_LEARNT)
         messages = [*first.request.messages]
         if pair.returned:
-            messages.append(Message(id=f"{self._pairs}:answer", role="assistant", parts=pair.returned))
-        messages += [replace(message, id=f"{self._pairs}:{message.id}") for message in pair.new]
+            messages.append(
+                Message(id=f"{self._pairs}:answer", role="assistant", parts=pair.returned)
+            )
+        messages += [
+            replace(message, id=f"{self._pairs}:{message.id}") for message in pair.new
+        ]
         request = replace(pair.second, messages=tuple(messages))
         reading = meter.before(request)
         self._last[pair.conversation] = _Call(meter, request, reading.call, pair.reported)
         used = reading.used
-        if pair.usage.input is None:  # then nothing is known of what the log does not hold
+        if (
+            pair.usage.input is None
+        ):  # then nothing is known of what the log does not hold
             used = replace(used, low=0, high=used.tokens * 4 + 10_000)
         return Prediction(used.tokens, used.low, used.high, pair.truth, pair.growth)
 
@@ -245,11 +273,17 @@ class Replay:
         return _Call(meter, pair.first, reading.call, pair.usage)
 
 
-def _predict(replay: Replay, row: RecordedRow) -> tuple[dict[str, object], EvaluatedPrediction]:
+def _predict(
+    replay: Replay, row: RecordedRow
+) -> tuple[dict[str, object], EvaluatedPrediction]:
     if not row:
         return {"id": ""}, EvaluatedPrediction(UNREADABLE, ())
     has_two_calls = is_pair(row)
-    names = {"id": row.get("id")} if has_two_calls else {"src": row.get("src"), "idx": row.get("idx")}
+    names = (
+        {"id": row.get("id")}
+        if has_two_calls
+        else {"src": row.get("src"), "idx": row.get("idx")}
+    )
     try:
         outcome = _of_pair(replay, row) if has_two_calls else _of_call(replay, row)
     except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
@@ -271,7 +305,11 @@ def _of_call(replay: Replay, row: RecordedRow) -> EvaluatedPrediction:
 def plain(row: RecordedRow) -> Prediction:
     """The last total, where it can be read, and a quarter of the characters: for a row nothing else understands."""
     used = row.get("usage_a")
-    counts = [used.get(key) for key in ("input", "output")] if isinstance(used, Mapping) else []
+    counts = (
+        [used.get(key) for key in ("input", "output")]
+        if isinstance(used, Mapping)
+        else []
+    )
     total = sum(each for each in counts if isinstance(each, int) and 0 <= each < LARGEST)
     texts = texts_of(row, "new" if total else "atoms")
     estimate = total + sum(map(len, texts)) // 4
@@ -325,10 +363,22 @@ def table(outcomes: Sequence[EvaluatedPrediction]) -> list[str]:
         rows = [outcome for outcome in outcomes if name in outcome.groups]
         unit = "growth" if name in OVER_GROWTH else "input"
         lines.append(f"{name}: {len(rows)} rows, |error| as % of {unit}")
-        lines.append(f"  {'':28}{'median':>9}{'p90':>9}{'p95':>9}{'tokens':>9}{'rows':>7}")
-        lines.append(_line("ullage", [(each, float(each.prediction.predicted)) for each in rows], unit))
+        lines.append(
+            f"  {'':28}{'median':>9}{'p90':>9}{'p95':>9}{'tokens':>9}{'rows':>7}"
+        )
+        lines.append(
+            _line(
+                "ullage",
+                [(each, float(each.prediction.predicted)) for each in rows],
+                unit,
+            )
+        )
         for formula in rows[0].others:
-            known = [(each, value) for each in rows if (value := each.others.get(formula)) is not None]
+            known = [
+                (each, value)
+                for each in rows
+                if (value := each.others.get(formula)) is not None
+            ]
             if known:
                 lines.append(_line(formula, known, unit))
         lines.append(f"  {interval_line(rows)}")
@@ -338,14 +388,20 @@ def table(outcomes: Sequence[EvaluatedPrediction]) -> list[str]:
 
 def _line(name: str, rows: Sequence[tuple[EvaluatedPrediction, float]], unit: str) -> str:
     tokens = [abs(value - (outcome.prediction.truth or 0)) for outcome, value in rows]
-    shares = [100 * error / _whole(outcome, unit) for error, (outcome, _) in zip(tokens, rows, strict=True)]
+    shares = [
+        100 * error / _whole(outcome, unit)
+        for error, (outcome, _) in zip(tokens, rows, strict=True)
+    ]
     numbers = [f"{percentile(shares, share):9.2f}" for share in (0.5, 0.9, 0.95)]
     return f"  {name:28}{''.join(numbers)}{percentile(tokens, 0.5):9.1f}{len(rows):7}"
 
 
 def _whole(outcome: EvaluatedPrediction, unit: str) -> float:
     prediction = outcome.prediction
-    return max(1.0, abs(float((prediction.growth if unit == "growth" else prediction.truth) or 0)))
+    return max(
+        1.0,
+        abs(float((prediction.growth if unit == "growth" else prediction.truth) or 0)),
+    )
 
 
 def interval_line(rows: Sequence[EvaluatedPrediction]) -> str:

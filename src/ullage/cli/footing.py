@@ -31,7 +31,13 @@ MISSES_EXPECTED = 0.1
 """Share of calls outside their interval from which on it is said: twice what an interval of 95 % should miss."""
 
 
-def footing(reading: Reading, steps: Sequence[Step], skipped: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
+def footing(
+    reading: Reading,
+    steps: Sequence[Step],
+    skipped: Sequence[str],
+    width: int,
+    glyphs: Glyphs,
+) -> list[Line]:
     """All of it; a line whose subject is unknown is left out."""
     growth = _growth(reading, steps, width, glyphs)
     lines = [*_accuracy(reading, width), *_spend(reading, width), *growth]
@@ -40,11 +46,15 @@ def footing(reading: Reading, steps: Sequence[Step], skipped: Sequence[str], wid
     for note in reading.notes:
         lines += _labelled("Note", [printable(note)], width, "warn")
     if skipped:
-        lines += _labelled("Skipped", [printable(each) for each in skipped], width, "warn")
+        lines += _labelled(
+            "Skipped", [printable(each) for each in skipped], width, "warn"
+        )
     return lines
 
 
-def _labelled(label: str, items: Sequence[str], width: int, style: str = "strong") -> list[Line]:
+def _labelled(
+    label: str, items: Sequence[str], width: int, style: str = "strong"
+) -> list[Line]:
     """Items behind a label, separated by dots and wrapped under themselves."""
     pieces: list[Line] = []
     for item in items:
@@ -53,7 +63,9 @@ def _labelled(label: str, items: Sequence[str], width: int, style: str = "strong
         else:
             pieces += [(Span(line),) for line in wrapped(item, width - LABEL)]
     separator = " · " if all(len(item) <= width - LABEL for item in items) else " "
-    lines = flowed(pieces, width, separator=separator, first=padded(label, LABEL), indent=" " * LABEL)
+    lines = flowed(
+        pieces, width, separator=separator, first=padded(label, LABEL), indent=" " * LABEL
+    )
     lines[0] = (Span(padded(label, LABEL), style), *lines[0][1:])
     return lines
 
@@ -62,8 +74,14 @@ def _accuracy(reading: Reading, width: int) -> list[Line]:
     accuracy = reading.accuracy
     if accuracy.actual is None or accuracy.estimated is None:
         return []
-    error = "" if accuracy.error_percent is None else f": {signed_percent(accuracy.error_percent)}"
-    items = [f"Last estimate {number(accuracy.estimated)}, actual {number(accuracy.actual)}{error}"]
+    error = (
+        ""
+        if accuracy.error_percent is None
+        else f": {signed_percent(accuracy.error_percent)}"
+    )
+    items = [
+        f"Last estimate {number(accuracy.estimated)}, actual {number(accuracy.actual)}{error}"
+    ]
     if accuracy.median_error_percent is not None:
         median = fine_percent(accuracy.median_error_percent)
         items.append(f"median error over {counted(accuracy.calls, 'call')} {median}")
@@ -85,10 +103,20 @@ def _spend(reading: Reading, width: int) -> list[Line]:
     items = [counted(total.calls, "call"), *usage_items(total)]
     money = spend.money
     if money.priced:
-        about = "about " if money.usd >= 0.0001 and (money.inexact or money.unpriced) else ""
-        missing = f" without {counted(money.unpriced, 'unpriced call')}" if money.unpriced else ""
+        about = (
+            "about " if money.usd >= 0.0001 and (money.inexact or money.unpriced) else ""
+        )
+        missing = (
+            f" without {counted(money.unpriced, 'unpriced call')}"
+            if money.unpriced
+            else ""
+        )
         items.append(f"{about}{dollars(money.usd)} at list prices{missing}")
-    others = [f"{number(each.calls)} {purpose}" for purpose, each in spend.by_purpose.items() if purpose != "main"]
+    others = [
+        f"{number(each.calls)} {purpose}"
+        for purpose, each in spend.by_purpose.items()
+        if purpose != "main"
+    ]
     if others:
         items[0] += f", {', '.join(others)} among them"
     return _labelled("Spend", items, width)
@@ -121,7 +149,9 @@ def usage_items(total: UsageSum) -> list[str]:
     return [f"{words} {kind(name)}" for name, words in names if is_said(name)]
 
 
-def _growth(reading: Reading, steps: Sequence[Step], width: int, glyphs: Glyphs) -> list[Line]:
+def _growth(
+    reading: Reading, steps: Sequence[Step], width: int, glyphs: Glyphs
+) -> list[Line]:
     if len(steps) < 2:
         return []
     sizes = [size_of(step) for step in steps]
@@ -139,7 +169,9 @@ def _growth(reading: Reading, steps: Sequence[Step], width: int, glyphs: Glyphs)
     if growth.marks.strip():
         lines += _beside((blank, Span(growth.marks.rstrip(), "mark")), key, LABEL, width)
     elif key:
-        lines += flowed([(Span(piece, "dim"),) for piece in key], width, first=" " * LABEL)
+        lines += flowed(
+            [(Span(piece, "dim"),) for piece in key], width, first=" " * LABEL
+        )
     return lines
 
 
@@ -149,7 +181,12 @@ def _beside(spans: Line, words: Sequence[str], indent: int, width: int) -> list[
     if sum(len(span.text) for span in spans) + 2 + len(text) <= width:
         return [(*spans, Span(f"  {text}", "dim"))]
     blank = " " * indent
-    return [spans, *flowed([(Span(piece, "dim"),) for piece in words], width, first=blank, indent=blank)]
+    return [
+        spans,
+        *flowed(
+            [(Span(piece, "dim"),) for piece in words], width, first=blank, indent=blank
+        ),
+    ]
 
 
 class Sparkline(NamedTuple):
@@ -178,13 +215,21 @@ def size_of(step: Step) -> int:
     return step.estimated if step.actual is None else step.actual
 
 
-def _buckets(steps: Sequence[Step], tokens: Sequence[int], width: int, glyphs: Glyphs) -> list[_Bucket]:
+def _buckets(
+    steps: Sequence[Step], tokens: Sequence[int], width: int, glyphs: Glyphs
+) -> list[_Bucket]:
     columns = min(width, len(steps))
     buckets = []
     for column in range(columns):
         start, end = column * len(steps) // columns, (column + 1) * len(steps) // columns
         marks = {mark for step in steps[start:end] for mark in step.marks}
-        mark = glyphs.compacted if "compaction" in marks else glyphs.pruned if "prune" in marks else " "
+        mark = (
+            glyphs.compacted
+            if "compaction" in marks
+            else glyphs.pruned
+            if "prune" in marks
+            else " "
+        )
         buckets.append(_Bucket(max(tokens[start:end]), mark))
     return buckets
 

@@ -24,7 +24,9 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"grants": [_as_json(one) for one in found]}))
         return 0
     if not found:
-        print("Nothing is allowed without asking in any project. A question about a call offers it.")
+        print(
+            "Nothing is allowed without asking in any project. A question about a call offers it."
+        )
         return 0
     Screen().show(_lines(found))
     return 0
@@ -32,12 +34,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _revoke(grants: ProjectGrants, ids: list[str]) -> int:
     if not ids:
-        raise CommandRefused("Say which to revoke: `ullage grants revoke ID`, as `ullage grants` lists them.")
+        raise CommandRefused(
+            "Say which to revoke: `ullage grants revoke ID`, as `ullage grants` lists them."
+        )
     known = [one.grant.id for one in grants.all()]
     for typed in ids:
         name = meant(typed, known)
         if not grants.revoke(name):
-            raise CommandRefused(f"There is no grant {typed!r} for a project. `ullage grants` lists them.")
+            raise CommandRefused(
+                f"There is no grant {typed!r} for a project. `ullage grants` lists them."
+            )
         print(f"Revoked {name}: such calls need your approval again.")
     return 0
 
@@ -57,7 +63,9 @@ def meant(typed: str, known: Iterable[str]) -> str:
     if typed in ids or not found:
         return typed
     if len(found) > 1:
-        raise CommandRefused(f"Several grants begin with {typed!r}: {', '.join(found)}. Type more of the one you mean.")
+        raise CommandRefused(
+            f"Several grants begin with {typed!r}: {', '.join(found)}. Type more of the one you mean."
+        )
     return found[0]
 
 
@@ -70,11 +78,21 @@ def _lines(found: list[ProjectGrant]) -> list[Line]:
             lines.append((Span(printable(root), "title"),))
         day = time.strftime("%Y-%m-%d", time.localtime(one.grant.at))
         lines.append(
-            (Span(f"  {padded(one.grant.id, 16)}", "strong"), Span(f"{day}  ", "dim"), Span(printable(str(one.grant))))
+            (
+                Span(f"  {padded(one.grant.id, 16)}", "strong"),
+                Span(f"{day}  ", "dim"),
+                Span(printable(str(one.grant))),
+            )
         )
     return lines
 
 
 def _as_json(one: ProjectGrant) -> dict[str, object]:
     grant = one.grant
-    return {"id": grant.id, "root": one.root, "tool": grant.tool, "prefix": grant.prefix, "at": grant.at}
+    return {
+        "id": grant.id,
+        "root": one.root,
+        "tool": grant.tool,
+        "prefix": grant.prefix,
+        "at": grant.at,
+    }

@@ -7,7 +7,16 @@ from typing import NamedTuple
 
 from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
-from ullage.display.text import Line, Span, cells, number, padded, percent, printable, shortened
+from ullage.display.text import (
+    Line,
+    Span,
+    cells,
+    number,
+    padded,
+    percent,
+    printable,
+    shortened,
+)
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -41,23 +50,35 @@ class Column(NamedTuple):
     right: bool = False
 
 
-def columns(table: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> list[Line]:
+def columns(
+    table: Sequence[Column], rows: Iterable[Sequence[str]], width: int
+) -> list[Line]:
     """Rows under headings. Columns are as wide as needed; the last one is cut where the line would get too long."""
     cut = [[printable(cell) for cell in row] for row in rows]
-    widths = [max([cells(column.heading), *(cells(row[place]) for row in cut)]) for place, column in enumerate(table)]
+    widths = [
+        max([cells(column.heading), *(cells(row[place]) for row in cut)])
+        for place, column in enumerate(table)
+    ]
     widths[-1] = max(8, min(widths[-1], width - sum(widths[:-1]) - 2 * (len(table) - 1)))
 
     def line(row: Sequence[str], style: str) -> Line:
         pieces = [
-            padded(shortened(cell, widths[place]), widths[place], right=table[place].right)
+            padded(
+                shortened(cell, widths[place]), widths[place], right=table[place].right
+            )
             for place, cell in enumerate(row)
         ]
         return (Span("  ".join(pieces).rstrip(), style),)
 
-    return [line([column.heading for column in table], "dim"), *(line(row, "") for row in cut)]
+    return [
+        line([column.heading for column in table], "dim"),
+        *(line(row, "") for row in cut),
+    ]
 
 
-def largest_items(items: Sequence[PartEstimate], whole: int, texts: Mapping[str, str], width: int) -> list[Line]:
+def largest_items(
+    items: Sequence[PartEstimate], whole: int, texts: Mapping[str, str], width: int
+) -> list[Line]:
     """The items with their ids and, where ``texts`` has it, how their text begins."""
     table = [
         Column("Largest", right=True),
@@ -69,21 +90,32 @@ def largest_items(items: Sequence[PartEstimate], whole: int, texts: Mapping[str,
         [
             number(item.tokens),
             percent(item.tokens, whole),
-            f"#{item.position} {what_of(item)}" + ("" if not item.name else f" ({item.row.lower()})"),
+            f"#{item.position} {what_of(item)}"
+            + ("" if not item.name else f" ({item.row.lower()})"),
             item.part,
         ]
         for item in items
     ]
     if texts:
         table.append(Column("begins"))
-        rows = [[*row, texts.get(item.part, "")] for row, item in zip(rows, items, strict=True)]
+        rows = [
+            [*row, texts.get(item.part, "")]
+            for row, item in zip(rows, items, strict=True)
+        ]
     return columns(table, rows, width)
 
 
-def previews(messages: Iterable[Message], items: Sequence[PartEstimate]) -> dict[str, str]:
+def previews(
+    messages: Iterable[Message], items: Sequence[PartEstimate]
+) -> dict[str, str]:
     """How the text of each item begins, by the id of its part."""
     wanted = {item.part for item in items}
-    return {part.id: preview(part) for message in messages for part in message.parts if part.id in wanted}
+    return {
+        part.id: preview(part)
+        for message in messages
+        for part in message.parts
+        if part.id in wanted
+    }
 
 
 def preview(part: Part) -> str:
@@ -117,9 +149,19 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     before: Step | None = None
     for step in steps:
         grown = "" if before is None else f"{size_of(step) - size_of(before):+,}"
-        outside = step.actual is not None and not step.low <= step.actual <= step.high and not step.first
+        outside = (
+            step.actual is not None
+            and not step.low <= step.actual <= step.high
+            and not step.first
+        )
         happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
-        happened += ["first estimate"] if step.first else ["outside the interval"] if outside else []
+        happened += (
+            ["first estimate"]
+            if step.first
+            else ["outside the interval"]
+            if outside
+            else []
+        )
         rows.append(
             [
                 number(step.number),

@@ -11,7 +11,15 @@ from typing import Final
 import msgspec
 
 from ullage.cli.screen import Screen
-from ullage.cli.screenplay import OUTCOMES, MessageEntry, Notice, Screenplay, described, near_limit_notice, text_of
+from ullage.cli.screenplay import (
+    OUTCOMES,
+    MessageEntry,
+    Notice,
+    Screenplay,
+    described,
+    near_limit_notice,
+    text_of,
+)
 from ullage.cli.scroll import WIDEST, Scroll
 from ullage.display.gauge_line import gauge_line, spelled
 from ullage.display.text import Span, cells, number, plain, printable, shortened, wrapped
@@ -91,7 +99,9 @@ class Live:
             case ToolStarted():
                 self._set_gauge(reading, printable(event.name))
             case ApprovalAsked():
-                label = "allowed by --yes: " if self.allows_all else "needs your approval: "
+                label = (
+                    "allowed by --yes: " if self.allows_all else "needs your approval: "
+                )
                 self._labelled(label, self._title_of(event.call_id))
             case ReadingTaken():
                 self._measured(event, reading)
@@ -116,14 +126,24 @@ class Live:
             self.scroll.line((Span(f"  {text}", line[0].style),))
 
     def _labelled(self, label: str, text: str) -> None:
-        self.scroll.line((Span(f"  {label}", "warn"), Span(self._cut(text, len(label) + 2))))
+        self.scroll.line(
+            (Span(f"  {label}", "warn"), Span(self._cut(text, len(label) + 2)))
+        )
 
     def _title_of(self, call_id: str) -> str:
         called = self._screenplay.call(call_id)
-        return printable(call_id) if called is None else described(called.name, called.arguments)
+        return (
+            printable(call_id)
+            if called is None
+            else described(called.name, called.arguments)
+        )
 
     def _cut(self, text: str, beside: int) -> str:
-        return shortened(text, max(20, min(self.scroll.width, WIDEST) - beside - 1), self.screen.glyphs.ellipsis)
+        return shortened(
+            text,
+            max(20, min(self.scroll.width, WIDEST) - beside - 1),
+            self.screen.glyphs.ellipsis,
+        )
 
     # -- messages --
 
@@ -153,7 +173,9 @@ class Live:
         if entry.was_queued or self.shows_user:
             note = "  (delivered)" if entry.was_queued else ""
             text = self._cut(printable(entry.text), len(note) + 2)
-            self.scroll.line((Span("> ", "title"), Span(text, "strong"), Span(note, "warn")))
+            self.scroll.line(
+                (Span("> ", "title"), Span(text, "strong"), Span(note, "warn"))
+            )
 
     def _answer(self, message: Message) -> None:
         for part in message.of_type(TextPart):
@@ -168,12 +190,21 @@ class Live:
         assert called is not None, "the result has been folded"
         width = min(self.scroll.width, WIDEST) - 1
         ellipsis = self.screen.glyphs.ellipsis
-        title = shortened(described(called.name, called.arguments), max(20, min(LONGEST_CALL, width - 8)), ellipsis)
-        spans = [Span(f"{self._bullet()} ", "bad" if called.is_error else "row2"), Span(title, "strong")]
+        title = shortened(
+            described(called.name, called.arguments),
+            max(20, min(LONGEST_CALL, width - 8)),
+            ellipsis,
+        )
+        spans = [
+            Span(f"{self._bullet()} ", "bad" if called.is_error else "row2"),
+            Span(title, "strong"),
+        ]
         if called.outcome is not None and OUTCOMES[called.outcome]:
             spans.append(Span(f"  {OUTCOMES[called.outcome]}", "warn"))
         if called.size_bytes:
-            spans.append(Span(f"  both ends of {number(called.size_bytes)} bytes", "warn"))
+            spans.append(
+                Span(f"  both ends of {number(called.size_bytes)} bytes", "warn")
+            )
         room = width - sum(cells(span.text) for span in spans) - 2
         if room > 8 and called.result:
             begin = shortened(printable(called.result[:LONGEST_RESULT]), room, ellipsis)
@@ -182,7 +213,9 @@ class Live:
 
     def _bullet(self) -> str:
         """A dot for a call alone; a bracket around calls that ran side by side, in the order in which they ended."""
-        alone, first, between, last = _BULLETS if self.screen.glyphs.parts else _ASCII_BULLETS
+        alone, first, between, last = (
+            _BULLETS if self.screen.glyphs.parts else _ASCII_BULLETS
+        )
         if self._batch < 2:
             return alone
         self._ended += 1
@@ -195,16 +228,22 @@ class Live:
     def _measured(self, event: ReadingTaken, reading: Reading) -> None:
         """The reading of this event, which a driver that is ahead may have left behind."""
         if reading.snapshot_id != event.snapshot:
-            used = Used(tokens=event.used.tokens, low=event.used.low, high=event.used.high)
+            used = Used(
+                tokens=event.used.tokens, low=event.used.low, high=event.used.high
+            )
             reading = msgspec.structs.replace(reading, used=used)
         if event.near_limit and not self._is_near:
-            self._notice(near_limit_notice(event.compaction_point or event.input_limit or 0))
+            self._notice(
+                near_limit_notice(event.compaction_point or event.input_limit or 0)
+            )
         self._is_near = event.near_limit
         grown = f"{event.grown:+,}" if event.grown else ""
         self._set_gauge(reading, grown)
         if not self.scroll.moves and self._call_ended:
             self._call_ended = False
-            self.scroll.line(gauge_line(reading, self.scroll.width, self.screen.glyphs, word=grown))
+            self.scroll.line(
+                gauge_line(reading, self.scroll.width, self.screen.glyphs, word=grown)
+            )
 
     def _set_gauge(self, reading: Reading, word: str) -> None:
         glyphs = self.screen.glyphs

@@ -100,7 +100,9 @@ def write_refreshed(new: Catalogue, directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, encode(new))
     except OSError as problem:
-        raise UllageError(f"{path} can't be written: {problem.strerror or problem}. Nothing was changed.") from problem
+        raise UllageError(
+            f"{path} can't be written: {problem.strerror or problem}. Nothing was changed."
+        ) from problem
     return path
 
 
@@ -112,8 +114,12 @@ def _refresh(directory: Path) -> int:
         old = built_in()  # a damaged file is replaced
     path = write_refreshed(new, directory)
     models = counted(sum(len(rows) for rows in new.providers.values()), "model")
-    changes = ", ".join(f"{number(count)} {what}" for what, count in differences(old, new).items())
-    print(f"{models} of {new.source}, prices of {new.date}: {changes} since {old.source} of {old.date}.")
+    changes = ", ".join(
+        f"{number(count)} {what}" for what, count in differences(old, new).items()
+    )
+    print(
+        f"{models} of {new.source}, prices of {new.date}: {changes} since {old.source} of {old.date}."
+    )
     print(f"Written to {printable(str(path))}.")
     return 0
 
@@ -149,7 +155,10 @@ def _unknown(name: str) -> str:
     names = [f"{listed.provider}:{listed.name}" for listed in _listed("")]
     bare = {full.partition(":")[2]: full for full in reversed(names)}
     near = difflib.get_close_matches(name.lower(), names, SUGGESTED, 0.75)
-    near += [bare[one] for one in difflib.get_close_matches(name.lower(), bare, SUGGESTED, 0.75)]
+    near += [
+        bare[one]
+        for one in difflib.get_close_matches(name.lower(), bare, SUGGESTED, 0.75)
+    ]
     suggested = list(dict.fromkeys(near))[:SUGGESTED]
     if suggested:
         return f"No model {name!r} is in the catalogue. Did you mean {' or '.join(suggested)}?"
@@ -159,7 +168,11 @@ def _unknown(name: str) -> str:
 def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
     catalogue = in_use()
     yield (Span(printable(name), "title"),)
-    facts = {"window": found.window, "input at most": found.input_cap, "output at most": found.max_output}
+    facts = {
+        "window": found.window,
+        "input at most": found.input_cap,
+        "output at most": found.max_output,
+    }
     for label, tokens in facts.items():
         value = "unknown" if tokens is None else f"{number(tokens)} tokens"
         source = "" if tokens is None else _source(found)
@@ -178,12 +191,23 @@ def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
 
 def _source(found: ModelLimits) -> str:
     catalogue = in_use()
-    return f"{found.source}, {catalogue.date}" if found.source == catalogue.source else found.source
+    return (
+        f"{found.source}, {catalogue.date}"
+        if found.source == catalogue.source
+        else found.source
+    )
 
 
 def _priced(tier: Rate) -> str:
-    shown = {"input": tier.input, "output": tier.output, "cache read": tier.cache_read, "cache write": tier.cache_write}
-    return " · ".join(f"{what} {price:g}" for what, price in shown.items() if price is not None)
+    shown = {
+        "input": tier.input,
+        "output": tier.output,
+        "cache read": tier.cache_read,
+        "cache write": tier.cache_write,
+    }
+    return " · ".join(
+        f"{what} {price:g}" for what, price in shown.items() if price is not None
+    )
 
 
 def _as_object(name: str, found: ModelLimits) -> dict[str, object]:
@@ -217,16 +241,28 @@ def _list(text: str, screen: Screen, *, as_json: bool) -> int:
     catalogue = in_use()
     if as_json:
         models = [
-            {"provider": one.provider, "name": one.name, "window": one.row.window, "prices": one.row.prices}
+            {
+                "provider": one.provider,
+                "name": one.name,
+                "window": one.row.window,
+                "prices": one.row.prices,
+            }
             for one in listed
         ]
         content = {"source": catalogue.source, "date": catalogue.date, "models": models}
         screen.show_json(msgspec.json.encode(content))
         return 0
-    heads = (Column("Provider"), Column("Window", right=True), Column("$ in", right=True), Column("$ out", right=True))
+    heads = (
+        Column("Provider"),
+        Column("Window", right=True),
+        Column("$ in", right=True),
+        Column("$ out", right=True),
+    )
     rows = [(one.provider, *_numbers(one.row), one.name) for one in listed]
     screen.show(columns((*heads, Column("Model")), rows, screen.width))
-    print(f"{counted(len(listed), 'model')}, {catalogue.source}, list prices per million tokens of {catalogue.date}.")
+    print(
+        f"{counted(len(listed), 'model')}, {catalogue.source}, list prices per million tokens of {catalogue.date}."
+    )
     return 0
 
 

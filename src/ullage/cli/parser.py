@@ -30,7 +30,9 @@ class _ShowVersion(argparse.Action):
 class _Commands:
     """The commands of ``ullage``, each added together with the function that performs it."""
 
-    def __init__(self, parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def __init__(
+        self, parsers: argparse._SubParsersAction[argparse.ArgumentParser]
+    ) -> None:
         self._parsers = parsers
 
     def add(self, name: str, about: str, function: str) -> argparse.ArgumentParser:
@@ -38,7 +40,9 @@ class _Commands:
 
         It is a name, not the function, so that no command pays for the imports of another.
         """
-        command = self._parsers.add_parser(name, help=about, description=_sentence(about), allow_abbrev=False)
+        command = self._parsers.add_parser(
+            name, help=about, description=_sentence(about), allow_abbrev=False
+        )
         command.set_defaults(function=function)
         return command
 
@@ -54,21 +58,41 @@ def parser() -> argparse.ArgumentParser:
         epilog="`ullage COMMAND --help` says more about a command.",
         allow_abbrev=False,
     )
-    root.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and end")
+    root.add_argument(
+        "--version", action=_ShowVersion, nargs=0, help="show the version and end"
+    )
     parsers = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     commands = _Commands(parsers)
-    context = commands.add("context", "show what fills the window of a recorded session", "context:context")
+    context = commands.add(
+        "context", "show what fills the window of a recorded session", "context:context"
+    )
     _describe_context(context)
     about = "list the sessions found in the usual places, newest first"
     sessions = commands.add("sessions", about, "sessions:sessions")
     sessions.add_argument("--json", action="store_true", help="print one JSON object")
     sessions.add_argument(
-        "-n", "--limit", type=_positive, default=20, metavar="N", help="at most N sessions (default 20)"
+        "-n",
+        "--limit",
+        type=_positive,
+        default=20,
+        metavar="N",
+        help="at most N sessions (default 20)",
     )
     about = "show what is known of a model: its window, its largest output and its prices, with their sources"
     models = commands.add("models", about, "models:run")
-    models.add_argument("name", nargs="?", default="", metavar="NAME", help="a model, as provider:model or alone")
-    models.add_argument("--filter", default="", metavar="TEXT", help="list models whose provider:name contains TEXT")
+    models.add_argument(
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="a model, as provider:model or alone",
+    )
+    models.add_argument(
+        "--filter",
+        default="",
+        metavar="TEXT",
+        help="list models whose provider:name contains TEXT",
+    )
     models.add_argument(
         "--refresh",
         action="store_true",
@@ -78,25 +102,45 @@ def parser() -> argparse.ArgumentParser:
     about = "show what was learnt about each model from logs, or what is stored"
     calibration = commands.add("calibration", about, "calibration:calibration")
     _describe_calibration(calibration)
-    about = "replay a recorded session call by call and show how far off the predictions are"
+    about = (
+        "replay a recorded session call by call and show how far off the predictions are"
+    )
     evaluate = commands.add("evaluate", about, "evaluate:perform")
-    evaluate.add_argument("file", metavar="FILE", help="a session log, or recorded calls as JSON lines, plain or .gz")
-    evaluate.add_argument("--predictions", metavar="OUT", help="where to write one prediction a line")
+    evaluate.add_argument(
+        "file",
+        metavar="FILE",
+        help="a session log, or recorded calls as JSON lines, plain or .gz",
+    )
+    evaluate.add_argument(
+        "--predictions", metavar="OUT", help="where to write one prediction a line"
+    )
     _add_estimator(evaluate)
     about = "ask a model one question and show what the answer cost and what the window holds after it"
     ask = commands.add("ask", about, "ask:run")
     _describe_ask(ask)
-    about = "have an agent with tools carry out a request, in a session that can be resumed"
+    about = (
+        "have an agent with tools carry out a request, in a session that can be resumed"
+    )
     run = commands.add("run", about, "run:run")
     _describe_run(run)
-    about = "talk to an agent in the terminal: type while it works, see what fills the window"
+    about = (
+        "talk to an agent in the terminal: type while it works, see what fills the window"
+    )
     chat = commands.add("chat", about, "chat.start:run")
     _describe_chat(chat)
     about = "watch an agent work on a small window, against a simulated provider: no key needed"
     demo = commands.add("demo", about, "demo:run")
-    demo.add_argument("--fast", action="store_true", help="without the pauses that make it readable")
-    demo.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
-    serve = commands.add("serve", "serve sessions over HTTP, with a page to watch and steer them", "serve:run")
+    demo.add_argument(
+        "--fast", action="store_true", help="without the pauses that make it readable"
+    )
+    demo.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="draws what a meter can't know"
+    )
+    serve = commands.add(
+        "serve",
+        "serve sessions over HTTP, with a page to watch and steer them",
+        "serve:run",
+    )
     _describe_serve(serve)
     _add_grants(commands)
     _add_token(commands)
@@ -105,7 +149,9 @@ def parser() -> argparse.ArgumentParser:
     _describe_watch(watch)
     _add_trust(commands)
     about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
-    parsers.add_parser("simulate", help=about)  # the package ullage-simulators reads its options
+    parsers.add_parser(
+        "simulate", help=about
+    )  # the package ullage-simulators reads its options
     return root
 
 
@@ -116,46 +162,130 @@ def _describe_context(context: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
-    context.add_argument("--session", default="", metavar="ID", help="the session, where FILE holds several (OpenCode)")
+    context.add_argument(
+        "--session",
+        default="",
+        metavar="ID",
+        help="the session, where FILE holds several (OpenCode)",
+    )
     shown = context.add_argument_group("what is shown")
     shown.add_argument("--json", action="store_true", help="print one JSON object")
-    shown.add_argument("--at", type=int, metavar="STEP", help="the reading before call number STEP")
-    shown.add_argument("--top", type=_positive, metavar="N", help="also the N largest single items, with their ids")
-    shown.add_argument("--steps", action="store_true", help="also a table of all calls: estimate, actual, error")
-    shown.add_argument("--rows", action="store_true", help="every row, down to single tools")
-    shown.add_argument("--no-content", action="store_true", help="no text of the conversation, only names and numbers")
+    shown.add_argument(
+        "--at", type=int, metavar="STEP", help="the reading before call number STEP"
+    )
+    shown.add_argument(
+        "--top",
+        type=_positive,
+        metavar="N",
+        help="also the N largest single items, with their ids",
+    )
+    shown.add_argument(
+        "--steps",
+        action="store_true",
+        help="also a table of all calls: estimate, actual, error",
+    )
+    shown.add_argument(
+        "--rows", action="store_true", help="every row, down to single tools"
+    )
+    shown.add_argument(
+        "--no-content",
+        action="store_true",
+        help="no text of the conversation, only names and numbers",
+    )
     _add_limits(context)
     _add_estimator(context)
 
 
 def _describe_ask(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("question", metavar="QUESTION", help="what to ask; - reads it from standard input")
-    ask.add_argument("--model", required=True, metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
-    ask.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
     ask.add_argument(
-        "--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent (default: the usual)"
+        "question", metavar="QUESTION", help="what to ask; - reads it from standard input"
+    )
+    ask.add_argument(
+        "--model",
+        required=True,
+        metavar="NAME",
+        help="provider:model, as in anthropic:claude-haiku-4-5",
+    )
+    ask.add_argument(
+        "--base-url",
+        default="",
+        metavar="URL",
+        help="another address, of a local server or a gateway",
+    )
+    ask.add_argument(
+        "--wire",
+        default="",
+        metavar="WIRE",
+        help="messages, responses, chat or generateContent (default: the usual)",
     )
     ask.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    ask.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output (also as 2k)")
-    ask.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    ask.add_argument(
+        "--max-output",
+        type=_tokens,
+        metavar="N",
+        help="at most N tokens of output (also as 2k)",
+    )
+    ask.add_argument(
+        "--window",
+        type=_tokens,
+        metavar="N",
+        help="the model's context window, where it is unknown",
+    )
     ask.add_argument("--no-stream", action="store_true", help="wait for the whole answer")
-    ask.add_argument("--raw", action="store_true", help="show the exact request before it is sent, the key masked")
-    ask.add_argument("--json", action="store_true", help="print one JSON object: answer, usage, reading")
+    ask.add_argument(
+        "--raw",
+        action="store_true",
+        help="show the exact request before it is sent, the key masked",
+    )
+    ask.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object: answer, usage, reading",
+    )
 
 
 def _add_endpoint(group: argparse._ActionsContainer) -> None:
     """How the model is reached, and how much it may hold and say: for every command that runs an agent."""
     group.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    group.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
-    group.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
-    group.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
-    group.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+    group.add_argument(
+        "--base-url",
+        default="",
+        metavar="URL",
+        help="another address, of a local server or a gateway",
+    )
+    group.add_argument(
+        "--wire",
+        default="",
+        metavar="WIRE",
+        help="messages, responses, chat or generateContent",
+    )
+    group.add_argument(
+        "--window",
+        type=_tokens,
+        metavar="N",
+        help="the model's context window, where it is unknown",
+    )
+    group.add_argument(
+        "--max-output",
+        type=_tokens,
+        metavar="N",
+        help="at most N tokens of output a call",
+    )
 
 
 def _describe_run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("request", metavar="REQUEST", help="what to do; - reads it from standard input")
-    run.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
-    run.add_argument("--session", default="", metavar="ID", help="resume this session, or begin it")
+    run.add_argument(
+        "request", metavar="REQUEST", help="what to do; - reads it from standard input"
+    )
+    run.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="provider:model, as in anthropic:claude-haiku-4-5",
+    )
+    run.add_argument(
+        "--session", default="", metavar="ID", help="resume this session, or begin it"
+    )
     run.add_argument(
         "--tools",
         default="",
@@ -163,13 +293,35 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell (default: those of ullage.toml, else none); write, "
         "edit, shell and tools of MCP servers need your approval",
     )
-    run.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    run.add_argument(
+        "--root",
+        default=None,
+        metavar="DIR",
+        help="the directory that file tools are confined to",
+    )
     _add_sandbox(run)
-    run.add_argument("--yes", action="store_true", help="allow every call that a person would be asked about")
+    run.add_argument(
+        "--yes",
+        action="store_true",
+        help="allow every call that a person would be asked about",
+    )
     _add_endpoint(run)
-    run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
-    run.add_argument("--json", action="store_true", help="print one JSON object at the end: answer, reason, reading")
-    run.add_argument("--events", action="store_true", help="print each event as a JSON line, the result as the last")
+    run.add_argument(
+        "--max-steps",
+        type=_positive,
+        metavar="N",
+        help="at most N model calls (default 100)",
+    )
+    run.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object at the end: answer, reason, reading",
+    )
+    run.add_argument(
+        "--events",
+        action="store_true",
+        help="print each event as a JSON line, the result as the last",
+    )
 
 
 def _add_sandbox(to: argparse._ActionsContainer) -> None:
@@ -188,10 +340,26 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use a simulated model with a separate store: no key needed",
     )
-    serve.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
+    serve.add_argument(
+        "--scenario",
+        default="",
+        metavar="FILE",
+        help="with --simulate: what the model answers",
+    )
     where = serve.add_argument_group("where")
-    where.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1: this machine only")
-    where.add_argument("--port", type=int, default=8801, metavar="N", help="the port (default 8801; 0: a free one)")
+    where.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="default 127.0.0.1: this machine only",
+    )
+    where.add_argument(
+        "--port",
+        type=int,
+        default=8801,
+        metavar="N",
+        help="the port (default 8801; 0: a free one)",
+    )
     where.add_argument(
         "--token",
         default="",
@@ -199,7 +367,10 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         help="a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage token add`)",
     )
     where.add_argument(
-        "--tokens", default="", metavar="FILE", help="the file of `ullage token` (default: tokens.json in your data)"
+        "--tokens",
+        default="",
+        metavar="FILE",
+        help="the file of `ullage token` (default: tokens.json in your data)",
     )
     where.add_argument(
         "--public-url",
@@ -207,9 +378,19 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="the address of the proxy in front of the server, as browsers use it",
     )
-    where.add_argument("--store", default="", metavar="FILE", help="the sessions' database (default: the user's own)")
+    where.add_argument(
+        "--store",
+        default="",
+        metavar="FILE",
+        help="the sessions' database (default: the user's own)",
+    )
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
-    agent.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    agent.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="provider:model, as in anthropic:claude-haiku-4-5",
+    )
     agent.add_argument(
         "--tools",
         default="",
@@ -217,15 +398,26 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell (default: none); write, edit, shell and tools of MCP "
         "servers need approval, on the page or over HTTP, unless the setting `approve` says otherwise",
     )
-    agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    agent.add_argument(
+        "--root",
+        default=None,
+        metavar="DIR",
+        help="the directory that file tools are confined to",
+    )
     _add_sandbox(agent)
     _add_endpoint(agent)
 
 
 def _add_token(commands: _Commands) -> None:
-    token = commands.add("token", "make, list and revoke the tokens of `ullage serve`", "token:run")
-    actions = token.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    add = actions.add_parser("add", help="make a token and show it once", allow_abbrev=False)
+    token = commands.add(
+        "token", "make, list and revoke the tokens of `ullage serve`", "token:run"
+    )
+    actions = token.add_subparsers(
+        dest="action", metavar="ACTION", title="actions", required=True
+    )
+    add = actions.add_parser(
+        "add", help="make a token and show it once", allow_abbrev=False
+    )
     add.add_argument("name", metavar="NAME", help="what it is called in lists and logs")
     add.add_argument(
         "--scope",
@@ -235,26 +427,59 @@ def _add_token(commands: _Commands) -> None:
         help="read, write, approve, admin, with commas between them (default read); write and approve include read, "
         "admin includes all",
     )
-    add.add_argument("--expires", default="90d", metavar="TIME", help="30d, 12h, 1y or never (default 90d)")
-    listing = actions.add_parser("list", help="show the tokens, without their text", allow_abbrev=False)
-    revoke = actions.add_parser("revoke", help="refuse a token from now on", allow_abbrev=False)
+    add.add_argument(
+        "--expires",
+        default="90d",
+        metavar="TIME",
+        help="30d, 12h, 1y or never (default 90d)",
+    )
+    listing = actions.add_parser(
+        "list", help="show the tokens, without their text", allow_abbrev=False
+    )
+    revoke = actions.add_parser(
+        "revoke", help="refuse a token from now on", allow_abbrev=False
+    )
     revoke.add_argument("name", metavar="NAME", help="the token's name")
     for action in (add, listing, revoke):
-        action.add_argument("--file", default="", metavar="FILE", help="default: tokens.json in your data directory")
+        action.add_argument(
+            "--file",
+            default="",
+            metavar="FILE",
+            help="default: tokens.json in your data directory",
+        )
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:
-    chat.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    chat.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="provider:model, as in anthropic:claude-haiku-4-5",
+    )
     chat.add_argument(
         "--simulate",
         action="store_true",
         help="talk to a simulated model on this machine, with a store of its own: no key needed",
     )
-    chat.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
+    chat.add_argument(
+        "--scenario",
+        default="",
+        metavar="FILE",
+        help="with --simulate: what the model answers",
+    )
     sessions = chat.add_argument_group("sessions")
-    sessions.add_argument("--session", default="", metavar="ID", help="resume this session, or begin it")
-    sessions.add_argument("--continue", action="store_true", dest="go_on", help="resume the newest session")
-    sessions.add_argument("--store", default=None, metavar="FILE", help="where sessions live (default: your own store)")
+    sessions.add_argument(
+        "--session", default="", metavar="ID", help="resume this session, or begin it"
+    )
+    sessions.add_argument(
+        "--continue", action="store_true", dest="go_on", help="resume the newest session"
+    )
+    sessions.add_argument(
+        "--store",
+        default=None,
+        metavar="FILE",
+        help="where sessions live (default: your own store)",
+    )
     agent = chat.add_argument_group("the agent")
     agent.add_argument(
         "--tools",
@@ -263,30 +488,73 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell, or none (default: those of ullage.toml, else "
         "read,list,search); write, edit, shell and tools of MCP servers need your approval",
     )
-    agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    agent.add_argument(
+        "--root",
+        default=None,
+        metavar="DIR",
+        help="the directory that file tools are confined to",
+    )
     _add_sandbox(agent)
-    agent.add_argument("--yes", action="store_true", help="line by line: allow every call that asks first")
+    agent.add_argument(
+        "--yes",
+        action="store_true",
+        help="line by line: allow every call that asks first",
+    )
     _add_endpoint(agent)
 
 
 def _add_grants(commands: _Commands) -> None:
-    grants = commands.add("grants", "list what tools may do in projects without asking, or take it back", "grants:run")
-    grants.add_argument(
-        "action", nargs="?", choices=("list", "revoke"), default="list", help="list (default), or revoke"
+    grants = commands.add(
+        "grants",
+        "list what tools may do in projects without asking, or take it back",
+        "grants:run",
     )
-    grants.add_argument("ids", nargs="*", metavar="ID", help="which to revoke, as the list names them")
+    grants.add_argument(
+        "action",
+        nargs="?",
+        choices=("list", "revoke"),
+        default="list",
+        help="list (default), or revoke",
+    )
+    grants.add_argument(
+        "ids", nargs="*", metavar="ID", help="which to revoke, as the list names them"
+    )
     grants.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_trust(commands: _Commands) -> None:
     about = "show what a project's ullage.toml asks for, and ask whether it counts as long as it stays as it is"
     trust = commands.add("trust", about, "trusting:trust")
-    trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
-    trust.add_argument("--yes", action="store_true", help="show what the file asks for and allow it: for scripts")
-    trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
-    untrust = commands.add("untrust", "forget what you answered about a project's ullage.toml", "trusting:untrust")
-    untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
-    adopt = commands.add("adopt", "take over a store that another user made, or that you moved", "stores:run")
+    trust.add_argument(
+        "directory",
+        nargs="?",
+        metavar="DIR",
+        help="the project's directory (default: this one)",
+    )
+    trust.add_argument(
+        "--yes",
+        action="store_true",
+        help="show what the file asks for and allow it: for scripts",
+    )
+    trust.add_argument(
+        "--list", action="store_true", help="list the projects you were asked about"
+    )
+    untrust = commands.add(
+        "untrust",
+        "forget what you answered about a project's ullage.toml",
+        "trusting:untrust",
+    )
+    untrust.add_argument(
+        "directory",
+        nargs="?",
+        metavar="DIR",
+        help="the project's directory (default: this one)",
+    )
+    adopt = commands.add(
+        "adopt",
+        "take over a store that another user made, or that you moved",
+        "stores:run",
+    )
     adopt.add_argument("store", metavar="STORE", help="the database file")
     adopt.add_argument(
         "--unfinished",
@@ -302,27 +570,54 @@ def _describe_watch(watch: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
-    watch.add_argument("--session", default="", metavar="ID", help="the session, where FILE holds several (OpenCode)")
-    watch.add_argument("--json", action="store_true", help="print one reading as a JSON line whenever it changes")
+    watch.add_argument(
+        "--session",
+        default="",
+        metavar="ID",
+        help="the session, where FILE holds several (OpenCode)",
+    )
+    watch.add_argument(
+        "--json",
+        action="store_true",
+        help="print one reading as a JSON line whenever it changes",
+    )
     watch.add_argument("--once", action="store_true", help="print one reading and end")
     watch.add_argument(
-        "--interval", type=_seconds, default=0.25, metavar="S", help="seconds between two looks (default 0.25)"
+        "--interval",
+        type=_seconds,
+        default=0.25,
+        metavar="S",
+        help="seconds between two looks (default 0.25)",
     )
     _add_limits(watch)
     _add_estimator(watch)
 
 
 def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
-    calibration.add_argument("files", nargs="*", metavar="FILE", help="session logs; without any, what is stored")
+    calibration.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="session logs; without any, what is stored",
+    )
     calibration.add_argument("--json", action="store_true", help="print one JSON object")
-    calibration.add_argument("--save", action="store_true", help="store what these logs teach")
+    calibration.add_argument(
+        "--save", action="store_true", help="store what these logs teach"
+    )
     _add_estimator(calibration)
 
 
 def _add_limits(command: argparse.ArgumentParser) -> None:
     limits = command.add_argument_group("limits (tokens, also as 200k or 1M)")
-    limits.add_argument("--window", type=_tokens, metavar="N", help="the model's context window")
-    limits.add_argument("--reserve", type=_reserve, metavar="N", help="kept free for the answer (default 16k)")
+    limits.add_argument(
+        "--window", type=_tokens, metavar="N", help="the model's context window"
+    )
+    limits.add_argument(
+        "--reserve",
+        type=_reserve,
+        metavar="N",
+        help="kept free for the answer (default 16k)",
+    )
     limits.add_argument(
         "--trigger",
         type=_trigger,
@@ -360,7 +655,9 @@ def _tokens(text: str) -> int:
     except ValueError:
         tokens = 0
     if tokens < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: give one like 200000 or 200k")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of tokens: give one like 200000 or 200k"
+        )
     return tokens
 
 
@@ -380,7 +677,9 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not math.isfinite(value) or value < 0.01:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds: give one like 0.25")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of seconds: give one like 0.25"
+        )
     return value
 
 
@@ -388,9 +687,15 @@ def _trigger(text: str) -> float:
     """A share up to 1 (``0.8``, ``80%``), or tokens above 1."""
     is_percent = text.endswith("%")
     try:
-        value = float(text[:-1]) / 100 if is_percent else float(_count(text) if text[-1:].isalpha() else text)
+        value = (
+            float(text[:-1]) / 100
+            if is_percent
+            else float(_count(text) if text[-1:].isalpha() else text)
+        )
     except ValueError:
         value = 0
     if not math.isfinite(value) or value <= 0 or (is_percent and value > 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is no trigger: give a share like 0.8 or 80%, or tokens like 150k")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no trigger: give a share like 0.8 or 80%, or tokens like 150k"
+        )
     return value

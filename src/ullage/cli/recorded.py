@@ -38,7 +38,12 @@ LARGEST: Final = 10**9
 
 MEDIA: Final = frozenset({"image", "file", "audio", "video"})
 OPAQUE: Final = frozenset({"server_tool", "other"})
-_ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "tool": "tool",
+}
 _SAME: Final = ("same_system", "same_tools", "same_params")
 _WIRES: Final = {"chat(litellm)": "chat"}
 
@@ -97,7 +102,9 @@ def kinds_of(row: RecordedRow) -> set[str]:
 def texts_of(row: RecordedRow, *keys: str) -> Iterable[str]:
     """Every text and name in these fields of a row."""
     for atom in (atom for key in keys for atom in _atoms(row.get(key))):
-        yield from (text for text in (atom.get("t"), atom.get("name")) if isinstance(text, str))
+        yield from (
+            text for text in (atom.get("t"), atom.get("name")) if isinstance(text, str)
+        )
 
 
 def pair_of(row: RecordedRow) -> Pair:
@@ -105,7 +112,9 @@ def pair_of(row: RecordedRow) -> Pair:
     answered = _atoms(row.get("a_response"))
     new = _atoms(row.get("new"))
     before = _atoms(row.get("a_atoms"))
-    seen = {_kind(atom) for atom in (*answered, *new, *before, *_atoms(row.get("b_echo")))}
+    seen = {
+        _kind(atom) for atom in (*answered, *new, *before, *_atoms(row.get("b_echo")))
+    }
     is_placeholder = bool(row.get("output_placeholder"))
     answer = _parts(answered, "answer")
     first, second = _requests(row)
@@ -114,7 +123,9 @@ def pair_of(row: RecordedRow) -> Pair:
         kind=_text(row.get("kind")),
         conversation=tuple(_text(row.get(key)) for key in ("kind", "source", "conv")),
         first=first,
-        usage=msgspec.structs.replace(_usage(row.get("usage_a")), placeholder=is_placeholder),
+        usage=msgspec.structs.replace(
+            _usage(row.get("usage_a")), placeholder=is_placeholder
+        ),
         answer=answer,
         returned=_returned(row, answer),
         new=_messages(new, "new"),
@@ -143,8 +154,14 @@ def _returned(row: RecordedRow, answer: tuple[Part, ...]) -> tuple[Part, ...]:
 def _requests(row: RecordedRow) -> tuple[Request, Request]:
     """Both requests; the second is without messages, and in what is the same for both it is as the first."""
     model = _text(row.get("model")) or _text(row.get("model_resp"))
-    after = {key: row.get(key) for key in ("api", "provider", "system", "tools")} | {"model": model}
-    before = after | {"params": row.get("params_a"), "stream": row.get("stream_a"), "atoms": row.get("a_atoms")}
+    after = {key: row.get(key) for key in ("api", "provider", "system", "tools")} | {
+        "model": model
+    }
+    before = after | {
+        "params": row.get("params_a"),
+        "stream": row.get("stream_a"),
+        "atoms": row.get("a_atoms"),
+    }
     if all(row.get(key) is not False for key in _SAME):
         first = request_of(before)
         return first, msgspec.structs.replace(first, messages=())
@@ -160,7 +177,11 @@ def _is_clean(row: RecordedRow) -> bool:
         return False
     if any(row.get(key) is False for key in _SAME):
         return False
-    return not (row.get("compacted") or row.get("new_has_assistant") or row.get("output_placeholder"))
+    return not (
+        row.get("compacted")
+        or row.get("new_has_assistant")
+        or row.get("output_placeholder")
+    )
 
 
 def request_of(row: RecordedRow) -> Request:
@@ -218,11 +239,16 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
         if isinstance(declared.get(key), Mapping):
             inner = declared[key]
     name = clean_text(_text(inner.get("name"))).text
-    kind = _text(declared.get("type")) or ("nova_grounding" if "systemTool" in declared else "function")
+    kind = _text(declared.get("type")) or (
+        "nova_grounding" if "systemTool" in declared else "function"
+    )
     if kind == "function" and not name and len(declared) == 1:
         kind = next(iter(declared))  # Gemini and xAI name a hosted tool by its only key
     # A tool with a schema of its own is a declaration like any other, whatever its type is called.
-    if kind == "custom" or (isinstance(inner.get("parameters"), Mapping) and declared.get("execution") == "client"):
+    if kind == "custom" or (
+        isinstance(inner.get("parameters"), Mapping)
+        and declared.get("execution") == "client"
+    ):
         kind = "function"
     return Tool(
         name=name or clean_text(kind).text,
@@ -235,7 +261,13 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
 
 def _schema(inner: Mapping[str, Any]) -> object:
     """The schema of a tool's arguments: an object, an object inside ``json``, or either as JSON text."""
-    for key in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"):
+    for key in (
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+    ):
         found = inner.get(key)
         if isinstance(found, Mapping):
             return found["json"] if isinstance(found.get("json"), Mapping) else found
@@ -256,7 +288,11 @@ def _usage(usage: object) -> Usage:
 
 
 def _number(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < LARGEST:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value < LARGEST
+    ):
         return None
     return int(value)
 
@@ -286,7 +322,8 @@ def _messages(atoms: Sequence[Mapping[str, Any]], prefix: str) -> tuple[Message,
             groups.append((atom.get("m"), role, []))
         _append(groups[-1][2], atom, f"{prefix}{place}")
     return tuple(
-        Message(id=f"{prefix}:{index}", role=role, parts=tuple(parts)) for index, (_, role, parts) in enumerate(groups)
+        Message(id=f"{prefix}:{index}", role=role, parts=tuple(parts))
+        for index, (_, role, parts) in enumerate(groups)
     )
 
 
@@ -298,14 +335,21 @@ def _append(parts: list[Part], atom: Mapping[str, Any], name: str) -> None:
     """Add an atom to a message. What continues a tool result, or lies in one, goes into that result."""
     kind = _kind(atom)
     last = parts[-1] if parts else None
-    inside = bool(atom.get("in_tool")) or (kind == "tool_result" and bool(atom.get("cont")))
+    inside = bool(atom.get("in_tool")) or (
+        kind == "tool_result" and bool(atom.get("cont"))
+    )
     if inside and isinstance(last, ToolResultPart):
-        parts[-1] = msgspec.structs.replace(last, content=(*last.content, _content(atom, name)))
+        parts[-1] = msgspec.structs.replace(
+            last, content=(*last.content, _content(atom, name))
+        )
         return
     if kind == "tool_result" or atom.get("in_tool"):
         parts.append(
             ToolResultPart(
-                id=name, call_id=_text(atom.get("id")), name=_text(atom.get("name")), content=(_content(atom, name),)
+                id=name,
+                call_id=_text(atom.get("id")),
+                name=_text(atom.get("name")),
+                content=(_content(atom, name),),
             )
         )
         return
@@ -313,7 +357,9 @@ def _append(parts: list[Part], atom: Mapping[str, Any], name: str) -> None:
 
 
 def _content(atom: Mapping[str, Any], name: str) -> ResultContent:
-    part = _part({**atom, "k": "text"} if atom.get("k") == "tool_result" else atom, f"{name}.0")
+    part = _part(
+        {**atom, "k": "text"} if atom.get("k") == "tool_result" else atom, f"{name}.0"
+    )
     if isinstance(part, ReasoningPart | ToolCallPart | ToolResultPart):
         return ProviderItem(id=f"{name}.0", text=clean_text(_text(atom.get("t"))).text)
     return part
@@ -325,7 +371,9 @@ def _part(atom: Mapping[str, Any], name: str) -> Part:
     if kind == "text":
         return TextPart(id=name, text=text)
     if kind == "reasoning":
-        return ReasoningPart(id=name, text=text, opaque_size=_number(atom.get("enc")) or 0)
+        return ReasoningPart(
+            id=name, text=text, opaque_size=_number(atom.get("enc")) or 0
+        )
     if kind == "tool_call":
         return ToolCallPart(
             id=name,
@@ -344,7 +392,11 @@ def _media(atom: Mapping[str, Any], name: str, text: str) -> ImagePart | FilePar
     blob: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     mime = _text(blob.get("mime"))
     source = _text(blob.get("url")) or _text(blob.get("file_id"))
-    width, height, size = _number(blob.get("w")), _number(blob.get("h")), _number(blob.get("bytes"))
+    width, height, size = (
+        _number(blob.get("w")),
+        _number(blob.get("h")),
+        _number(blob.get("bytes")),
+    )
     if atom.get("k") == "image":
         return ImagePart(
             id=name,
@@ -362,7 +414,9 @@ def _media(atom: Mapping[str, Any], name: str, text: str) -> ImagePart | FilePar
         mime=mime or ("" if kind == "file" else f"{kind}/"),
         name=_text(atom.get("name")),
         pages=_number(blob.get("pages")),
-        seconds=float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+        seconds=float(seconds)
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        else None,
         width=width,
         height=height,
         size_bytes=size,

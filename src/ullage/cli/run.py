@@ -82,14 +82,24 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         allows_all=args.yes,
     )
     async with agent.session(args.session, resume=True) as session:
-        with suppress(RuntimeError, ValueError):  # an event loop without signals, or not in the main thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
+        with suppress(
+            RuntimeError, ValueError
+        ):  # an event loop without signals, or not in the main thread
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGINT, canceller(session)
+            )
         before = (await session._look()).ledger.loop.seq
         await warn_of_left_out(session)
         await session.send(request)
         try:
             heard = print_event if args.events else None
-            await follow(session, live, after=before, ask=None if args.yes else ask_person, heard=heard)
+            await follow(
+                session,
+                live,
+                after=before,
+                ask=None if args.yes else ask_person,
+                heard=heard,
+            )
             result = await session.wait(check=False)
         finally:
             live.end()
@@ -188,7 +198,9 @@ async def _moved(session: Session, call_id: str) -> None:
     async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:  # type: ignore[type-var]
         async for _ in events:
             loop = (await session._look()).ledger.loop
-            if not any(call.call_id == call_id and call.state == "asked" for call in loop.open):
+            if not any(
+                call.call_id == call_id and call.state == "asked" for call in loop.open
+            ):
                 return
 
 
@@ -219,7 +231,11 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
         sys.stdout.write(safe(result.text) + "\n")
     sys.stdout.flush()
     spend = result.reading.spend
-    said = [counted(spend.all.calls, "call"), f"{number(spend.all.input)} in", f"{number(spend.all.output)} out"]
+    said = [
+        counted(spend.all.calls, "call"),
+        f"{number(spend.all.input)} in",
+        f"{number(spend.all.output)} out",
+    ]
     if spend.money.priced:
         said.append(dollars(spend.money.usd))
     print(f"Spend    {' · '.join(said)}", file=sys.stderr)

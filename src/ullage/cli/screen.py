@@ -37,11 +37,15 @@ def size_of(stream: TextIO) -> os.terminal_size:
 class Screen:
     """One output stream. Colour needs a terminal that is not ``dumb`` and no ``NO_COLOR`` (https://no-color.org)."""
 
-    def __init__(self, stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, environment: Mapping[str, str] = os.environ
+    ) -> None:
         self.stream = sys.stdout if stream is None else stream
         self.is_terminal = self.stream.isatty()
         self.has_colour = (
-            self.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM", "").lower() != "dumb"
+            self.is_terminal
+            and not environment.get("NO_COLOR")
+            and environment.get("TERM", "").lower() != "dumb"
         )
         self.width = size_of(self.stream).columns if self.is_terminal else PIPE_WIDTH
         self.encoding = self.stream.encoding or "ascii"
@@ -65,7 +69,13 @@ class Screen:
 
         out = io.StringIO()
         console = Console(
-            file=out, width=1_000, force_terminal=True, highlight=False, markup=False, emoji=False, legacy_windows=False
+            file=out,
+            width=1_000,
+            force_terminal=True,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
         )
         encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
         console.print(rich_text(encodable), soft_wrap=True, end="")
@@ -91,9 +101,13 @@ class Screen:
     def _show_in_colour(self, lines: Iterable[Line]) -> None:
         from rich.console import Console
 
-        console = Console(file=self.stream, width=self.width, highlight=False, markup=False, emoji=False)
+        console = Console(
+            file=self.stream, width=self.width, highlight=False, markup=False, emoji=False
+        )
         for line in lines:
-            encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
+            encodable = tuple(
+                Span(self._encodable(span.text), span.style) for span in line
+            )
             console.print(rich_text(encodable), soft_wrap=True)
 
 

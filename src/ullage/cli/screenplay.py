@@ -55,7 +55,15 @@ from ullage.events import (
     TurnStarted,
     Uncompacted,
 )
-from ullage.messages import FilePart, ImagePart, Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.store.store import DraftPiece
 
 LONGEST_ARGUMENT: Final = 40
@@ -195,14 +203,26 @@ ChatEntry = MessageEntry | AnswerEntry | ReasoningEntry | ToolCallEntry | Notice
 def notice(event: Event) -> Notice | None:
     """What a person is told of one event; ``None`` for events that are shown elsewhere or concern no person."""
     match event:
-        case TurnPaused() | TurnResumed() | TurnEnded() | CallRetried() | CallEnded() | Cancelled():
+        case (
+            TurnPaused()
+            | TurnResumed()
+            | TurnEnded()
+            | CallRetried()
+            | CallEnded()
+            | Cancelled()
+        ):
             return _turn_notice(event)
         case SettingsChanged(source="session"):
-            changes = ", ".join(f"{printable(key)} = {_value(value)}" for key, value in event.settings.items())
+            changes = ", ".join(
+                f"{printable(key)} = {_value(value)}"
+                for key, value in event.settings.items()
+            )
             return _notice("dim", f"set: {changes}")
         case GrantGiven():
             allowed = granted_words(event.tool, event.prefix)
-            return _notice("dim", f"allowed in this session: {allowed}", "/grants lists them")
+            return _notice(
+                "dim", f"allowed in this session: {allowed}", "/grants lists them"
+            )
         case GrantRevoked():
             return _notice("dim", "a grant of this session was revoked")
         case Pinned():
@@ -213,13 +233,24 @@ def notice(event: Event) -> Notice | None:
             return _notice("dim", origin + _without(event.dropped))
         case RowDamaged():
             why = printable(event.why)
-            return _notice("warn", f"event {event.seq:,} of this session can't be read and is left out: {why}")
+            return _notice(
+                "warn",
+                f"event {event.seq:,} of this session can't be read and is left out: {why}",
+            )
         case Imported():
-            return _notice("dim", f"imported from {printable(event.origin) or 'a file'}" + _without(event.dropped))
+            return _notice(
+                "dim",
+                f"imported from {printable(event.origin) or 'a file'}"
+                + _without(event.dropped),
+            )
         case ChildStarted():
-            return _notice("dim", f"agent {printable(event.child)} on {printable(event.model)}")
+            return _notice(
+                "dim", f"agent {printable(event.child)} on {printable(event.model)}"
+            )
         case RequestRepaired():
-            return _notice("dim", f"request repaired: {printable('; '.join(event.repairs))}")
+            return _notice(
+                "dim", f"request repaired: {printable('; '.join(event.repairs))}"
+            )
         case ToolServerNoticed():
             return _notice("warn", printable(server_sentence(event)))
         case RuleFlipped():
@@ -239,8 +270,14 @@ def window_notice(event: Event) -> Notice | None:
     match event:
         case Pruned():
             pruned = f"pruned: {counted(len(event.parts), 'old tool result')} cleared"
-            rewritten = f", {number(event.rewritten)} written to the cache anew" if event.rewritten else ""
-            return _notice("mark", pruned + _sizes(event.before, event.after) + rewritten, _UNDO)
+            rewritten = (
+                f", {number(event.rewritten)} written to the cache anew"
+                if event.rewritten
+                else ""
+            )
+            return _notice(
+                "mark", pruned + _sizes(event.before, event.after) + rewritten, _UNDO
+            )
         case CompactionStarted():
             return _notice("mark", _compaction_started(event))
         case CompactionCommitted():
@@ -251,18 +288,25 @@ def window_notice(event: Event) -> Notice | None:
         case Uncompacted():
             return _notice("mark", "undone: the view is as it was before the compaction")
         case Rewound():
-            return _notice("mark", "rewound: later messages left the view and stay in the ledger")
+            return _notice(
+                "mark", "rewound: later messages left the view and stay in the ledger"
+            )
         case ModelChanged():
             return _notice("dim", f"model: {printable(event.model)}")
         case LimitLearnt() if event.window and event.source != "user":
-            return _notice("dim", f"window: {number(event.window)} tokens, {WINDOW_SOURCES[event.source]}")
+            return _notice(
+                "dim",
+                f"window: {number(event.window)} tokens, {WINDOW_SOURCES[event.source]}",
+            )
         case _:
             return None
 
 
 def near_limit_notice(threshold: int) -> Notice:
     """The alert before the window is full."""
-    return _notice("warn", f"near the limit: the compaction threshold is {number(threshold)} tokens")
+    return _notice(
+        "warn", f"near the limit: the compaction threshold is {number(threshold)} tokens"
+    )
 
 
 def _notice(style: str, text: str, hint: str = "") -> Notice:
@@ -302,10 +346,15 @@ def _value(value: object) -> str:
     return shortened(printable(text), LONGEST_VALUE) or "none"
 
 
-def _turn_notice(event: TurnPaused | TurnResumed | TurnEnded | CallRetried | CallEnded | Cancelled) -> Notice | None:
+def _turn_notice(
+    event: TurnPaused | TurnResumed | TurnEnded | CallRetried | CallEnded | Cancelled,
+) -> Notice | None:
     match event:
         case CallRetried():
-            return _notice("warn", f"{retry_sentence(event.error, event.wait_s)} (attempt {event.attempt + 1})")
+            return _notice(
+                "warn",
+                f"{retry_sentence(event.error, event.wait_s)} (attempt {event.attempt + 1})",
+            )
         case CallEnded(outcome="failed" | "dropped") if event.error:
             purpose = "" if event.purpose == "main" else f"{event.purpose} call: "
             return _notice("bad", purpose + printable(event.error))
@@ -313,19 +362,27 @@ def _turn_notice(event: TurnPaused | TurnResumed | TurnEnded | CallRetried | Cal
             return _notice("warn", f"cancelled: {_CANCELLED[event.persisted]}")
         case TurnPaused() if event.reason != "approval":
             note = f": {printable(event.note)}" if event.note else ""
-            return _notice("warn", f"paused ({event.reason}){note}", _AFTER_A_PAUSE[event.reason])
+            return _notice(
+                "warn", f"paused ({event.reason}){note}", _AFTER_A_PAUSE[event.reason]
+            )
         case TurnResumed():
             return _notice("dim", "resumed")
         case TurnEnded() if event.reason not in ("finished", "cancelled"):
             note = f": {printable(event.note)}" if event.note else ""
-            return _notice("warn", f"ended, {_ENDS.get(event.reason, event.reason)}{note}")
+            return _notice(
+                "warn", f"ended, {_ENDS.get(event.reason, event.reason)}{note}"
+            )
         case _:
             return None
 
 
 def retry_sentence(error: str, wait_s: float) -> str:
     """Why a call is repeated, and when."""
-    why = printable(error).removesuffix(" Wait, then try again.").removesuffix(" Try again.")
+    why = (
+        printable(error)
+        .removesuffix(" Wait, then try again.")
+        .removesuffix(" Try again.")
+    )
     return f"{why} Trying again in {wait_s:.1f} s"
 
 
@@ -335,7 +392,11 @@ def server_sentence(event: ToolServerNoticed) -> str:
         problem = event.problem.rstrip(".")
         return f"MCP server {event.server} can't be used, so its tools are missing: {problem}. It is tried again."
     changes: list[str] = []
-    for label, names in (("new", event.added), ("gone", event.removed), ("changed", event.changed)):
+    for label, names in (
+        ("new", event.added),
+        ("gone", event.removed),
+        ("changed", event.changed),
+    ):
         if names:
             changes.append(f"{label} {_first_names(names)}")
     parts = [f"its tools changed ({'; '.join(changes)})"] if changes else []
@@ -364,8 +425,12 @@ def described(name: str, arguments: str) -> str:
         return f"{printable(name)}(…)"
     shown: list[str] = []
     for key, value in values.items():
-        written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown.append(f"{printable(str(key))}={shortened(printable(written), LONGEST_ARGUMENT)}")
+        written = (
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        )
+        shown.append(
+            f"{printable(str(key))}={shortened(printable(written), LONGEST_ARGUMENT)}"
+        )
     return f"{printable(name)}({shortened(', '.join(shown), 2 * LONGEST_ARGUMENT)})"
 
 
@@ -412,7 +477,9 @@ class Screenplay:
                 case AnswerEntry() | ReasoningEntry():
                     self._entries[place] = replace(entry, text=entry.text + text)
                 case ToolCallEntry():
-                    self._entries[place] = replace(entry, arguments=entry.arguments + text)
+                    self._entries[place] = replace(
+                        entry, arguments=entry.arguments + text
+                    )
         self._pieces.clear()
         return self._entries
 
@@ -444,7 +511,12 @@ class Screenplay:
             case MessageAdded():
                 return self._message(event.message)
             case ToolStarted():
-                return self._change(event.call_id, is_running=True, asks=False, is_granted=bool(event.grant))
+                return self._change(
+                    event.call_id,
+                    is_running=True,
+                    asks=False,
+                    is_granted=bool(event.grant),
+                )
             case ToolEnded():
                 ended = {"outcome": event.outcome, "size_bytes": event.size_bytes}
                 return self._change(event.call_id, is_running=False, asks=False, **ended)
@@ -479,18 +551,28 @@ class Screenplay:
             case QueueLeft(how="returned" | "withdrawn"):
                 label = "returned, not sent" if event.how == "returned" else "withdrawn"
                 text = self.queued.pop(event.message_id, "a queued message")
-                return _notice("warn", f"{label}: {shortened(printable(text), LONGEST_VALUE)}")
+                return _notice(
+                    "warn", f"{label}: {shortened(printable(text), LONGEST_VALUE)}"
+                )
             case Cancelled(persisted=None) if self._asked:
                 self._was_cancelled = True
-                return _notice("warn", "cancelled: the call that needed your approval was not run")
+                return _notice(
+                    "warn", "cancelled: the call that needed your approval was not run"
+                )
             case Cancelled():
                 self._was_cancelled = True
             case TurnEnded():
-                was_told, self._was_cancelled, self.is_in_turn = self._was_cancelled, False, False
+                was_told, self._was_cancelled, self.is_in_turn = (
+                    self._was_cancelled,
+                    False,
+                    False,
+                )
                 self._asked.clear()
                 if event.reason == "cancelled" and not was_told:
                     return _notice("warn", "cancelled")
-            case TurnPaused(reason="failed") if event.note and event.note == self._failed_with:
+            case TurnPaused(reason="failed") if (
+                event.note and event.note == self._failed_with
+            ):
                 return notice(structs.replace(event, note=""))
             case Rewound() if self.is_in_turn:
                 return _notice("warn", "the answer broke off and is requested again")
@@ -522,22 +604,37 @@ class Screenplay:
             case "text":
                 self._entries.append(AnswerEntry(text="", part=piece.part, is_open=True))
             case "reasoning":
-                self._entries.append(ReasoningEntry(text="", part=piece.part, is_open=True))
+                self._entries.append(
+                    ReasoningEntry(text="", part=piece.part, is_open=True)
+                )
             case "call" | "done":
                 self._place[piece.call_id] = place
-                self._entries.append(ToolCallEntry(name=piece.name, arguments="", call_id=piece.call_id, is_open=True))
+                self._entries.append(
+                    ToolCallEntry(
+                        name=piece.name, arguments="", call_id=piece.call_id, is_open=True
+                    )
+                )
         return place
 
     def _drop_unfinished(self) -> int:
         """Take out what a failed attempt had begun to write."""
-        places = sorted({self._place[part] for part in self._written if part in self._place})
+        places = sorted(
+            {self._place[part] for part in self._written if part in self._place}
+        )
         self._written = []
         if not places:
             return len(self._entries)
         gone = set(places)
-        self._entries = [entry for place, entry in enumerate(self.entries) if place not in gone]
-        moved = {place: place - sum(one < place for one in places) for place in self._place.values()}
-        self._place = {name: moved[place] for name, place in self._place.items() if place not in gone}
+        self._entries = [
+            entry for place, entry in enumerate(self.entries) if place not in gone
+        ]
+        moved = {
+            place: place - sum(one < place for one in places)
+            for place in self._place.values()
+        }
+        self._place = {
+            name: moved[place] for name, place in self._place.items() if place not in gone
+        }
         return places[0]
 
     # -- messages --
@@ -561,7 +658,13 @@ class Screenplay:
         attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
         was_queued = self.queued.pop(message.id, None) is not None
         self._entries.append(
-            MessageEntry(text=text, message=message.id, origin=message.origin, attached=attached, was_queued=was_queued)
+            MessageEntry(
+                text=text,
+                message=message.id,
+                origin=message.origin,
+                attached=attached,
+                was_queued=was_queued,
+            )
         )
         if message.origin == "said" and text:
             self.prompts.append(text)
@@ -569,13 +672,21 @@ class Screenplay:
     def _part(self, part: object, message: Message) -> int:
         match part:
             case TextPart() if part.text:
-                answer = AnswerEntry(text=part.text, part=part.id, interrupted=message.interrupted or "")
+                answer = AnswerEntry(
+                    text=part.text, part=part.id, interrupted=message.interrupted or ""
+                )
                 return self._put(part.id, answer)
             case ReasoningPart() if part.text or part.opaque_size:
-                return self._put(part.id, ReasoningEntry(text=part.text, part=part.id, hidden=part.opaque_size))
+                return self._put(
+                    part.id,
+                    ReasoningEntry(text=part.text, part=part.id, hidden=part.opaque_size),
+                )
             case ToolCallPart():
                 place = self._put(
-                    part.id, ToolCallEntry(name=part.name, arguments=part.arguments, call_id=part.call_id)
+                    part.id,
+                    ToolCallEntry(
+                        name=part.name, arguments=part.arguments, call_id=part.call_id
+                    ),
                 )
                 self._place[part.call_id] = place
                 return place
@@ -592,10 +703,17 @@ class Screenplay:
         return place
 
     def _result(self, result: ToolResultPart) -> int:
-        changes = {"result": result.text, "is_error": result.is_error, "is_running": False, "asks": False}
+        changes = {
+            "result": result.text,
+            "is_error": result.is_error,
+            "is_running": False,
+            "asks": False,
+        }
         if result.call_id not in self._place:
             self._place[result.call_id] = len(self._entries)
-            self._entries.append(ToolCallEntry(name=result.name, arguments="", call_id=result.call_id))
+            self._entries.append(
+                ToolCallEntry(name=result.name, arguments="", call_id=result.call_id)
+            )
         return self._change(result.call_id, **changes)
 
     def _change(self, call_id: str, **changes: object) -> int:
@@ -625,12 +743,18 @@ def as_markdown(title: str, entries: Iterable[ChatEntry]) -> str:
 def _section(entry: ChatEntry) -> str:
     match entry:
         case MessageEntry():
-            return f"## {'Summary' if entry.origin == 'summary' else 'You'}\n\n{entry.text}"
+            return (
+                f"## {'Summary' if entry.origin == 'summary' else 'You'}\n\n{entry.text}"
+            )
         case AnswerEntry():
-            interrupted = f"\n\n*interrupted: {entry.interrupted}*" if entry.interrupted else ""
+            interrupted = (
+                f"\n\n*interrupted: {entry.interrupted}*" if entry.interrupted else ""
+            )
             return f"## Model\n\n{entry.text}{interrupted}"
         case ReasoningEntry():
-            return "### Reasoning\n\n" + _fenced(entry.text or f"({entry.hidden} characters not shown by the provider)")
+            return "### Reasoning\n\n" + _fenced(
+                entry.text or f"({entry.hidden} characters not shown by the provider)"
+            )
         case ToolCallEntry():
             call = f"### Call of {entry.name}\n\n{_fenced(entry.arguments)}"
             return call if entry.result is None else f"{call}\n\n{_fenced(entry.result)}"

@@ -44,7 +44,9 @@ class Scroll:
     @property
     def width(self) -> int:
         """Columns there are now: a terminal may change its size."""
-        return shutil.get_terminal_size().columns if self.screen.is_terminal else PIPE_WIDTH
+        return (
+            shutil.get_terminal_size().columns if self.screen.is_terminal else PIPE_WIDTH
+        )
 
     @property
     def is_open(self) -> bool:
@@ -106,7 +108,11 @@ class Scroll:
                     if column and column + self._spaces + cells(word) > width:
                         out, column, self._spaces = out + "\n", 0, 0
                     space = self._indent * (not column) + " " * self._spaces
-                    out, column, self._spaces = out + space + word, column + len(space) + cells(word), 0
+                    out, column, self._spaces = (
+                        out + space + word,
+                        column + len(space) + cells(word),
+                        0,
+                    )
         if out:
             is_dim = self._style == "dim" and self.screen.has_colour
             self._put(f"{_DIM}{out}{_PLAIN}" if is_dim else out, column=column)

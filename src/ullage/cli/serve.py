@@ -49,18 +49,30 @@ def run(args: argparse.Namespace) -> int:
         ) from problem
     token = args.token or os.environ.get(TOKEN, "")
     if args.scenario and not args.simulate:
-        raise SettingError("--scenario is a script for the simulator: give --simulate as well.")
+        raise SettingError(
+            "--scenario is a script for the simulator: give --simulate as well."
+        )
     with ExitStack() as stack:
         environment: Mapping[str, str] = dict(os.environ)
         if args.simulate:
-            simulation = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
+            simulation = stack.enter_context(
+                simulated(args.scenario, root=args.root, base_url=args.base_url)
+            )
             args.tools = args.tools or LOOKING
             environment = simulation.within(environment)
-        store = SqliteStore(store_at(args.store) if args.store else data_directory(environment) / FILE)
-        tokens = TokenStore(Path(args.tokens).expanduser() if args.tokens else data_directory(environment) / TOKENS)
+        store = SqliteStore(
+            store_at(args.store) if args.store else data_directory(environment) / FILE
+        )
+        tokens = TokenStore(
+            Path(args.tokens).expanduser()
+            if args.tokens
+            else data_directory(environment) / TOKENS
+        )
         has_token = bool(token) or bool(tokens.read())
         _log_without_secrets(environment, token)
-        listening = stack.enter_context(listener(args.host, args.port, has_token=has_token))
+        listening = stack.enter_context(
+            listener(args.host, args.port, has_token=has_token)
+        )
         asyncio.run(_serve(args, token, tokens, store, listening, environment))
     print("Stopped. What was under way is gone on with by the next `ullage serve`.")
     return 0
@@ -96,7 +108,9 @@ async def _serve(
     warn_of(agent)
     is_local, url = is_loopback(args.host), url_of(listening)
     try:
-        await store.sessions(limit=1)  # a store that can't be opened is said before anything is promised
+        await store.sessions(
+            limit=1
+        )  # a store that can't be opened is said before anything is promised
         names = {*LOOPBACK, host_name(url.partition("://")[2])} if is_local else set()
         origins = set()
         if args.public_url:
@@ -113,7 +127,10 @@ async def _serve(
             hidden=secrets_in(environment),
         )
         has_token = bool(token) or tokens.read() is not None
-        print(greeting(url, agent.settings.model, is_local=is_local, has_token=has_token), flush=True)
+        print(
+            greeting(url, agent.settings.model, is_local=is_local, has_token=has_token),
+            flush=True,
+        )
         await serve(app, listening)
     finally:
         await store.close()
@@ -132,12 +149,16 @@ def public_address(url: str) -> tuple[str, str]:
 def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
     """Where it is, who reaches it, and what to do now."""
     who = "this machine only" if is_local else "everybody who has a token"
-    said = f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
+    said = (
+        f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
+    )
     token = "; the page asks for a token" if has_token else ""
     return f"{said}\nOpen it in a browser{token}. {url}/schema/openapi.json describes the API. Ctrl-C stops it."
 
 
-def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None) -> Agent:
+def agent_of(
+    args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None
+) -> Agent:
     """The agent that the command line asks for, on top of files and environment: the ceiling of all its sessions.
 
     Raises ``SettingError``.
@@ -147,7 +168,10 @@ def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, 
         system=args.system,
         root=args.root,
         store=store,
-        environment={"ULLAGE_APPROVE": ASK_FIRST, **(os.environ if environment is None else environment)},
+        environment={
+            "ULLAGE_APPROVE": ASK_FIRST,
+            **(os.environ if environment is None else environment),
+        },
         config=() if args.simulate else project_settings(os.environ),
         yields=True,
         **tools_settings(args),

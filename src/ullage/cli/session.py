@@ -41,7 +41,9 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
     Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
     """
     if not path.exists():
-        raise UnreadableInput(f"{path} does not exist. `ullage sessions` lists the logs it finds.")
+        raise UnreadableInput(
+            f"{path} does not exist. `ullage sessions` lists the logs it finds."
+        )
     with progress(f"Reading {path.name}"):
         imported = read(path, session=session)
     if not imported.usable:
@@ -60,7 +62,11 @@ def metered(imported: ImportedSession, meter: Meter, step: int | None = None) ->
     events: Sequence[Event] = imported.events
     if step is not None:
         if not 1 <= step <= len(starts):
-            has = f"it has {counted(len(starts), 'call')}: 1 to {len(starts)}" if starts else "it has no model call"
+            has = (
+                f"it has {counted(len(starts), 'call')}: 1 to {len(starts)}"
+                if starts
+                else "it has no model call"
+            )
             raise NoSuchStep(f"There is no call number {step} in this session, {has}.")
         events = events[: starts[step - 1]]
     with progress(f"Measuring {counted(len(events), 'event')}"):
@@ -71,11 +77,17 @@ def metered(imported: ImportedSession, meter: Meter, step: int | None = None) ->
 
 def main_calls(events: Sequence[Event]) -> list[int]:
     """Where each main call that came to an end was started, in order. Call number 1 is the first."""
-    ended = {event.call for event in events if isinstance(event, CallEnded) and event.purpose == "main"}
+    ended = {
+        event.call
+        for event in events
+        if isinstance(event, CallEnded) and event.purpose == "main"
+    }
     return [
         place
         for place, event in enumerate(events)
-        if isinstance(event, CallStarted) and event.purpose == "main" and event.call in ended
+        if isinstance(event, CallStarted)
+        and event.purpose == "main"
+        and event.call in ended
     ]
 
 
@@ -86,8 +98,16 @@ def skipped(imported: ImportedSession) -> list[str]:
         return []
     words = [f"{number(total)} of {counted(imported.lines, 'line')} not read"]
     for reason, times in imported.reasons:
-        lines = [str(each.line) for each in imported.skipped if each.reason == reason and each.line][:LINES_NAMED]
+        lines = [
+            str(each.line)
+            for each in imported.skipped
+            if each.reason == reason and each.line
+        ][:LINES_NAMED]
         more = " …" if times > len(lines) and lines else ""
-        where = f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)}{more})" if lines else ""
+        where = (
+            f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)}{more})"
+            if lines
+            else ""
+        )
         words.append(f"{number(times)} {printable(reason)}{where}")
     return words

@@ -16,10 +16,26 @@ from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import UnusableSession, main_calls, read_session
 from ullage.display.gauge_line import spelled
-from ullage.display.text import Line, Span, counted, number, percent, printable, shortened, wrapped
+from ullage.display.text import (
+    Line,
+    Span,
+    counted,
+    number,
+    percent,
+    printable,
+    shortened,
+    wrapped,
+)
 from ullage.errors import InputError
 from ullage.events import Event
-from ullage.importers import Found, FoundSession, ImportedSession, find_sessions, read, reader_for
+from ullage.importers import (
+    Found,
+    FoundSession,
+    ImportedSession,
+    find_sessions,
+    read,
+    reader_for,
+)
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -63,7 +79,9 @@ def outline(place: FoundSession) -> Outline:
         imported, whole = _ends(place, size)
     except (InputError, OSError) as unusable:
         said = first_line(unusable).replace(str(place.path), place.path.name)
-        return Outline(place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said)
+        return Outline(
+            place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said
+        )
     meter = Meter(estimator="pretoken")
     for event in imported.events:
         meter.apply(event)
@@ -83,8 +101,14 @@ def outline(place: FoundSession) -> Outline:
 
 def first_line(problem: Exception) -> str:
     """An error in one line, without the list that may follow it."""
-    said = problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
-    return printable(said.splitlines()[0].removesuffix(" Tried:")) if said else type(problem).__name__
+    said = (
+        problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
+    )
+    return (
+        printable(said.splitlines()[0].removesuffix(" Tried:"))
+        if said
+        else type(problem).__name__
+    )
 
 
 def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
@@ -93,7 +117,9 @@ def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
     if in_lines and size > HEAD_BYTES + TAIL_BYTES:
         return _head_and_tail(place.path, size), False
     if not in_lines and not place.session and size > DOCUMENT_BYTES:
-        raise InputError(f"one JSON value of {size >> 20} MB, which is too large for a list")
+        raise InputError(
+            f"one JSON value of {size >> 20} MB, which is too large for a list"
+        )
     return read(place.path, session=place.session), True
 
 
@@ -134,28 +160,44 @@ def sessions(options: argparse.Namespace) -> int:
     found = find_sessions()
     if not found.places:
         raise no_session(found)
-    with progress(f"Looking at {counted(min(options.limit, len(found.places)), 'session')}"):
+    with progress(
+        f"Looking at {counted(min(options.limit, len(found.places)), 'session')}"
+    ):
         outlines = tuple(outline(place) for place in found.places[: options.limit])
     listed = Listed(outlines, len(found.places) - len(outlines))
     screen = Screen()
     if options.json:
         screen.show_json(as_json(listed, found))
     else:
-        screen.show([spelled(line, screen.glyphs) for line in session_lines(listed, found, min(screen.width, WIDEST))])
+        screen.show(
+            [
+                spelled(line, screen.glyphs)
+                for line in session_lines(listed, found, min(screen.width, WIDEST))
+            ]
+        )
     return 0
 
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
     """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
     path = Path(name)
-    if path.exists() or session or len(name) < SHORTEST_ID or not name.replace("-", "").replace("_", "").isalnum():
+    if (
+        path.exists()
+        or session
+        or len(name) < SHORTEST_ID
+        or not name.replace("-", "").replace("_", "").isalnum()
+    ):
         return read_session(path, session)
-    matching = [place for place in find_sessions().places if full_id(place).endswith(name)]
+    matching = [
+        place for place in find_sessions().places if full_id(place).endswith(name)
+    ]
     if not matching:
         return read_session(path)  # which says what is wrong with it
     if len(matching) > 1:
         several = ", ".join(str(place.path) for place in matching[:5])
-        raise NoSessionFound(f"The id {name} is of {len(matching)} sessions: {several}. Give more of it, or the file.")
+        raise NoSessionFound(
+            f"The id {name} is of {len(matching)} sessions: {several}. Give more of it, or the file."
+        )
     return read_session(matching[0].path, matching[0].session)
 
 
@@ -189,7 +231,9 @@ def newest_session() -> ImportedSession:
 def no_session(found: Found) -> NoSessionFound:
     """The error that lists every place."""
     places = "\n".join(looked_lines(found))
-    return NoSessionFound(f"No session log was found. Looked for:\n{places}\nName one: `ullage context FILE`.")
+    return NoSessionFound(
+        f"No session log was found. Looked for:\n{places}\nName one: `ullage context FILE`."
+    )
 
 
 def looked_lines(found: Found) -> list[str]:
@@ -222,7 +266,9 @@ def session_lines(listed: Listed, found: Found, width: int) -> list[Line]:
     lines.append(())
     if listed.more:
         every = len(listed.outlines) + listed.more
-        lines.append((Span(f"{number(listed.more)} more; --limit {every} lists all.", "dim"),))
+        lines.append(
+            (Span(f"{number(listed.more)} more; --limit {every} lists all.", "dim"),)
+        )
     if any(not each.whole for each in listed.outlines):
         note = "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
         lines += [(Span(line, "dim"),) for line in wrapped(note, width)]
@@ -237,7 +283,11 @@ def _looked(found: Found, width: int) -> list[Line]:
         said = f"{looked.format}: {number(looked.found)} in {printable(looked.where)}{problem}"
         lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
     named = {looked.format for looked in with_some}
-    none = [name for name in dict.fromkeys(looked.format for looked in found.looked) if name not in named]
+    none = [
+        name
+        for name in dict.fromkeys(looked.format for looked in found.looked)
+        if name not in named
+    ]
     if none:
         said = f"Also looked for {', '.join(none)}: none found."
         lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
@@ -250,7 +300,11 @@ def _row(each: Outline) -> list[str]:
     if reading is not None:
         used = ("" if each.whole else "~") + number(reading.used.tokens)
         window = reading.window.tokens
-        share = "unknown" if window is None else f"{percent(reading.used.tokens, window)} of {shorter(window)}"
+        share = (
+            "unknown"
+            if window is None
+            else f"{percent(reading.used.tokens, window)} of {shorter(window)}"
+        )
     return [
         short_id(each.place),
         f"{when(each.place.modified):%Y-%m-%d %H:%M}",

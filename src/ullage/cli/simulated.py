@@ -42,7 +42,9 @@ _SETTINGS: Final = {
 }
 """What fits so small a window. Launch options win over these."""
 
-_REPLACED: Final = frozenset({"ULLAGE_API_KEY", "ULLAGE_BASE_URL", "ULLAGE_WIRE", "ULLAGE_SUMMARY_MODEL"})
+_REPLACED: Final = frozenset(
+    {"ULLAGE_API_KEY", "ULLAGE_BASE_URL", "ULLAGE_WIRE", "ULLAGE_SUMMARY_MODEL"}
+)
 """Settings in the environment that would lead to a real provider."""
 
 
@@ -54,14 +56,24 @@ class Simulated(NamedTuple):
 
     def within(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment in which no real provider and nothing of the user's data can be reached."""
-        own = {name for provider in TABLE for name in (*provider.key_env, *provider.url_env)}
-        kept = {name: value for name, value in environment.items() if name not in own | _REPLACED}
+        own = {
+            name for provider in TABLE for name in (*provider.key_env, *provider.url_env)
+        }
+        kept = {
+            name: value
+            for name, value in environment.items()
+            if name not in own | _REPLACED
+        }
         return {**kept, **self.environment}
 
 
 @contextmanager
 def simulated(
-    scenario_file: str = "", *, root: str | None = None, base_url: str = "", pause_s: float = PAUSE_S
+    scenario_file: str = "",
+    *,
+    root: str | None = None,
+    base_url: str = "",
+    pause_s: float = PAUSE_S,
 ) -> Iterator[Simulated]:
     """Serve the simulator as long as the block lasts.
 
@@ -70,11 +82,17 @@ def simulated(
     Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
-        raise SettingError("--base-url is the address of a real provider: leave it out, or leave out --simulate.")
+        raise SettingError(
+            "--base-url is the address of a real provider: leave it out, or leave out --simulate."
+        )
     from ullage_simulators import running
 
     place = data_directory(os.environ) / PLACE
-    files = Path(root or ".").expanduser() if root or scenario_file else prepare_files(place / "cellar")
+    files = (
+        Path(root or ".").expanduser()
+        if root or scenario_file
+        else prepare_files(place / "cellar")
+    )
     scenario, model = _scenario(scenario_file, files, pause_s)
     with running(scenario) as server:
         variables = {
@@ -85,7 +103,9 @@ def simulated(
             **_SETTINGS,
         }
         for provider in TABLE:
-            doubles = [name for name in (provider.name, *provider.aliases) if name in server.urls]
+            doubles = [
+                name for name in (provider.name, *provider.aliases) if name in server.urls
+            ]
             address = server.url(doubles[0] if doubles else "openai")
             variables |= dict.fromkeys(provider.key_env[:1], "no-key-is-needed")
             variables |= dict.fromkeys(provider.url_env, address)
@@ -146,7 +166,10 @@ _LEVEL: Final = re.compile(r"cask +(\d+) +level +([\d.]+) %")
 def prepare_files(place: Path) -> Path:
     """The directory with the cellar's files, which are written where they are missing. Raises ``OSError``."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = {"notes.md": NOTES, **{f"week-{week}.log": _log(week) for week in range(1, WEEKS + 1)}}
+    files = {
+        "notes.md": NOTES,
+        **{f"week-{week}.log": _log(week) for week in range(1, WEEKS + 1)},
+    }
     for name, text in files.items():
         file = place / name
         if not file.exists():
@@ -162,8 +185,13 @@ def _log(week: int) -> str:
         for cask in CASKS:
             lost = 2.4 if cask in (7, 11) else 0.7
             level = 99 - lost * week * drawn.uniform(0.8, 1.2)
-            time, warmth = f"{drawn.randrange(6, 18):02}:{drawn.randrange(60):02}", drawn.uniform(11, 14)
-            lines.append(f"{day} {time}  cask {cask:2}  level {level:.1f} %  {warmth:.1f} °C  checked by {keeper}")
+            time, warmth = (
+                f"{drawn.randrange(6, 18):02}:{drawn.randrange(60):02}",
+                drawn.uniform(11, 14),
+            )
+            lines.append(
+                f"{day} {time}  cask {cask:2}  level {level:.1f} %  {warmth:.1f} °C  checked by {keeper}"
+            )
         if drawn.random() < 0.15:
             lines.append(f"{day} the pump failed for {drawn.randrange(4, 40)} minutes")
     return "\n".join(lines) + "\n"
@@ -178,8 +206,26 @@ def readable_files(root: Path) -> tuple[str, ...]:
 
 
 def _is_readable(file: Path) -> bool:
-    is_text = file.suffix in (".log", ".md", ".py", ".txt", ".toml", ".rst", ".js", ".ts", ".go", ".rs", ".c", ".java")
-    return is_text and not file.name.startswith(".") and file.is_file() and file.stat().st_size <= LARGEST_FILE
+    is_text = file.suffix in (
+        ".log",
+        ".md",
+        ".py",
+        ".txt",
+        ".toml",
+        ".rst",
+        ".js",
+        ".ts",
+        ".go",
+        ".rs",
+        ".c",
+        ".java",
+    )
+    return (
+        is_text
+        and not file.name.startswith(".")
+        and file.is_file()
+        and file.stat().st_size <= LARGEST_FILE
+    )
 
 
 def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]:
@@ -190,24 +236,31 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
 
         if TASK.partition("{")[0].strip() in ask.text:
             return ScriptedAnswer(
-                reasoning="What the person wants, what was found, what comes next.", text=_summary(files)
+                reasoning="What the person wants, what was found, what comes next.",
+                text=_summary(files),
             )
         if ask.results:
             found = "\n\n".join(_remark(name, text) for name, text in ask.results)
             return ScriptedAnswer(reasoning=_conclusion(ask), text=found)
         names = [tool.name for tool in ask.tools]
-        if named := [name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)]:
+        if named := [
+            name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)
+        ]:
             return _using(ask, named, files)
         said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"
         opening = f"{WELCOME}\n\n{said}" if ask.step == 1 else said
         if "read" not in names or not files:
-            return ScriptedAnswer(reasoning="There is nothing to look up for this.", text=opening)
+            return ScriptedAnswer(
+                reasoning="There is nothing to look up for this.", text=opening
+            )
         return _looking(ask.step, opening, files, names)
 
     return answer
 
 
-def _using(ask: ScriptContext, named: Sequence[str], files: Sequence[str]) -> ScriptedAnswer:
+def _using(
+    ask: ScriptContext, named: Sequence[str], files: Sequence[str]
+) -> ScriptedAnswer:
     """Calls each tool that the person names, with arguments that work where it is a built-in one."""
     from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
 
@@ -216,7 +269,11 @@ def _using(ask: ScriptContext, named: Sequence[str], files: Sequence[str]) -> Sc
         "read": {"path": files[ask.step // 2 % len(files)] if files else "notes.md"},
         "search": {"pattern": "failed"},
         "write": {"path": "answer.txt", "content": ask.text},
-        "edit": {"path": "notes.md", "old": "The pump is old", "new": "The pump is very old"},
+        "edit": {
+            "path": "notes.md",
+            "old": "The pump is old",
+            "new": "The pump is very old",
+        },
         "shell": {"command": "ls -l"},
     }
     if not set(named) <= set(arguments):
@@ -225,7 +282,9 @@ def _using(ask: ScriptContext, named: Sequence[str], files: Sequence[str]) -> Sc
     return ScriptedAnswer(reasoning=f"This needs {', '.join(named)}.", calls=calls)
 
 
-def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]) -> ScriptedAnswer:
+def _looking(
+    step: int, opening: str, files: Sequence[str], names: Sequence[str]
+) -> ScriptedAnswer:
     from ullage_simulators.answer import Call, ScriptedAnswer
 
     file = files[step // 2 % len(files)]
@@ -238,7 +297,11 @@ def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]
         f"The person wants an answer that rests on something. {file} may hold it: read it first, then say what it "
         "means. If it holds nothing, say so rather than guess."
     )
-    return ScriptedAnswer(reasoning=reasoning, text=f"{opening}\n\nI look into `{file}` for that.", calls=tuple(calls))
+    return ScriptedAnswer(
+        reasoning=reasoning,
+        text=f"{opening}\n\nI look into `{file}` for that.",
+        calls=tuple(calls),
+    )
 
 
 def _conclusion(ask: ScriptContext) -> str:
@@ -252,11 +315,12 @@ def _remark(name: str, text: str) -> str:
     for cask, level in _LEVEL.findall(text):
         levels.setdefault(cask, []).append(float(level))
     if levels and name == "read":
-        rows = "\n".join(f"| {cask} | {found[0]} % | {min(found)} % |" for cask, found in levels.items())
-        lowest = min(levels, key=lambda cask: min(levels[cask]))
-        return (
-            f"| cask | first | lowest |\n|---|---|---|\n{rows}\n\nCask **{lowest}** is the emptiest: top it up first."
+        rows = "\n".join(
+            f"| {cask} | {found[0]} % | {min(found)} % |"
+            for cask, found in levels.items()
         )
+        lowest = min(levels, key=lambda cask: min(levels[cask]))
+        return f"| cask | first | lowest |\n|---|---|---|\n{rows}\n\nCask **{lowest}** is the emptiest: top it up first."
     lines = text.strip().splitlines()
     first = lines[0][:160] if lines else "(nothing)"
     return f"`{name or 'the tool'}` gave {len(lines)} line{'s' * (len(lines) != 1)}, beginning with `{first}`."
@@ -265,8 +329,14 @@ def _remark(name: str, text: str) -> str:
 def _summary(files: Sequence[str]) -> str:
     sections: Iterator[tuple[str, str]] = iter(
         (
-            ("Goal", "The person is trying out Ullage with a simulated model and asks about the files here."),
-            ("State", f"Some of the {len(files)} files were read and their figures reported."),
+            (
+                "Goal",
+                "The person is trying out Ullage with a simulated model and asks about the files here.",
+            ),
+            (
+                "State",
+                f"Some of the {len(files)} files were read and their figures reported.",
+            ),
             ("Files", ", ".join(files[:12]) or "None were named."),
             ("Next", "Answer the newest message; read the next file if it helps."),
         )

@@ -27,10 +27,14 @@ def run(args: argparse.Namespace) -> int:
     sessions = adopt(path, data_directory(os.environ), keep=keep)
     count = counted(len(sessions), "session")
     if args.unfinished:
-        print(f"{printable(str(path))} is yours now: {count}. Unfinished work in it is resumed by the next server.")
+        print(
+            f"{printable(str(path))} is yours now: {count}. Unfinished work in it is resumed by the next server."
+        )
         return 0
     print(f"{printable(str(path))} is yours now: {count}, all at rest.")
     for one in sessions:
         if one.dropped:
-            print(f"  {printable(one.session)} does not have: {printable('; '.join(one.dropped))}")
+            print(
+                f"  {printable(one.session)} does not have: {printable('; '.join(one.dropped))}"
+            )
     return 0

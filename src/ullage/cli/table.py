@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ullage.display.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
+from ullage.display.text import (
+    Line,
+    Span,
+    cells,
+    flowed,
+    number,
+    padded,
+    percent,
+    printable,
+    shortened,
+)
 from ullage.meter.cost import SUMMARY
 from ullage.meter.reading import Basis, Reading, Row, WindowSource
 from ullage.meter.rows import PartEstimate
 
-SOURCES = {"reported": "reported", "counted": "counted", "estimated": "estimated", "by_difference": "by difference"}
+SOURCES = {
+    "reported": "reported",
+    "counted": "counted",
+    "estimated": "estimated",
+    "by_difference": "by difference",
+}
 
 WINDOW_SOURCES: dict[WindowSource, str] = {
     "user": "set by you",
@@ -48,7 +63,11 @@ class Cells:
 
 
 def table_of(
-    reading: Reading, width: int, *, largest: Sequence[PartEstimate] = (), every_row: bool = False
+    reading: Reading,
+    width: int,
+    *,
+    largest: Sequence[PartEstimate] = (),
+    every_row: bool = False,
 ) -> list[Line]:
     """Rows, Total and Free. Shares are of the window, or of ``used`` while the window is unknown."""
     whole = reading.window.tokens or reading.used.tokens
@@ -74,7 +93,12 @@ def table_of(
 
 
 def _row(
-    row: Row, whole: int, *, depth: int = 0, name_style: str = "dim", largest: Sequence[PartEstimate] = ()
+    row: Row,
+    whole: int,
+    *,
+    depth: int = 0,
+    name_style: str = "dim",
+    largest: Sequence[PartEstimate] = (),
 ) -> Cells:
     source = SOURCES[row.source]
     if row.low is not None and row.high is not None and row.high > row.low:
@@ -102,7 +126,11 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
         (child for child in row.children if child.tokens or every),
         key=lambda child: (child.name == "Unattributed", -child.tokens),
     )
-    if not every and row.name.startswith("Tools") and not any(child.children for child in shown):
+    if (
+        not every
+        and row.name.startswith("Tools")
+        and not any(child.children for child in shown)
+    ):
         return
     hidden = [] if every or len(shown) <= ROWS_SHOWN else shown[ROWS_SHOWN - 1 :]
     for child in shown[: len(shown) - len(hidden)]:
@@ -127,9 +155,14 @@ def _largest(row: Row, items: Sequence[PartEstimate]) -> tuple[str, ...]:
         return ()
     if row.name == "Messages":
         own = [item for item in items if item.tokens and item.row != SUMMARY]
-        named = [f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in own]
+        named = [
+            f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in own
+        ]
     else:
-        children = sorted((child for child in row.children if child.tokens), key=lambda child: -child.tokens)
+        children = sorted(
+            (child for child in row.children if child.tokens),
+            key=lambda child: -child.tokens,
+        )
         named = [f"{printable(child.name)} {number(child.tokens)}" for child in children]
     named = named[:LARGEST_NAMED]
     return (LARGEST + named[0], *named[1:]) if named else ()
@@ -143,11 +176,22 @@ def what_of(item: PartEstimate) -> str:
 def basis_terms(basis: Basis) -> tuple[str, ...]:
     """The formula in figures (``50,000 last input``, ``+ 2,000 last output`` …), then why it is weaker than usual."""
     if basis.last_input is None:
-        return (printable(basis.label) or "estimated: no call has reported its input yet",)
-    terms = [f"{number(basis.last_input)} last input", f"+ {number(basis.last_output)} last output"]
-    for tokens, what in ((basis.new, "new"), (basis.changed, "changed"), (basis.removed, "removed")):
+        return (
+            printable(basis.label) or "estimated: no call has reported its input yet",
+        )
+    terms = [
+        f"{number(basis.last_input)} last input",
+        f"+ {number(basis.last_output)} last output",
+    ]
+    for tokens, what in (
+        (basis.new, "new"),
+        (basis.changed, "changed"),
+        (basis.removed, "removed"),
+    ):
         if tokens:
-            terms.append(f"{'+' if tokens > 0 else '-'} {number(abs(tokens))} {what} (estimated)")
+            terms.append(
+                f"{'+' if tokens > 0 else '-'} {number(abs(tokens))} {what} (estimated)"
+            )
     return (*terms, f"({printable(basis.label)})") if basis.label else tuple(terms)
 
 
@@ -158,30 +202,55 @@ def _free(reading: Reading, whole: int) -> Iterable[Cells]:
     kept = f"after {number(reading.reserve)} kept for the answer"
     if reading.free < 0:
         over = f"over by {number(-reading.free)} {kept}"
-        yield Cells(name="Free", tokens="0", share="0 %", note=(over,), name_style="strong", style="bad")
+        yield Cells(
+            name="Free",
+            tokens="0",
+            share="0 %",
+            note=(over,),
+            name_style="strong",
+            style="bad",
+        )
         return
     yield Cells(
-        name="Free", tokens=number(reading.free), share=percent(reading.free, whole), note=(kept,), name_style="strong"
+        name="Free",
+        tokens=number(reading.free),
+        share=percent(reading.free, whole),
+        note=(kept,),
+        name_style="strong",
     )
-    limit, point, until = reading.input_limit, reading.compaction_point, reading.until_compaction
+    limit, point, until = (
+        reading.input_limit,
+        reading.compaction_point,
+        reading.until_compaction,
+    )
     if limit is None or point is None or until is None:
         return
     end = "the interval's upper end, " if reading.used.high > reading.used.tokens else ""
     for name, tokens, note in (
         ("until compaction", until, f"from {end}{number(reading.used.high)}"),
-        ("auto-compact buffer", min(limit - point, reading.free), f"from {number(point)} to {number(limit)}"),
+        (
+            "auto-compact buffer",
+            min(limit - point, reading.free),
+            f"from {number(point)} to {number(limit)}",
+        ),
     ):
         if tokens > 0:
             share = percent(tokens, whole)
             yield Cells(
-                name=f"  {name}", tokens=number(tokens), share=share, note=(note,), style="dim", name_style="dim"
+                name=f"  {name}",
+                tokens=number(tokens),
+                share=share,
+                note=(note,),
+                style="dim",
+                name_style="dim",
             )
 
 
 def aligned(table: Sequence[Cells], width: int) -> list[Line]:
     """The table with its columns aligned; a note that does not fit beside its row stands under it."""
     tokens, share, source = (
-        max((cells(getattr(row, column)) for row in table), default=0) for column in ("tokens", "share", "source")
+        max((cells(getattr(row, column)) for row in table), default=0)
+        for column in ("tokens", "share", "source")
     )
     widest = max((cells(row.name) for row in table), default=0)
     name = min(widest, max(16, width - tokens - share - source - 6))
@@ -217,4 +286,7 @@ def _noted(spans: list[Span], start: int, row: Cells, width: int) -> list[Line]:
         return [tuple(spans)]
     indent = " " * 4
     items = [(Span(piece, style),) for piece in pieces]
-    return [tuple(spans), *flowed(items, width, separator=row.joint, first=indent, indent=indent)]
+    return [
+        tuple(spans),
+        *flowed(items, width, separator=row.joint, first=indent, indent=indent),
+    ]

@@ -20,7 +20,9 @@ _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000
 
 def run(args: argparse.Namespace) -> int:
     """0 when it is done. Raises ``SettingError``."""
-    path = Path(args.file).expanduser() if args.file else data_directory(os.environ) / FILE
+    path = (
+        Path(args.file).expanduser() if args.file else data_directory(os.environ) / FILE
+    )
     store = TokenStore(path)
     match args.action:
         case "add":
@@ -34,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(store: TokenStore, args: argparse.Namespace, now: float) -> None:
     if not NAME.fullmatch(args.name):
-        raise SettingError(f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64.")
+        raise SettingError(
+            f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64."
+        )
     scopes = scopes_of(args.scope)
     lasts_s = seconds_of(args.expires)
     expires = None if lasts_s is None else now + lasts_s
@@ -60,15 +64,23 @@ def _revoke(store: TokenStore, name: str) -> None:
 def _list(store: TokenStore, now: float) -> None:
     records = store.read()
     if not records:
-        print(f"No tokens in {store.path}. `ullage token add NAME --scope read` makes one.")
+        print(
+            f"No tokens in {store.path}. `ullage token add NAME --scope read` makes one."
+        )
         return
     width = max(len(one.name) for one in records)
     for one in records:
-        print(f"{one.name:<{width}}  {','.join(one.scopes):<24}  made {_day(one.created)}  {_state(one, now)}")
+        print(
+            f"{one.name:<{width}}  {','.join(one.scopes):<24}  made {_day(one.created)}  {_state(one, now)}"
+        )
 
 
 def _state(record: TokenRecord, now: float) -> str:
-    return f"expired {_day(record.expires)}" if record.is_expired(now) else _end(record.expires)
+    return (
+        f"expired {_day(record.expires)}"
+        if record.is_expired(now)
+        else _end(record.expires)
+    )
 
 
 def _end(expires: float | None) -> str:
@@ -81,9 +93,13 @@ def _day(seconds: float | None) -> str:
 
 def scopes_of(given: list[str]) -> tuple[TokenScope, ...]:
     """The scopes that were named, apart or with commas between them. Raises ``SettingError``."""
-    named = {one.strip() for each in given for one in each.split(",") if one.strip()} or {"read"}
+    named = {one.strip() for each in given for one in each.split(",") if one.strip()} or {
+        "read"
+    }
     if unknown := sorted(named - set(SCOPES)):
-        raise SettingError(f"There is no scope {unknown[0]!r}: there are {', '.join(SCOPES)}.")
+        raise SettingError(
+            f"There is no scope {unknown[0]!r}: there are {', '.join(SCOPES)}."
+        )
     return tuple(one for one in SCOPES if one in named)
 
 
@@ -93,5 +109,7 @@ def seconds_of(text: str) -> float | None:
         return None
     found = re.fullmatch(r"([1-9][0-9]{0,4})([mhdwy])", text)
     if found is None:
-        raise SettingError(f"{text!r} is no time: write one like 30d, 12h or 1y, or never.")
+        raise SettingError(
+            f"{text!r} is no time: write one like 30d, 12h or 1y, or never."
+        )
     return float(int(found[1]) * _UNITS[found[2]])

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from ullage.cli.agent_options import ASK_FIRST
-from ullage.cli.asking import drawn_call, forget_typed_ahead, show_pages_now, typed_now, wrapped_spans
+from ullage.cli.asking import (
+    drawn_call,
+    forget_typed_ahead,
+    show_pages_now,
+    typed_now,
+    wrapped_spans,
+)
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.text import Line, Span, printable
@@ -68,20 +74,33 @@ def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
             _note_unanswered(request, answers)
     if answer is not False:
         for one in request.never:
-            print(f"ullage: {printable(one.where)}: {one.key} is ignored: it {_why(one)}.", file=sys.stderr)
+            print(
+                f"ullage: {printable(one.where)}: {one.key} is ignored: it {_why(one)}.",
+                file=sys.stderr,
+            )
     if answer:
-        return tuple(replace(one, is_agreed=True) if one is project else one for one in layers)
+        return tuple(
+            replace(one, is_agreed=True) if one is project else one for one in layers
+        )
     return layers
 
 
-def _request(layers: Sequence[Layer], environment: Mapping[str, str]) -> TrustRequest | None:
+def _request(
+    layers: Sequence[Layer], environment: Mapping[str, str]
+) -> TrustRequest | None:
     """What the project's file among the layers asks for; ``None`` where there is no such file."""
     project = next((one for one in layers if one.place == "project file"), None)
     if project is None:
         return None
-    ignored = [one for one in resolve({}, {}, layers, environment).narrowed if one.place == "project file"]
+    ignored = [
+        one
+        for one in resolve({}, {}, layers, environment).narrowed
+        if one.place == "project file"
+    ]
     others = [one for one in layers if one is not project]
-    without = resolve({}, {}, others, {"ULLAGE_APPROVE": ASK_FIRST, **environment}).settings
+    without = resolve(
+        {}, {}, others, {"ULLAGE_APPROVE": ASK_FIRST, **environment}
+    ).settings
     return TrustRequest(project, tuple(ignored), without)
 
 
@@ -94,7 +113,10 @@ def _note_unanswered(request: TrustRequest, answers: ProjectAnswers) -> None:
     keys = ", ".join(one.key for one in request.wanted)
     why = _changed(request.project, answers) or "You were not asked about this file."
     command = f"`ullage trust {printable(shlex.quote(str(_directory(request.project))))}`"
-    print(f"ullage: {name}: ignored: {keys}. {why} {command} shows it and asks.", file=sys.stderr)
+    print(
+        f"ullage: {name}: ignored: {keys}. {why} {command} shows it and asks.",
+        file=sys.stderr,
+    )
 
 
 def _changed(project: Layer, answers: ProjectAnswers) -> str:
@@ -110,7 +132,9 @@ def _asked(request: TrustRequest, answers: ProjectAnswers) -> bool:
     screen = Screen(sys.stderr)
     forget_typed_ahead()
     answer = False
-    if show_pages_now(screen, described(request, screen, _changed(request.project, answers))):
+    if show_pages_now(
+        screen, described(request, screen, _changed(request.project, answers))
+    ):
         asked = "Use these settings for as long as the file stays as it is? [y/N]"
         answer = typed_now(screen, asked).strip().lower() in ("y", "yes")
     answers.add(_directory(request.project), request.project.digest, is_agreed=answer)
@@ -126,7 +150,9 @@ def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[
         said = plain_value(request.project.values[one.key])
         value = drawn_call(setting_lines(one.key, said), width - 2, screen.encoding)
         lines += [(), *((Span("  "), *line) for line in value)]
-        lines += [(Span("      "), *line) for line in _consequence(request, one, width - 6)]
+        lines += [
+            (Span("      "), *line) for line in _consequence(request, one, width - 6)
+        ]
     never = [one.key for one in request.never]
     if never:
         text = f"It also sets {', '.join(never)}, which a project's file can never set: ignored, whatever you answer."
@@ -143,7 +169,11 @@ def _consequence(request: TrustRequest, one: Narrowed, width: int) -> list[Line]
     without = getattr(request.without, one.key)
     if isinstance(without, Mapping):
         return _wrapped(_why(one), width, "dim")
-    value = meaning_of(one.key).default or "nothing" if without in (None, "", ()) else spelled(shown(without))
+    value = (
+        meaning_of(one.key).default or "nothing"
+        if without in (None, "", ())
+        else spelled(shown(without))
+    )
     return _wrapped(f"{_why(one)}; without this file: {value}", width, "dim")
 
 
@@ -207,7 +237,9 @@ def trust(options: argparse.Namespace) -> int:
     elif not _asked(request, answers):
         print(f"Refused: {name} sets only what is harmless. `ullage trust` asks again.")
         return 2
-    print("These settings count from now on, for as long as the file stays as it is. `ullage untrust` takes it back.")
+    print(
+        "These settings count from now on, for as long as the file stays as it is. `ullage untrust` takes it back."
+    )
     return 0
 
 
@@ -217,7 +249,10 @@ def untrust(options: argparse.Namespace) -> int:
     path = project_config(directory)
     found = path.parent if path is not None else directory
     if not ProjectAnswers(data_directory(os.environ)).remove(found):
-        print(f"There is no answer about {printable(str(found))}. `ullage trust --list` shows all.", file=sys.stderr)
+        print(
+            f"There is no answer about {printable(str(found))}. `ullage trust --list` shows all.",
+            file=sys.stderr,
+        )
         return 2
     print(f"Forgotten: {printable(str(found))}. Its file is asked about again.")
     return 0
@@ -236,5 +271,7 @@ def _request_in(start: Path) -> TrustRequest:
     layers = [replace(one, is_agreed=False) for one in read_configs(start, os.environ)]
     request = _request(layers, os.environ)
     if request is None:
-        raise InputError(f"There is no {FILE} in {start.absolute()} or above it. Name the project's directory.")
+        raise InputError(
+            f"There is no {FILE} in {start.absolute()} or above it. Name the project's directory."
+        )
     return request

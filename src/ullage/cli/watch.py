@@ -26,7 +26,14 @@ from ullage.context.costs import after
 from ullage.display.gauge_line import gauge_line
 from ullage.display.text import Line, Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
-from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
+from ullage.events import (
+    CallEnded,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    Pruned,
+    ReadingTaken,
+)
 from ullage.importers import FoundSession, ImportedSession, find_sessions
 from ullage.importers.growing import GrowingLog, Growth
 from ullage.importers.regular import open_regular
@@ -90,7 +97,9 @@ class Watched:
         self._calls += _main_calls(growth.certain)
         self._usable = self._usable or _is_usable(growth.certain)
         if not (self._usable or _is_usable(growth.held)):
-            raise UnusableSession(f"{self.log.path} holds no message and no model call yet.")
+            raise UnusableSession(
+                f"{self.log.path} holds no message and no model call yet."
+            )
         meter = self._meter
         if growth.held:  # a later look may give other events in their place
             meter = Meter._of(after(meter._fold, growth.held))
@@ -107,8 +116,14 @@ class Watched:
             off=_NEAR.near_limit_off,
         )
         self._last = status
-        happened = [event for event in (*growth.certain, *growth.held) if window_notice(event)]
-        new = [event for event in happened if (type(event).__name__, event.seq) not in self._told]
+        happened = [
+            event for event in (*growth.certain, *growth.held) if window_notice(event)
+        ]
+        new = [
+            event
+            for event in happened
+            if (type(event).__name__, event.seq) not in self._told
+        ]
         self._told.update((type(event).__name__, event.seq) for event in happened)
         return Seen(
             reading=reading,
@@ -121,7 +136,9 @@ class Watched:
 
 
 def _main_calls(events: Sequence[Event]) -> int:
-    return sum(isinstance(event, CallEnded) and event.purpose == "main" for event in events)
+    return sum(
+        isinstance(event, CallEnded) and event.purpose == "main" for event in events
+    )
 
 
 def _is_usable(events: Sequence[Event]) -> bool:
@@ -152,7 +169,10 @@ def watch(options: argparse.Namespace) -> int:
         _first(watched, place, show, waits=not options.once)
         for _ in () if options.once else ticks(options.interval):
             if newer is not None and (begun := newer.than(place)) is not None:
-                place, watched = begun, Watched(GrowingLog(begun.path, begun.session), new_meter)
+                place, watched = (
+                    begun,
+                    Watched(GrowingLog(begun.path, begun.session), new_meter),
+                )
                 show.say(f"a newer session began: {begun.path}")
             _look(watched, place, show)
     except KeyboardInterrupt:
@@ -162,12 +182,16 @@ def watch(options: argparse.Namespace) -> int:
     return 0
 
 
-def _first(watched: Watched, place: FoundSession, show: Shown | _JsonLines, *, waits: bool) -> None:
+def _first(
+    watched: Watched, place: FoundSession, show: Shown | _JsonLines, *, waits: bool
+) -> None:
     """What is wrong with the log from the start is an error, but for one that has only just been begun."""
     try:
         seen = watched.look()
     except InputError as problem:
-        if not waits or not (isinstance(problem, UnusableSession) or is_begun_only(place.path)):
+        if not waits or not (
+            isinstance(problem, UnusableSession) or is_begun_only(place.path)
+        ):
             raise
         show.wait(str(problem))
     else:
@@ -189,7 +213,9 @@ def is_begun_only(path: Path) -> bool:
     """Whether a file does not even hold one whole line yet."""
     try:
         with open_regular(path) as file:
-            return b"\n" not in file.read(BEGUN_BYTES) and path.stat().st_size < BEGUN_BYTES
+            return (
+                b"\n" not in file.read(BEGUN_BYTES) and path.stat().st_size < BEGUN_BYTES
+            )
     except (OSError, UnreadableInput):
         return False
 
@@ -207,13 +233,19 @@ def place_of(name: str, session: str) -> FoundSession:
     if path.exists():
         return FoundSession("", path, 0.0, session)
     if len(name) >= SHORTEST_ID:
-        matching = [place for place in find_sessions().places if full_id(place).endswith(name)]
+        matching = [
+            place for place in find_sessions().places if full_id(place).endswith(name)
+        ]
         if len(matching) == 1:
             return matching[0]
         if matching:
             several = ", ".join(str(place.path) for place in matching[:5])
-            raise UnreadableInput(f"The id {name} is of {len(matching)} sessions: {several}. Give more of it.")
-    raise UnreadableInput(f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them.")
+            raise UnreadableInput(
+                f"The id {name} is of {len(matching)} sessions: {several}. Give more of it."
+            )
+    raise UnreadableInput(
+        f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them."
+    )
 
 
 def newest() -> FoundSession:
@@ -239,7 +271,14 @@ class Newer:
         found = find_sessions().places
         begun = [each for each in found if (each.path, each.session) not in self._known]
         self._known.update((each.path, each.session) for each in found)
-        return next((each for each in begun if (each.path, each.session) != (place.path, place.session)), None)
+        return next(
+            (
+                each
+                for each in begun
+                if (each.path, each.session) != (place.path, place.session)
+            ),
+            None,
+        )
 
 
 # -- what is shown --
@@ -273,7 +312,9 @@ class Shown:
         grown = f"{seen.status.grown:+,}" if seen.status.grown else ""
         reading, glyphs = seen.reading, self.screen.glyphs
         if self.scroll.moves:
-            self.scroll.stay(lambda width: gauge_line(reading, width - 1, glyphs, word=grown))
+            self.scroll.stay(
+                lambda width: gauge_line(reading, width - 1, glyphs, word=grown)
+            )
         elif seen.calls != self._calls or seen.happened:
             drawn = gauge_line(reading, self.scroll.width - 12, glyphs, word=grown)
             self._line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
@@ -283,7 +324,14 @@ class Shown:
         program = seen.imported.program or seen.imported.format
         named = "" if seen.reading.model == "unknown" else seen.reading.model
         about = [program, named, short_id(place), counted(seen.calls, "call")]
-        self._line((Span(f"Watching {' · '.join(printable(each) for each in about if each)}", "strong"),))
+        self._line(
+            (
+                Span(
+                    f"Watching {' · '.join(printable(each) for each in about if each)}",
+                    "strong",
+                ),
+            )
+        )
         self._place, self._calls, self._is_near = place, -1, False
 
     def wait(self, why: str) -> None:
@@ -318,7 +366,9 @@ class _JsonLines:
             "calls": seen.calls,
             "grown": seen.status.grown,
             "near_limit": seen.status.near_limit,
-            "happened": [msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened],
+            "happened": [
+                msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened
+            ],
             "restarted": seen.restarted,
             "lines": seen.imported.lines,
             "skipped_lines": seen.imported.skipped_lines,

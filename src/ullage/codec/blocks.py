@@ -15,13 +15,24 @@ import msgspec
 from ullage.codec.foreign import Fields, fields_of, parse
 from ullage.codec.parts import data_url
 from ullage.codec.rules import Target
-from ullage.messages import FilePart, ImagePart, Message, ProviderData, ReasoningPart, Request, Tool, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    ProviderData,
+    ReasoningPart,
+    Request,
+    Tool,
+    ToolResultPart,
+)
 from ullage.reasoning import is_native, same_house
 
 _encode = msgspec.json.Encoder().encode
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
-BOUND: Final = frozenset({"id", "thoughtSignature", "thought_signature", "signature", "encrypted_content"})
+BOUND: Final = frozenset(
+    {"id", "thoughtSignature", "thought_signature", "signature", "encrypted_content"}
+)
 """Fields that only the model that made them, or its host, can read."""
 
 JSON_HEADERS: Final = {"content-type": "application/json"}
@@ -175,7 +186,11 @@ def result_ids(messages: Iterable[Message]) -> Iterator[str]:
 
 def wire_message(role: str, field: str, written: Sequence[msgspec.Raw]) -> bytes:
     """A wire message out of its blocks."""
-    return b'{"role":"%b","%b":[%b]}' % (role.encode(), field.encode(), b",".join(map(bytes, written)))
+    return b'{"role":"%b","%b":[%b]}' % (
+        role.encode(),
+        field.encode(),
+        b",".join(map(bytes, written)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +242,9 @@ def json_object(written: str) -> msgspec.Raw:
     try:
         _raw_object.decode(written)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return msgspec.Raw(_encode({UNREADABLE_ARGUMENTS: written.encode("utf-8", "replace").decode()}))
+        return msgspec.Raw(
+            _encode({UNREADABLE_ARGUMENTS: written.encode("utf-8", "replace").decode()})
+        )
     return msgspec.Raw(written.encode())
 
 
@@ -242,7 +259,9 @@ def drop(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: raw for name, raw in fields.items() if name not in names}
 
 
-def merged(params: Mapping[str, object], options: Iterable[tuple[str, object]]) -> dict[str, object]:
+def merged(
+    params: Mapping[str, object], options: Iterable[tuple[str, object]]
+) -> dict[str, object]:
     """The wire's own parameters with the options over them; ``None`` is an option that is not set."""
     return {**params, **{name: value for name, value in options if value is not None}}
 
@@ -285,7 +304,9 @@ def locate(sending: Sending, part: ImagePart | FilePart) -> Held | None:
         return Held(inline_mime or mime, data=data)
     if source.startswith(("https://", "http://", "gs://")):
         return Held(mime, url=source)
-    if not _FILE_ID.fullmatch(source):  # nothing, a hash, bytes that are not kept here, a path of this machine
+    if not _FILE_ID.fullmatch(
+        source
+    ):  # nothing, a hash, bytes that are not kept here, a path of this machine
         return None
     return Held(mime, file_id=source)
 

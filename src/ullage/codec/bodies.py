@@ -25,7 +25,11 @@ _encoder: Final = msgspec.json.Encoder(enc_hook=as_plain)
 
 
 def read_body(
-    body: Mapping[str, Any], *, wire: str | None = None, provider: str | None = None, model: str = ""
+    body: Mapping[str, Any],
+    *,
+    wire: str | None = None,
+    provider: str | None = None,
+    model: str = "",
 ) -> Request:
     """The request in a provider's JSON body, as a user's own loop sends it.
 
@@ -37,7 +41,12 @@ def read_body(
 
 
 def read_output(
-    wire: str, content: object, *, provider: str = "", model: str = "", after: Request | None = None
+    wire: str,
+    content: object,
+    *,
+    provider: str = "",
+    model: str = "",
+    after: Request | None = None,
 ) -> Message:
     """The assistant's message in a provider's answer: a response object, or the content inside it.
 
@@ -74,7 +83,11 @@ class BodyReader:
         Raises ``InvalidRequest`` as ``read_body`` does.
         """
         last, known = self._last, self._marks
-        self._last, self._marks, self._noted = None, None, ()  # what fails on its way is not used again
+        self._last, self._marks, self._noted = (
+            None,
+            None,
+            (),
+        )  # what fails on its way is not used again
         read, marks = None, None
         if last is not None and known is not None and isinstance(body, Mapping):
             marks = _marks(body.get(last.wire.field))
@@ -82,7 +95,9 @@ class BodyReader:
                 read = _read_extended(last, len(known), body, wire, provider, model)
         if read is None:
             read = _read_whole(body, wire, provider, model)
-            marks = _marks(body.get(read.wire.field)) if isinstance(body, Mapping) else None
+            marks = (
+                _marks(body.get(read.wire.field)) if isinstance(body, Mapping) else None
+            )
         self._last, self._marks, self._names = read, marks, read.names
         return read.request
 
@@ -94,7 +109,9 @@ class BodyReader:
         self._names.note(request.messages[len(noted) :])
         self._last, self._marks, self._noted = None, None, request.messages
 
-    def read_answer(self, wire: str, content: object, *, provider: str, model: str) -> Message:
+    def read_answer(
+        self, wire: str, content: object, *, provider: str, model: str
+    ) -> Message:
         """What ``read_output`` gives for the answer to the last request, at the cost of the answer."""
         return _read_answer(wire, content, provider, model, Namer(self._names))
 
@@ -115,10 +132,14 @@ class _Read(NamedTuple):
     names: Namer
 
 
-def _read_whole(body: Mapping[str, Any], wire: str | None, provider: str | None, model: str) -> _Read:
+def _read_whole(
+    body: Mapping[str, Any], wire: str | None, provider: str | None, model: str
+) -> _Read:
     plain = as_plain(body)
     if not isinstance(plain, dict):
-        raise InvalidRequest(f"A request body is a JSON object; this is a {type(body).__name__}.")
+        raise InvalidRequest(
+            f"A request body is a JSON object; this is a {type(body).__name__}."
+        )
     named = wire_named(wire or detect_wire(plain))
     items = named.reader.items_of(plain.get(named.field))
     head = named.reader.head_of(items)
@@ -132,7 +153,12 @@ def _read_whole(body: Mapping[str, Any], wire: str | None, provider: str | None,
 
 
 def _read_extended(
-    last: _Read, known: int, body: Mapping[str, Any], wire: str | None, provider: str | None, model: str
+    last: _Read,
+    known: int,
+    body: Mapping[str, Any],
+    wire: str | None,
+    provider: str | None,
+    model: str,
 ) -> _Read | None:
     """The body read from the first item on that is new or may be joined to a new one; ``None`` where it fits no more.
 
@@ -140,13 +166,21 @@ def _read_extended(
     """
     request, field = last.request, last.wire.field
     asked = (wire or request.wire, request.provider if provider is None else provider)
-    if asked != (request.wire, request.provider) or _model_named(last.wire, body, model) != request.model:
+    if (
+        asked != (request.wire, request.provider)
+        or _model_named(last.wire, body, model) != request.model
+    ):
         return None
     if known == last.head:
         return None  # what follows may still belong to the system prompt
     listed = body[field]
     beside = as_plain({name: value for name, value in body.items() if name != field})
-    make = PartMaker(namer=last.closed_names, wire=request.wire, provider=request.provider, model=request.model)
+    make = PartMaker(
+        namer=last.closed_names,
+        wire=request.wire,
+        provider=request.provider,
+        model=request.model,
+    )
     return _read_items(
         last.wire,
         beside,
@@ -178,7 +212,9 @@ def _read_items(
     return _Read(wire, request, len(head), first + closed, len(final), make.namer, names)
 
 
-def _read_answer(wire: str, content: object, provider: str, model: str, namer: Namer) -> Message:
+def _read_answer(
+    wire: str, content: object, provider: str, model: str, namer: Namer
+) -> Message:
     make = PartMaker(namer=namer, wire=wire, provider=provider, model=model)
     return wire_named(wire).reader.read_answer(as_plain(content), make)
 
@@ -192,7 +228,9 @@ def _marks(history: object) -> list[bytes] | None:
     if not isinstance(history, list):
         return None
     try:
-        return [blake2b(_encoder.encode(item), digest_size=16).digest() for item in history]
+        return [
+            blake2b(_encoder.encode(item), digest_size=16).digest() for item in history
+        ]
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
 

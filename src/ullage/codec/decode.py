@@ -15,7 +15,11 @@ __all__ = ["decoder_for"]
 
 
 def decoder_for(
-    request: Request, *, message_id: str, call: str | None = None, max_output: int | None = None
+    request: Request,
+    *,
+    message_id: str,
+    call: str | None = None,
+    max_output: int | None = None,
 ) -> Decoder:
     """A decoder for the answer to ``request``, which is for one call only: for its stream, or for its whole body.
 
@@ -30,7 +34,9 @@ def decoder_for(
         message_id,
         call,
         dialect=DIALECTS[dialect_for(*origin)],
-        problem=partial(problem_in_stream, request.provider or request.wire, model=request.model),
+        problem=partial(
+            problem_in_stream, request.provider or request.wire, model=request.model
+        ),
         max_output=max_output,
     )
     return wire.decoder(draft)

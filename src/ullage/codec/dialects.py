@@ -133,7 +133,17 @@ OPENCODE_V1 = replace(
     thinking="detect",
 )
 
-_OTHERS: Final = (BEDROCK, XAI_GRPC, COHERE, OLLAMA, PI, CODEX, GEMINI_CLI, OPENCODE, OPENCODE_V1)
+_OTHERS: Final = (
+    BEDROCK,
+    XAI_GRPC,
+    COHERE,
+    OLLAMA,
+    PI,
+    CODEX,
+    GEMINI_CLI,
+    OPENCODE,
+    OPENCODE_V1,
+)
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     **{dialect.name: dialect for wire in WIRES.values() for dialect in wire.dialects},
@@ -142,7 +152,11 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 UNKNOWN: Final = "unknown"
 
-_MEASURED: Final[Mapping[str, Dialect]] = {"chat(litellm)": LITELLM, "converse": BEDROCK, "cohere-v2": COHERE}
+_MEASURED: Final[Mapping[str, Dialect]] = {
+    "chat(litellm)": LITELLM,
+    "converse": BEDROCK,
+    "cohere-v2": COHERE,
+}
 """The dialects of wires that Ullage can't send on, where they have another name."""
 
 
@@ -162,7 +176,9 @@ def dialect_for(wire: str, provider: str = "", model: str = "") -> str:
     return _MEASURED[wire].name if wire in _MEASURED else UNKNOWN
 
 
-def normalise(dialect: str, raw: object, *, final: bool = True, placeholder: bool = False) -> Usage:
+def normalise(
+    dialect: str, raw: object, *, final: bool = True, placeholder: bool = False
+) -> Usage:
     """The usage object ``raw`` in our terms, read as the dialect of this name.
 
     ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream
@@ -173,5 +189,9 @@ def normalise(dialect: str, raw: object, *, final: bool = True, placeholder: boo
     if row is not None:
         return read_usage(row, raw, final=final, placeholder=placeholder)
     return Usage(
-        dialect=dialect or UNKNOWN, verified=False, final=final, flags=("dialect:unknown",), raw=kept_json(raw)
+        dialect=dialect or UNKNOWN,
+        verified=False,
+        final=final,
+        flags=("dialect:unknown",),
+        raw=kept_json(raw),
     )

@@ -28,7 +28,9 @@ def image_size(data: bytes) -> Size | None:
     elif data[:4] == b"RIFF" and data[8:12] == b"WEBP" and len(data) >= 30:
         size = _webp_size(data)
     elif data[:2] == b"BM" and len(data) >= 26:
-        width, height = struct.unpack("<ii", data[18:26])  # a negative height means rows from the top
+        width, height = struct.unpack(
+            "<ii", data[18:26]
+        )  # a negative height means rows from the top
         size = Size(abs(width), abs(height))
     elif data[:2] == b"\xff\xd8":
         size = _jpeg_size(data)
@@ -54,7 +56,10 @@ def _webp_size(data: bytes) -> Size | None:
             bits = int.from_bytes(data[21:25], "little")
             return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
         case b"VP8X":
-            return Size(int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1)
+            return Size(
+                int.from_bytes(data[24:27], "little") + 1,
+                int.from_bytes(data[27:30], "little") + 1,
+            )
         case _:
             return None
 

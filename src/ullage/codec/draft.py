@@ -9,10 +9,26 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.bounds import json_excess
-from ullage.codec.foreign import damaged, is_dense, parse, parse_object, read_frame, written
+from ullage.codec.foreign import (
+    damaged,
+    is_dense,
+    parse,
+    parse_object,
+    read_frame,
+    written,
+)
 from ullage.codec.parts import Namer, PartMaker, opaque_size, readable
 from ullage.codec.rules import Dialect
-from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, StreamFailed, TextDelta
+from ullage.codec.stream import (
+    Answer,
+    CallDelta,
+    PartDone,
+    ReasoningDelta,
+    Stop,
+    StreamEvent,
+    StreamFailed,
+    TextDelta,
+)
 from ullage.codec.usage import read_usage, stream_usage
 from ullage.envelope import (
     ANSWER_CEILING_CHARS,
@@ -71,21 +87,28 @@ class Tally:
     def exceed(self, what: str, limit: str, advice: str) -> None:
         """The answer exceeds a limit. The first thing that is wrong with an answer stays its error."""
         self.broken = self.broken or LimitExceeded(
-            f"The answer was stopped: {what}. {advice} It is not asked for again by itself.", limit=limit
+            f"The answer was stopped: {what}. {advice} It is not asked for again by itself.",
+            limit=limit,
         )
 
     def exceed_text(self) -> None:
         """The text, reasoning and arguments together are too long."""
         what = f"it holds more than {self.most:,} characters, far more than its output limit allows"
         self.exceed(
-            what, "ANSWER_CEILING_CHARS", "Check the model and the address; a lower max_output stops it earlier."
+            what,
+            "ANSWER_CEILING_CHARS",
+            "Check the model and the address; a lower max_output stops it earlier.",
         )
 
     def hold(self, size_bytes: int) -> None:
         """Count data that is kept beside the text."""
         self.items += size_bytes
         if self.items > ITEM_BYTES:
-            self.exceed(f"its data beside the text exceeds {ITEM_BYTES:,} bytes", "ITEM_BYTES", "Ask for less at once.")
+            self.exceed(
+                f"its data beside the text exceeds {ITEM_BYTES:,} bytes",
+                "ITEM_BYTES",
+                "Ask for less at once.",
+            )
 
 
 class Flow:
@@ -160,7 +183,9 @@ class Growing:
         "tally",
     )
 
-    def __init__(self, id: str, kind: Literal["text", "reasoning", "call", "item"], tally: Tally) -> None:
+    def __init__(
+        self, id: str, kind: Literal["text", "reasoning", "call", "item"], tally: Tally
+    ) -> None:
         self.id = id
         self.kind = kind
         self.tally = tally
@@ -195,7 +220,9 @@ class Growing:
             self.tally.exceed_text()
             return
         what = f"the arguments of one tool call exceed {ARGUMENT_CHARS:,} characters"
-        self.tally.exceed(what, "ARGUMENT_CHARS", "Ask the model to write in smaller steps.")
+        self.tally.exceed(
+            what, "ARGUMENT_CHARS", "Ask the model to write in smaller steps."
+        )
 
     def show(self, shown: str) -> list[StreamEvent]:
         if not shown:
@@ -257,7 +284,11 @@ class Draft:
         """A new part behind the others."""
         self._named += 1
         if self._named > ANSWER_PARTS:
-            self.tally.exceed(f"it has more than {ANSWER_PARTS:,} parts", "ANSWER_PARTS", "Check the model.")
+            self.tally.exceed(
+                f"it has more than {ANSWER_PARTS:,} parts",
+                "ANSWER_PARTS",
+                "Check the model.",
+            )
         growing = Growing(f"{self.message_id}.{self._named}", kind, self.tally)
         self.parts.append(growing)
         return growing
@@ -271,7 +302,9 @@ class Draft:
     def named(self, name: str) -> str:
         """A tool's name in the answer, cut to the longest that a name can be."""
         if len(name) > TOOL_NAME_CHARS:
-            what = f"a tool's name has {len(name):,} characters, more than {TOOL_NAME_CHARS}"
+            what = (
+                f"a tool's name has {len(name):,} characters, more than {TOOL_NAME_CHARS}"
+            )
             self.tally.exceed(what, "TOOL_NAME_CHARS", "Check the model.")
         return clean_text(name[:TOOL_NAME_CHARS]).text
 
@@ -281,7 +314,9 @@ class Draft:
         if len(call_id) > CALL_ID_CHARS:
             what = f"the id of a tool call has {len(call_id):,} characters, more than {CALL_ID_CHARS:,}"
             self.tally.exceed(what, "CALL_ID_CHARS", "Check the server.")
-        growing.call_id = clean_text(call_id[:CALL_ID_CHARS]).text or f"{MINTED}{growing.id}"
+        growing.call_id = (
+            clean_text(call_id[:CALL_ID_CHARS]).text or f"{MINTED}{growing.id}"
+        )
         growing.name = self.named(name)
         return growing
 
@@ -301,7 +336,9 @@ class Draft:
         """One frame, or a whole body, as an object. ``None`` for none, and behind the end of the answer."""
         if self.tally.broken is not None:
             return None
-        is_suspect = len(data) > PLAIN_BYTES or data.count(b"{") + data.count(b"[") > JSON_DEPTH
+        is_suspect = (
+            len(data) > PLAIN_BYTES or data.count(b"{") + data.count(b"[") > JSON_DEPTH
+        )
         if is_suspect and (is_dense(data) or json_excess(data)):
             what = "it holds JSON that is nested too deep or has too many values"
             self.tally.exceed(what, "JSON_DEPTH", "Check the model and the server.")
@@ -324,12 +361,18 @@ class Draft:
             case "text":
                 if not text and data is None:
                     return None
-                return TextPart(id=growing.id, text=text, raw=growing.flow.raw, provider=data)
+                return TextPart(
+                    id=growing.id, text=text, raw=growing.flow.raw, provider=data
+                )
             case "reasoning":
                 if not text and data is None:
                     return None
                 return ReasoningPart(
-                    id=growing.id, text=text, redacted=growing.redacted, opaque_size=_size(data), provider=data
+                    id=growing.id,
+                    text=text,
+                    redacted=growing.redacted,
+                    opaque_size=_size(data),
+                    provider=data,
                 )
             case "call":
                 return ToolCallPart(
@@ -361,13 +404,19 @@ class Draft:
             return None
         origin = self.origin
         data = rest.copy() if isinstance(rest, msgspec.Raw) else written(rest)
-        return ProviderData(data=data, provider=origin.provider, wire=origin.wire, model=origin.model)
+        return ProviderData(
+            data=data, provider=origin.provider, wire=origin.wire, model=origin.model
+        )
 
     def media(self, id: str, mime: object, data: str, rest: Mapping[str, object]) -> Part:
         """An image or a file the model made, measured; its bytes stay in the provider data."""
         made = PartMaker(namer=Namer(), wire=self.origin.wire).media(mime, data=data)
         return type(made)(
-            **{name: getattr(made, name) for name in made.__struct_fields__ if name not in ("id", "provider")},
+            **{
+                name: getattr(made, name)
+                for name in made.__struct_fields__
+                if name not in ("id", "provider")
+            },
             id=id,
             provider=self.opaque(rest),
         )
@@ -380,7 +429,9 @@ class Draft:
         if not isinstance(usage, dict) or not usage:
             return
         is_repeated = bool(self.usages) and _covers(usage, self.usages[-1])
-        if len(self.usages) >= USAGE_REPORTS or (is_repeated and not self.dialect.begins_with_placeholder):
+        if len(self.usages) >= USAGE_REPORTS or (
+            is_repeated and not self.dialect.begins_with_placeholder
+        ):
             self.usages.pop()
         self.usages.append(usage)
         self._raw_usage = raw
@@ -388,7 +439,10 @@ class Draft:
     def usage(self, *, complete: bool) -> Usage:
         """The usage in our terms. A single object that is complete is kept byte for byte."""
         if len(self.usages) == 1 and complete:
-            return read_usage(self.dialect, self.usages[0] if self._raw_usage is None else self._raw_usage)
+            return read_usage(
+                self.dialect,
+                self.usages[0] if self._raw_usage is None else self._raw_usage,
+            )
         return stream_usage(self.dialect, self.usages, complete=complete)
 
     def fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
@@ -418,7 +472,10 @@ class Draft:
 
     def message(self) -> Message:
         """The message of all parts that hold anything, whole or not."""
-        parts = [growing.done if growing.is_whole else self.part(growing) for growing in self.parts]
+        parts = [
+            growing.done if growing.is_whole else self.part(growing)
+            for growing in self.parts
+        ]
         return Message(
             id=self.message_id,
             role="assistant",
@@ -439,7 +496,11 @@ def shortened(message: Message) -> Message:
         if left <= 0:
             break
         if isinstance(part, TextPart | ReasoningPart):
-            parts.append(part if len(part.text) <= left else type(part)(id=part.id, text=part.text[:left]))
+            parts.append(
+                part
+                if len(part.text) <= left
+                else type(part)(id=part.id, text=part.text[:left])
+            )
             left -= len(part.text)
     return replace(message, parts=tuple(parts))
 

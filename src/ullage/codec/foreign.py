@@ -38,7 +38,11 @@ def as_plain(value: Any, depth: int = 0) -> Any:
             return as_plain(dump(), depth + 1)
     attributes = getattr(value, "__dict__", None)
     if attributes:
-        return {key: as_plain(item, depth + 1) for key, item in attributes.items() if not key.startswith("_")}
+        return {
+            key: as_plain(item, depth + 1)
+            for key, item in attributes.items()
+            if not key.startswith("_")
+        }
     return str(value)
 
 
@@ -65,7 +69,11 @@ def _jsonable(value: Any, depth: int = 0) -> Any:
         return _TOO_DEEP
     match value:
         case str():
-            return value if _is_unicode(value) else value.encode("utf-8", "backslashreplace").decode()
+            return (
+                value
+                if _is_unicode(value)
+                else value.encode("utf-8", "backslashreplace").decode()
+            )
         case bool() | None:
             return value
         case int():
@@ -73,7 +81,10 @@ def _jsonable(value: Any, depth: int = 0) -> Any:
         case float():
             return value if math.isfinite(value) else str(value)
         case Mapping():
-            return {_jsonable(str(key)): _jsonable(item, depth + 1) for key, item in value.items()}
+            return {
+                _jsonable(str(key)): _jsonable(item, depth + 1)
+                for key, item in value.items()
+            }
         case list() | tuple():
             return [_jsonable(item, depth + 1) for item in value]
         case _:

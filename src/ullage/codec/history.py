@@ -51,10 +51,14 @@ class History:
     def __init__(self) -> None:
         self.last: Made | None = None
         """The last request that was made."""
-        self._asked: tuple[Request, Options, ReasoningPolicy] | None = None  # what the last request was made of
+        self._asked: tuple[Request, Options, ReasoningPolicy] | None = (
+            None  # what the last request was made of
+        )
         self._grown: _Grown | None = None
         self._frame: _Frame | None = None
-        self._messages: tuple[Message, ...] = ()  # those of the last request, as they were given
+        self._messages: tuple[
+            Message, ...
+        ] = ()  # those of the last request, as they were given
         self._offered: _Offer | None = None
 
     @property
@@ -70,7 +74,13 @@ class History:
         self._offered = _Offer(self._messages, self._messages + tuple(added))
         return self._offered.messages
 
-    def prepare(self, request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Made:
+    def prepare(
+        self,
+        request: Request,
+        *,
+        policy: ReasoningPolicy = EVERYTHING,
+        options: Options = PLAIN,
+    ) -> Made:
         """The request as its wire accepts and wants it. Raises ``InvalidRequest`` for a wire that has no codec.
 
         A request that extends the last one, for the same model and policy, costs what was added and the copying of its
@@ -80,13 +90,23 @@ class History:
         asked = (request, options, policy)
         if self.last is not None and self._asked is not None:
             last_request, last_options, last_policy = self._asked
-            if request is last_request and options is last_options and policy == last_policy:
+            if (
+                request is last_request
+                and options is last_options
+                and policy == last_policy
+            ):
                 return self.last
         request, options = wire_named(request.wire).settle(request, options)
         self._messages = request.messages
         marks = options.cache
         marks_all = marks is not None and marks.messages < 0
-        kind = _Kind(target_of(request), policy, bool(request.chained), marks is not None, marks_all)
+        kind = _Kind(
+            target_of(request),
+            policy,
+            bool(request.chained),
+            marks is not None,
+            marks_all,
+        )
         grown = self._extended(kind, request, options)
         if grown is None:
             grown = _Grown(kind)
@@ -106,7 +126,11 @@ class History:
         if grown is None or grown.kind != kind or not grown.media.holds(options.media):
             return None
         offered, messages = self._offered, request.messages
-        is_known = offered is not None and offered.given is grown.given and offered.messages is messages
+        is_known = (
+            offered is not None
+            and offered.given is grown.given
+            and offered.messages is messages
+        )
         if not is_known and messages[: len(grown.given)] != grown.given:
             return None
         return grown if grown.add(request, options) else None
@@ -122,7 +146,11 @@ def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
 def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | None:
     """The body that asks how many tokens a repaired request would be; ``None`` where the wire has no such endpoint."""
     wire = wire_named(request.wire)
-    return None if wire.count is None else wire.count(request, _in_one_piece(request, options))
+    return (
+        None
+        if wire.count is None
+        else wire.count(request, _in_one_piece(request, options))
+    )
 
 
 def _in_one_piece(request: Request, options: Options) -> Encoded:
@@ -167,7 +195,9 @@ class _Grown:
         if made is None:
             return False
         bare = msgspec.structs.replace(request, messages=())
-        return self.writer.add(Sending(bare, self.kind.target, replace(options, media=self.media)), made)
+        return self.writer.add(
+            Sending(bare, self.kind.target, replace(options, media=self.media)), made
+        )
 
 
 class SeenMedia(Mapping[str, bytes]):
@@ -217,7 +247,8 @@ class _Frame(NamedTuple):
         return (
             known.system is bare.system
             and known.tools is bare.tools
-            and (known.wire, known.provider, known.model) == (bare.wire, bare.provider, bare.model)
+            and (known.wire, known.provider, known.model)
+            == (bare.wire, bare.provider, bare.model)
             and (known.stream, known.chained) == (bare.stream, bare.chained)
             and self.settings == _settings_json(bare, options)
         )
@@ -241,19 +272,28 @@ def _framed(bare: Request, options: Options) -> _Frame:
         first += (bytes(item), b",")
     opening = (_encode(before)[:-1] + b"," if before else b"{") + f'"{field}":['.encode()
     closing = b"]" + (b"," + _encode(after)[1:] if after else b"}")
-    return _Frame(bare, _settings_json(bare, options), head, field, opening, first, closing)
+    return _Frame(
+        bare, _settings_json(bare, options), head, field, opening, first, closing
+    )
 
 
 def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
     """The request with all messages of the writer."""
     head = frame.head
-    pieces: list[bytes | bytearray | memoryview] = [*frame.first, *writer.items(options.cache)]
+    pieces: list[bytes | bytearray | memoryview] = [
+        *frame.first,
+        *writer.items(options.cache),
+    ]
     while pieces and not pieces[-1]:
         pieces.pop()
     if pieces:
         pieces[-1] = memoryview(pieces[-1])[:-1]  # no comma behind the last item
     content = b"".join([frame.opening, *pieces, frame.closing])
-    listed = msgspec.Raw(memoryview(content)[len(frame.opening) - 1 : len(content) - len(frame.closing) + 1])
+    listed = msgspec.Raw(
+        memoryview(content)[
+            len(frame.opening) - 1 : len(content) - len(frame.closing) + 1
+        ]
+    )
     unsent = [what for what in head.unsent if what != _AFTER_MESSAGES]
     unsent += [what for what in writer.blocks.unsent if what not in unsent]
     if _AFTER_MESSAGES in head.unsent:

@@ -34,12 +34,18 @@ class Measures:
 
 
 _GH: Final = "https://github.com/"
-_VALS: Final = _GH + "vals-ai/model-library (tests: messages collected from the providers)"
+_VALS: Final = (
+    _GH + "vals-ai/model-library (tests: messages collected from the providers)"
+)
 _PI: Final = _GH + "badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
 
 _OTHERS: Final[tuple[Wording, ...]] = (
     # Amazon Bedrock
-    Wording("bedrock", r"input is too long for requested model", _GH + "aws-samples/bedrock-chat/issues/95"),
+    Wording(
+        "bedrock",
+        r"input is too long for requested model",
+        _GH + "aws-samples/bedrock-chat/issues/95",
+    ),
     Wording("bedrock", r"number of input tokens exceeds maximum length", _VALS),
     Wording(
         "bedrock",
@@ -58,9 +64,14 @@ _OTHERS: Final[tuple[Wording, ...]] = (
         input_alone=True,
     ),
     Wording("ai21", r"the total length of all messages is too long", _VALS),
-    Wording("xai-grpc", r"sent message larger than max \(\d+ vs\. \d+\)", _VALS, in_bytes=True),
     Wording(
-        "", r"images, exceeding the maximum of {most} allowed", _GH + "anomalyco/opencode/issues/47721", in_images=True
+        "xai-grpc", r"sent message larger than max \(\d+ vs\. \d+\)", _VALS, in_bytes=True
+    ),
+    Wording(
+        "",
+        r"images, exceeding the maximum of {most} allowed",
+        _GH + "anomalyco/opencode/issues/47721",
+        in_images=True,
     ),
     Wording(
         "",
@@ -69,10 +80,21 @@ _OTHERS: Final[tuple[Wording, ...]] = (
         in_images=True,
     ),
     Wording("", r"prompt is too long", _GH + "NanmiCoder/cc-haha/issues/860"),
-    Wording("", r"maximum context length is {limit} tokens", _GH + "ogx-ai/ogx/issues/4534"),
-    Wording("", r"context_length_exceeded|exceed_context_size_error", _GH + "openai/openai-python"),
+    Wording(
+        "", r"maximum context length is {limit} tokens", _GH + "ogx-ai/ogx/issues/4534"
+    ),
+    Wording(
+        "",
+        r"context_length_exceeded|exceed_context_size_error",
+        _GH + "openai/openai-python",
+    ),
     Wording("", r"model_context_window_exceeded", _GH + "mozilla-ai/any-llm/issues/1200"),
-    Wording("", r"request entity too large|payload too large|content too large", _VALS, in_bytes=True),
+    Wording(
+        "",
+        r"request entity too large|payload too large|content too large",
+        _VALS,
+        in_bytes=True,
+    ),
 )
 
 DENIALS: Final[tuple[tuple[str, str], ...]] = (
@@ -83,7 +105,10 @@ DENIALS: Final[tuple[tuple[str, str], ...]] = (
         r"current quota|quota exceeded|insufficient_quota|RESOURCE_EXHAUSTED",
         _GH + "google-gemini/gemini-cli/issues/13112",
     ),
-    (r"more credits|can only afford|monthly limit", _GH + "anomalyco/opencode/issues/12219"),
+    (
+        r"more credits|can only afford|monthly limit",
+        _GH + "anomalyco/opencode/issues/12219",
+    ),
     (r"extra usage is required|long context beta", _GH + "Wei-Shaw/sub2api/issues/572"),
     (r"content management policy|content_filter", _GH + "stanford-crfm/helm/pull/3327"),
 )
@@ -101,7 +126,10 @@ class _Row(NamedTuple):
 
 
 def _compiled(rows: Iterable[Wording]) -> tuple[_Row, ...]:
-    fields = {name: f"(?P<{name}>{_NUMBER})" for name in ("limit", "count", "output", "total", "most")}
+    fields = {
+        name: f"(?P<{name}>{_NUMBER})"
+        for name in ("limit", "count", "output", "total", "most")
+    }
     made = []
     for row in rows:
         pattern = row.pattern
@@ -111,7 +139,10 @@ def _compiled(rows: Iterable[Wording]) -> tuple[_Row, ...]:
     return tuple(made)
 
 
-WORDINGS: Final = (*chain.from_iterable(wire.overflows for wire in WIRES.values()), *_OTHERS)
+WORDINGS: Final = (
+    *chain.from_iterable(wire.overflows for wire in WIRES.values()),
+    *_OTHERS,
+)
 """The first that fits counts: general ones come last."""
 _ROWS: Final = _compiled(WORDINGS)
 _DENIES: Final = re.compile("|".join(pattern for pattern, _ in DENIALS), re.IGNORECASE)
@@ -162,10 +193,16 @@ def overflowed(answer: Answer, window: int | None = None) -> Measures | None:
 
 
 def _measures(match: re.Match[str], text: str, most: int | None) -> Measures:
-    found = {name: int(value.replace(",", "")) for name, value in match.groupdict().items() if value is not None}
+    found = {
+        name: int(value.replace(",", ""))
+        for name, value in match.groupdict().items()
+        if value is not None
+    }
     if not found and "n_ctx" in text:
         named = _LLAMA_CPP.search(text)
-        return Measures() if named is None else Measures(int(named[2]), int(named[1]), None)
+        return (
+            Measures() if named is None else Measures(int(named[2]), int(named[1]), None)
+        )
     count, output = found.get("count"), found.get("output")
     if count is None and "total" in found and output is not None:
         count = found["total"] - output

@@ -32,7 +32,9 @@ def _open_fields(wire: str) -> FieldTree:
     return {name: None for one in WIRES.values() for name in one.params.open}
 
 
-def _open(params: Mapping[str, object], fields: FieldTree, place: str, beyond: list[str]) -> dict[str, object]:
+def _open(
+    params: Mapping[str, object], fields: FieldTree, place: str, beyond: list[str]
+) -> dict[str, object]:
     kept: dict[str, object] = {}
     for name, value in params.items():
         if name not in fields:

@@ -71,7 +71,9 @@ class Namer:
     def message(self, role: Role, parts: tuple[Part, ...]) -> Message:
         """A message named by its parts; reasoning is left out of the name, as a loop may not send it back."""
         visible = [part for part in parts if not isinstance(part, ReasoningPart)] or parts
-        return Message(id=self.name(role, *(part.id for part in visible)), role=role, parts=parts)
+        return Message(
+            id=self.name(role, *(part.id for part in visible)), role=role, parts=parts
+        )
 
 
 Json = dict[str, Any]
@@ -120,13 +122,22 @@ class PartMaker:
         kept = {key: value for key, value in rest.items() if value not in (None, [], {})}
         if not kept:
             return None
-        return ProviderData(data=to_raw(kept), provider=self.provider, wire=self.wire, model=self.model)
+        return ProviderData(
+            data=to_raw(kept), provider=self.provider, wire=self.wire, model=self.model
+        )
 
     def text(self, text: object, rest: Mapping[str, Any] = {}) -> TextPart:
         clean, raw = clean_text(as_text(text))
-        return TextPart(id=self.namer.name("text", clean), text=clean, raw=raw, provider=self.opaque(rest))
+        return TextPart(
+            id=self.namer.name("text", clean),
+            text=clean,
+            raw=raw,
+            provider=self.opaque(rest),
+        )
 
-    def reasoning(self, text: str, rest: Mapping[str, Any], *, redacted: bool = False) -> ReasoningPart:
+    def reasoning(
+        self, text: str, rest: Mapping[str, Any], *, redacted: bool = False
+    ) -> ReasoningPart:
         clean, _ = clean_text(text)
         data = self.opaque(rest)
         mark = "" if data is None else bytes(data.data).decode()
@@ -138,9 +149,17 @@ class PartMaker:
             provider=data,
         )
 
-    def call(self, call_id: object, name: object, arguments: object, rest: Mapping[str, Any] = {}) -> ToolCallPart:
+    def call(
+        self,
+        call_id: object,
+        name: object,
+        arguments: object,
+        rest: Mapping[str, Any] = {},
+    ) -> ToolCallPart:
         """``arguments`` is kept as written when it is text, else as compact JSON."""
-        written = clean_text(arguments if isinstance(arguments, str) else as_json(arguments)).text
+        written = clean_text(
+            arguments if isinstance(arguments, str) else as_json(arguments)
+        ).text
         size = opaque_size(rest)
         called, named = as_text(call_id), as_text(name)
         return ToolCallPart(
@@ -164,7 +183,9 @@ class PartMaker:
         held = tuple(content)
         called = as_text(call_id)
         return ToolResultPart(
-            id=self.namer.name("result", called, "1" if is_error else "", *(part.id for part in held)),
+            id=self.namer.name(
+                "result", called, "1" if is_error else "", *(part.id for part in held)
+            ),
             call_id=called,
             name=as_text(name),
             content=held,
@@ -213,7 +234,9 @@ class PartMaker:
 
     def item(self, block: Mapping[str, Any]) -> ProviderItem:
         """An item without a word of its own, kept whole."""
-        data = ProviderData(data=to_raw(block), provider=self.provider, wire=self.wire, model=self.model)
+        data = ProviderData(
+            data=to_raw(block), provider=self.provider, wire=self.wire, model=self.model
+        )
         kind = as_text(block.get("type")) or next(iter(block), "")
         return ProviderItem(
             id=self.namer.name("item", bytes(data.data).decode()),
@@ -223,10 +246,21 @@ class PartMaker:
         )
 
 
-def tool(name: object, description: object, schema: object, *, kind: str = "function", deferred: bool = False) -> Tool:
+def tool(
+    name: object,
+    description: object,
+    schema: object,
+    *,
+    kind: str = "function",
+    deferred: bool = False,
+) -> Tool:
     """A tool's declaration. An MCP server is read from the name, where it is written there."""
     named = as_text(name)
-    server = named.removeprefix(MCP_PREFIX).partition("__")[0] if named.startswith(MCP_PREFIX) else ""
+    server = (
+        named.removeprefix(MCP_PREFIX).partition("__")[0]
+        if named.startswith(MCP_PREFIX)
+        else ""
+    )
     return Tool(
         name=named,
         description=clean_text(as_text(description)).text,
@@ -258,7 +292,10 @@ def as_list(value: object) -> list[Any]:
 
 def blocks(value: object) -> list[Json]:
     """The objects in a list of blocks; a bare string is one block of text."""
-    return [one if isinstance(one, dict) else {"type": "text", "text": as_text(one)} for one in as_list(value)]
+    return [
+        one if isinstance(one, dict) else {"type": "text", "text": as_text(one)}
+        for one in as_list(value)
+    ]
 
 
 def without(block: Mapping[str, Any], *known: str) -> Json:
@@ -266,7 +303,14 @@ def without(block: Mapping[str, Any], *known: str) -> Json:
     return {key: value for key, value in block.items() if key not in known}
 
 
-OPAQUE = ("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature", "redacted_thinking")
+OPAQUE = (
+    "signature",
+    "data",
+    "encrypted_content",
+    "thoughtSignature",
+    "thought_signature",
+    "redacted_thinking",
+)
 
 
 def opaque_size(value: object, named: bool = False) -> int:
@@ -275,7 +319,9 @@ def opaque_size(value: object, named: bool = False) -> int:
         return len(value) if named else 0
     if isinstance(value, Mapping):
         return sum(opaque_size(item, key in OPAQUE) for key, item in value.items())
-    return sum(opaque_size(item, named) for item in value) if isinstance(value, list) else 0
+    return (
+        sum(opaque_size(item, named) for item in value) if isinstance(value, list) else 0
+    )
 
 
 def readable(value: object, key: str = "text") -> list[str]:
@@ -284,7 +330,11 @@ def readable(value: object, key: str = "text") -> list[str]:
         return [value] if key in READABLE and value else []
     if isinstance(value, Mapping):
         return [text for name, item in value.items() for text in readable(item, name)]
-    return [text for item in value for text in readable(item, key)] if isinstance(value, list) else []
+    return (
+        [text for item in value for text in readable(item, key)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def data_url(url: str) -> tuple[str, str]:

@@ -39,7 +39,18 @@ LONGEST = 2_000
 """Characters of a provider's own words that are kept."""
 _DEEPEST = 6
 _ECHOES: Final = frozenset(
-    {"input", "body", "request", "messages", "contents", "prompt", "ctx", "loc", "url", "user_id"}
+    {
+        "input",
+        "body",
+        "request",
+        "messages",
+        "contents",
+        "prompt",
+        "ctx",
+        "loc",
+        "url",
+        "user_id",
+    }
 )
 """Fields in which an error may repeat the request; their content is no part of the error."""
 
@@ -72,7 +83,11 @@ _KINDS: Final[tuple[_ErrorKind, ...]] = (
         r"loading model|model (?:\S+ )?is (?:currently |still )?(?:loading|being loaded)|model_loading",
         "is still loading the model",
     ),
-    _ErrorKind(Overloaded, r"overloaded|server is busy|at capacity|^UNAVAILABLE$", "has no capacity now"),
+    _ErrorKind(
+        Overloaded,
+        r"overloaded|server is busy|at capacity|^UNAVAILABLE$",
+        "has no capacity now",
+    ),
     _ErrorKind(
         ContentFiltered,
         r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
@@ -89,9 +104,15 @@ _KINDS: Final[tuple[_ErrorKind, ...]] = (
         r"|authentication (?:fails|failed)|invalid authentication",
         "does not accept the key",
     ),
-    _ErrorKind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
     _ErrorKind(
-        NotFound, r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist", "has no such model or endpoint"
+        PermissionDenied,
+        r"permission_(?:error|denied)|long context beta",
+        "does not let this key do that",
+    ),
+    _ErrorKind(
+        NotFound,
+        r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist",
+        "has no such model or endpoint",
     ),
 )
 """What is said, in the order of what is most certain."""
@@ -140,13 +161,23 @@ _REQUEST_IDS: Final = (
 _PAGE: Final = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _HIDDEN: Final = re.compile(r"<(?:style|script)[^<>]*>[^<]*", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
-_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)
 _SHORT: Final = 300
-_WAIT: Final = re.compile(r"(?:retry|try again) (?:in|after) (\d+(?:\.\d+)?) ?(ms|m(?:in)?|s)?", re.IGNORECASE)
+_WAIT: Final = re.compile(
+    r"(?:retry|try again) (?:in|after) (\d+(?:\.\d+)?) ?(ms|m(?:in)?|s)?", re.IGNORECASE
+)
 
 
 def read_problem(
-    wire: str, status: int, headers: Mapping[str, str], body: bytes, *, provider: str = "", model: str = ""
+    wire: str,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: str = "",
+    model: str = "",
 ) -> ProviderError:
     """The error that an answer with this status is. ``headers`` in any case of their names.
 
@@ -154,7 +185,11 @@ def read_problem(
     """
     lowered = {name.lower(): value for name, value in headers.items()}
     value = parse(body) if body.strip() and not is_dense(body) else None
-    whole = _heard(value) if value is not None and not isinstance(value, str) else body.decode("utf-8", "replace")
+    whole = (
+        _heard(value)
+        if value is not None and not isinstance(value, str)
+        else body.decode("utf-8", "replace")
+    )
     text = _readable(whole)[:ERROR_WORDS_CHARS]
     return _error(
         who=provider or wire,
@@ -163,8 +198,13 @@ def read_problem(
         said=_message(value) if value is not None else text,
         code=_code(value),
         retry_after_s=_retry_after(lowered, value, text),
-        request_id=next((lowered[name] for name in _REQUEST_IDS if name in lowered), _request_id(value)),
-        silent=not body.strip() and status in (400, 413) and provider_named(provider).overflows_silently,
+        request_id=next(
+            (lowered[name] for name in _REQUEST_IDS if name in lowered),
+            _request_id(value),
+        ),
+        silent=not body.strip()
+        and status in (400, 413)
+        and provider_named(provider).overflows_silently,
         model=model,
     )
 
@@ -177,25 +217,35 @@ def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
     value = parse(data) if data.strip() and not is_dense(data) else None
     if isinstance(value, Mapping) and (value.get("error") or _message(value)):
         return _error_in(who, value, request_id=_request_id(value))
-    quoted = _visible(strike_keys(_readable(data.decode("utf-8", "replace")).strip())[:_SHORT])
+    quoted = _visible(
+        strike_keys(_readable(data.decode("utf-8", "replace")).strip())[:_SHORT]
+    )
     tail = f" It begins: “{quoted}”." if quoted else ""
     return DamagedAnswer(
         f"{who} answered with {what}, which is no model's answer.{tail} Check the address; a proxy may have answered."
     )
 
 
-def problem_in_stream(who: str, fields: Mapping[str, Any], *, model: str = "") -> ProviderError:
+def problem_in_stream(
+    who: str, fields: Mapping[str, Any], *, model: str = ""
+) -> ProviderError:
     """The error that an answer holds in the place of its end: the parsed event or body. ``who`` answered."""
     value: object = dict(fields)
     response = fields.get("response")
     if isinstance(response, Mapping):
         value = response
     if isinstance(value, Mapping) and "error" in value:
-        value = {key: item for key, item in value.items() if key in ("error", "type", "message", "code", "incomplete")}
+        value = {
+            key: item
+            for key, item in value.items()
+            if key in ("error", "type", "message", "code", "incomplete")
+        }
     return _error_in(who, value, request_id=_request_id(fields), model=model)
 
 
-def _error_in(who: str, value: object, *, request_id: str, model: str = "") -> ProviderError:
+def _error_in(
+    who: str, value: object, *, request_id: str, model: str = ""
+) -> ProviderError:
     """The error that a parsed value holds which came without a status and headers of its own."""
     text = _heard(value)
     return _error(
@@ -309,7 +359,9 @@ def _strings(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
         start = value.find("{")
-        inner = parse(value[start:].encode("utf-8", "surrogatepass")) if start >= 0 else None
+        inner = (
+            parse(value[start:].encode("utf-8", "surrogatepass")) if start >= 0 else None
+        )
         if isinstance(inner, dict):
             yield from _strings(inner, depth - 1)
     elif isinstance(value, Mapping):
@@ -363,7 +415,11 @@ def _status_in(value: object) -> int | None:
         if isinstance(holder, Mapping):
             for key in ("code", "status", "status_code", "http_status"):
                 item = holder.get(key)
-                number = int(item) if isinstance(item, str) and item.isdecimal() and len(item) == 3 else item
+                number = (
+                    int(item)
+                    if isinstance(item, str) and item.isdecimal() and len(item) == 3
+                    else item
+                )
                 if isinstance(number, int) and 400 <= number < 600:
                     return number
     return None
@@ -388,7 +444,9 @@ def _retry_after(headers: Mapping[str, str], value: object, text: str) -> float 
     match = _WAIT.search(text)
     if match is None:
         return None
-    return float(match[1]) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get((match[2] or "s").lower(), 1.0)
+    return float(match[1]) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(
+        (match[2] or "s").lower(), 1.0
+    )
 
 
 def _fields_named(value: object, name: str, depth: int) -> Iterator[str]:

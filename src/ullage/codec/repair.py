@@ -19,7 +19,14 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.codec.repair_calls import LegalMessages, Pairing, legal_tools
-from ullage.codec.repair_parts import Notes, Repair, clean_json, cleaned, is_clean, sound_parts
+from ullage.codec.repair_parts import (
+    Notes,
+    Repair,
+    clean_json,
+    cleaned,
+    is_clean,
+    sound_parts,
+)
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import (
@@ -87,7 +94,13 @@ class Repairing:
     ``add`` says so. ``is_chained`` says that the provider keeps what came before, and its own answers.
     """
 
-    def __init__(self, target: Target, policy: ReasoningPolicy = EVERYTHING, *, is_chained: bool = False) -> None:
+    def __init__(
+        self,
+        target: Target,
+        policy: ReasoningPolicy = EVERYTHING,
+        *,
+        is_chained: bool = False,
+    ) -> None:
         self.is_closed = False
         """Whether the end was altered as only the end of a request is: then nothing may be added."""
         self._target = target
@@ -113,7 +126,9 @@ class Repairing:
             return None
         sound: list[Message] = []
         for message in messages:
-            kept = _sound_message(message, target, self._sent.ids, self._is_chained, sounds)
+            kept = _sound_message(
+                message, target, self._sent.ids, self._is_chained, sounds
+            )
             if kept is not None:
                 sound.append(kept)
         paired = self._pairing.add(sound, extra, moved)
@@ -140,26 +155,44 @@ class Repairing:
         if params != request.params:
             last.add("text", "", "", "parameters made valid Unicode")
         params = thinking_in(params, self._loop.begun_by, self._target, last)
-        repairs = tuple(chain(head.repairs, *(notes.repairs for notes in self._notes), last.repairs))
-        if not repairs and not self._is_altered and len(head.sound_system) == len(request.system):
+        repairs = tuple(
+            chain(head.repairs, *(notes.repairs for notes in self._notes), last.repairs)
+        )
+        if (
+            not repairs
+            and not self._is_altered
+            and len(head.sound_system) == len(request.system)
+        ):
             return Repaired(request, (), head.names)
         messages = tuple(self._made) if self._is_altered else request.messages
-        changed = replace(request, system=head.sound_system, tools=head.legal_tools, messages=messages, params=params)
+        changed = replace(
+            request,
+            system=head.sound_system,
+            tools=head.legal_tools,
+            messages=messages,
+            params=params,
+        )
         return Repaired(changed, repairs, head.names)
 
     def _repaired_head(self, request: Request) -> _Head:
         head = self._head
         if head is None or head.system != request.system or head.tools != request.tools:
             notes = Notes()
-            system = tuple(_sound_system(block, notes) for block in request.system if block.text)
+            system = tuple(
+                _sound_system(block, notes) for block in request.system if block.text
+            )
             tools, names = legal_tools(request.tools, self._target, notes)
-            head = _Head(request.system, request.tools, system, tools, names, tuple(notes.repairs))
+            head = _Head(
+                request.system, request.tools, system, tools, names, tuple(notes.repairs)
+            )
             self._head = head
         return head
 
 
 def _are_same(made: Sequence[Message], given: Sequence[Message]) -> bool:
-    return len(made) == len(given) and all(one is other for one, other in zip(made, given, strict=True))
+    return len(made) == len(given) and all(
+        one is other for one, other in zip(made, given, strict=True)
+    )
 
 
 def _sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
@@ -172,7 +205,11 @@ def _sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
 
 
 def _sound_message(
-    message: Message, target: Target, sent: frozenset[str] | None, stored: bool, notes: Notes
+    message: Message,
+    target: Target,
+    sent: frozenset[str] | None,
+    stored: bool,
+    notes: Notes,
 ) -> Message | None:
     """A message as it can be sent, judged by itself; itself where it is in order, ``None`` where nothing is left.
 
@@ -184,7 +221,9 @@ def _sound_message(
     if not parts:
         notes.add("empty", message.id, "", "a message with nothing to send left out")
         return None
-    if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
+    if len(parts) == len(message.parts) and all(
+        a is b for a, b in zip(parts, message.parts, strict=True)
+    ):
         return message
     return replace(message, parts=parts)
 
@@ -201,7 +240,9 @@ def is_plain(message: Message, target: Target) -> bool:
         if target.every_reasoning or target.signed_calls:
             return False
         return all(_is_sound_text(part, target) or _is_sound_call(part) for part in parts)
-    return all(_is_sound_result(part, target) or _is_sound_text(part, target) for part in parts)
+    return all(
+        _is_sound_result(part, target) or _is_sound_text(part, target) for part in parts
+    )
 
 
 def _is_sound_text(part: object, target: Target) -> bool:
@@ -238,7 +279,12 @@ NOTED: Final = "Noted."
 
 
 def continued(
-    previous: Message | None, messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool
+    previous: Message | None,
+    messages: Sequence[Message],
+    target: Target,
+    notes: Notes,
+    *,
+    chained: bool,
 ) -> list[Message]:
     """The messages as they follow ``previous``, with stand-ins between them and none at their end."""
     made: list[Message] = []
@@ -249,7 +295,11 @@ def continued(
         elif message.role == "assistant" and previous.role == "assistant":
             if target.alternates and not is_paused(previous):
                 add_stand_in(made, previous.id, "user", GO_ON, notes)
-        elif message.role in ("user", "system") and previous.role == "tool" and target.answer_after_tools:
+        elif (
+            message.role in ("user", "system")
+            and previous.role == "tool"
+            and target.answer_after_tools
+        ):
             add_stand_in(made, previous.id, "assistant", NOTED, notes)
         made.append(message)
         previous = message
@@ -278,8 +328,12 @@ def _trimmed(message: Message, notes: Notes) -> Message:
     last = message.parts[-1]
     if not isinstance(last, TextPart) or not last.text[-1:].isspace():
         return message
-    notes.add("text", message.id, last.id, "white space at the end of the last answer left out")
-    return replace(message, parts=(*message.parts[:-1], replace(last, text=last.text.rstrip())))
+    notes.add(
+        "text", message.id, last.id, "white space at the end of the last answer left out"
+    )
+    return replace(
+        message, parts=(*message.parts[:-1], replace(last, text=last.text.rstrip()))
+    )
 
 
 def is_paused(message: Message) -> bool:
@@ -287,14 +341,27 @@ def is_paused(message: Message) -> bool:
     return bool(message.parts) and isinstance(message.parts[-1], ProviderItem)
 
 
-def add_stand_in(made: list[Message], beside: str, role: Role, text: str, notes: Notes) -> None:
+def add_stand_in(
+    made: list[Message], beside: str, role: Role, text: str, notes: Notes
+) -> None:
     """Put a message that the history does not have behind those that were made."""
     name = f"{beside}.{role}"
-    notes.add("stand_in_message", name, "", f"the wire asks for a message of the {role} here")
-    made.append(Message(id=name, role=role, origin="injected", parts=(TextPart(id=f"{name}.text", text=text),)))
+    notes.add(
+        "stand_in_message", name, "", f"the wire asks for a message of the {role} here"
+    )
+    made.append(
+        Message(
+            id=name,
+            role=role,
+            origin="injected",
+            parts=(TextPart(id=f"{name}.text", text=text),),
+        )
+    )
 
 
-def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
+def thinking_in(
+    params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes
+) -> dict[str, object]:
     """The parameters, thinking switched off where this wire refuses it: for a loop that began without thinking.
 
     ``begun`` is the answer that began the tool loop which the request continues; ``None`` where it begins a turn.
@@ -303,12 +370,21 @@ def thinking_in(params: Mapping[str, object], begun: Message | None, target: Tar
     Where the answer is another model's, or its thinking was lost, the rest of the turn goes without; the next turn
     thinks again. Adaptive thinking asks for nothing.
     """
-    if begun is None or not target.thinking_from_begin or isinstance(begun.parts[0], ReasoningPart):
+    if (
+        begun is None
+        or not target.thinking_from_begin
+        or isinstance(begun.parts[0], ReasoningPart)
+    ):
         return dict(params)
     given = params.get("thinking")
     if not isinstance(given, Mapping) or given.get("type") != "enabled":
         return dict(params)
-    notes.add("thinking_off", begun.id, "", "thinking switched off: this tool loop began without it")
+    notes.add(
+        "thinking_off",
+        begun.id,
+        "",
+        "thinking switched off: this tool loop began without it",
+    )
     return {**params, "thinking": {"type": "disabled"}}
 
 

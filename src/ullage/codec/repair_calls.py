@@ -39,12 +39,18 @@ class Pairing:
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[_PairedCall]] = {}
-        self._early: dict[str, int] = {}  # results since the last answer that found no call, by their number
-        self._extra: dict[int, tuple[str, ToolResultPart]] = {}  # results that no call waits for, by their number
+        self._early: dict[
+            str, int
+        ] = {}  # results since the last answer that found no call, by their number
+        self._extra: dict[
+            int, tuple[str, ToolResultPart]
+        ] = {}  # results that no call waits for, by their number
         self._results = 0
         self._seen = 0
 
-    def add(self, messages: Sequence[Message], extra: Notes, moved: Notes) -> list[Message] | None:
+    def add(
+        self, messages: Sequence[Message], extra: Notes, moved: Notes
+    ) -> list[Message] | None:
         """The next messages, paired; ``None`` where they alter what was made of earlier ones, by a late result.
 
         ``extra`` gets the notes on results that no call waits for, ``moved`` those on all else. After ``None``
@@ -73,14 +79,20 @@ class Pairing:
                 made.append(_gathered(message, calls[at], messages, moved))
         return made
 
-    def _matched(self, messages: Sequence[Message], notes: Notes) -> dict[int, list[_PairedCall]] | None:
+    def _matched(
+        self, messages: Sequence[Message], notes: Notes
+    ) -> dict[int, list[_PairedCall]] | None:
         """Calls by the index of their answer, each with its result if it has one."""
         calls: dict[int, list[_PairedCall]] = {}
         claims: list[tuple[_PairedCall, int | None]] = []
         before = self._results
         for at, message in enumerate(messages):
             if message.role == "assistant":
-                made = [_PairedCall(self._seen + at, part) for part in message.parts if isinstance(part, ToolCallPart)]
+                made = [
+                    _PairedCall(self._seen + at, part)
+                    for part in message.parts
+                    if isinstance(part, ToolCallPart)
+                ]
                 for call in made:
                     self._waiting.setdefault(_pairing_key(call.part), []).append(call)
                     claims.append((call, self._early.get(_pairing_key(call.part))))
@@ -113,13 +125,17 @@ def _pairing_key(part: ToolCallPart | ToolResultPart) -> str:
     return part.call_id or f"\0{part.name}"
 
 
-def _answer(part: ToolResultPart, waiting: dict[str, list[_PairedCall]]) -> _PairedCall | None:
+def _answer(
+    part: ToolResultPart, waiting: dict[str, list[_PairedCall]]
+) -> _PairedCall | None:
     """Give the result to the first call that waits for it in the newest answer that has one, and name that call."""
     for key in (part.call_id, f"\0{part.call_id}", f"\0{part.name}"):
         open_calls = waiting.get(key)
         if open_calls:
             newest = open_calls[-1].at
-            index = next(index for index, call in enumerate(open_calls) if call.at == newest)
+            index = next(
+                index for index, call in enumerate(open_calls) if call.at == newest
+            )
             call = open_calls.pop(index)
             call.result = part
             return call
@@ -128,16 +144,24 @@ def _answer(part: ToolResultPart, waiting: dict[str, list[_PairedCall]]) -> _Pai
     return None
 
 
-def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_PairedCall]) -> list[int]:
+def _group_in_place(
+    messages: Sequence[Message], at: int, calls: Sequence[_PairedCall]
+) -> list[int]:
     """Indexes of the tool messages after an answer, where they hold just its results in call order; else empty."""
     wanted = [call.result for call in calls]
     group: list[int] = []
     index = at + 1
     while wanted:
-        if index >= len(messages) or messages[index].role != "tool" or not messages[index].parts:
+        if (
+            index >= len(messages)
+            or messages[index].role != "tool"
+            or not messages[index].parts
+        ):
             return []
         parts = messages[index].parts
-        if len(parts) > len(wanted) or any(a is not b for a, b in zip(parts, wanted, strict=False)):
+        if len(parts) > len(wanted) or any(
+            a is not b for a, b in zip(parts, wanted, strict=False)
+        ):
             return []
         del wanted[: len(parts)]
         group.append(index)
@@ -145,17 +169,29 @@ def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_Paire
     return group
 
 
-def _gathered(message: Message, calls: Sequence[_PairedCall], messages: Sequence[Message], notes: Notes) -> Message:
+def _gathered(
+    message: Message,
+    calls: Sequence[_PairedCall],
+    messages: Sequence[Message],
+    notes: Notes,
+) -> Message:
     """One tool message with a result for each call: the recorded one, or one that says what is known."""
     results: list[ToolResultPart] = []
     for call in calls:
         if call.result is not None:
             results.append(call.result)
             continue
-        notes.add("missing_result", message.id, call.part.id, "a result that says what is known")
+        notes.add(
+            "missing_result", message.id, call.part.id, "a result that says what is known"
+        )
         results.append(_unknown(call.part, message))
     if all(call.result is not None for call in calls):
-        notes.add("moved_result", message.id, "", "results moved behind their calls, in call order")
+        notes.add(
+            "moved_result",
+            message.id,
+            "",
+            "results moved behind their calls, in call order",
+        )
     return Message(id=f"{message.id}.results", role="tool", parts=tuple(results))
 
 
@@ -177,7 +213,9 @@ def _without_results(message: Message) -> Message | None:
     rest = tuple(part for part in message.parts if not isinstance(part, ToolResultPart))
     if not rest:
         return None
-    return replace(message, role="user" if message.role == "tool" else message.role, parts=rest)
+    return replace(
+        message, role="user" if message.role == "tool" else message.role, parts=rest
+    )
 
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -219,7 +257,9 @@ def legal_name(name: str, legal: Legal) -> str:
     return f"{readable[: legal.longest - _TAIL - 1]}_{digest(_TAIL, name)}"
 
 
-def legal_tools(tools: Iterable[Tool], target: Target, notes: Notes) -> tuple[tuple[Tool, ...], dict[str, str]]:
+def legal_tools(
+    tools: Iterable[Tool], target: Target, notes: Notes
+) -> tuple[tuple[Tool, ...], dict[str, str]]:
     """The declarations as they can be sent, and for each changed name the one it stands for."""
     kept: list[Tool] = []
     own: dict[str, str] = {}
@@ -230,7 +270,9 @@ def legal_tools(tools: Iterable[Tool], target: Target, notes: Notes) -> tuple[tu
             continue
         sound = _sound_tool(tool, target, notes)
         if sound.name in seen:
-            notes.add("tool", "", tool.name, "a second declaration of the same tool left out")
+            notes.add(
+                "tool", "", tool.name, "a second declaration of the same tool left out"
+            )
             continue
         seen.add(sound.name)
         if sound.name != tool.name:
@@ -244,7 +286,9 @@ def _sound_tool(tool: Tool, target: Target, notes: Notes) -> Tool:
     description, schema = cleaned(tool.description), _sound_schema(tool.schema)
     if name == tool.name and description is tool.description and schema is tool.schema:
         return tool
-    what = f"sent as {name!r}" if name != tool.name else "description or schema made legal"
+    what = (
+        f"sent as {name!r}" if name != tool.name else "description or schema made legal"
+    )
     notes.add("tool_name" if name != tool.name else "tool", "", cleaned(tool.name), what)
     return replace(tool, name=name, description=description, schema=schema)
 
@@ -261,7 +305,9 @@ def _sound_schema(schema: msgspec.Raw) -> msgspec.Raw:
         return NO_ARGUMENTS
     if not fields:
         return NO_ARGUMENTS
-    if "type" in fields or any(key in fields for key in ("$ref", "anyOf", "oneOf", "allOf")):
+    if "type" in fields or any(
+        key in fields for key in ("$ref", "anyOf", "oneOf", "allOf")
+    ):
         return schema
     return msgspec.Raw(msgspec.json.encode({"type": "object", **fields}))
 
@@ -282,8 +328,13 @@ class LegalMessages:
         made: list[Message] = []
         for message in messages:
             if message.role == "assistant":
-                renamed = tuple(_call(part, self._counts, message, self._target, notes) for part in message.parts)
-                self._answers = [part for part in renamed if isinstance(part, ToolCallPart)]
+                renamed = tuple(
+                    _call(part, self._counts, message, self._target, notes)
+                    for part in message.parts
+                )
+                self._answers = [
+                    part for part in renamed if isinstance(part, ToolCallPart)
+                ]
             elif message.role == "tool":
                 renamed = tuple(_result(part, self._answers) for part in message.parts)
             else:
@@ -293,7 +344,9 @@ class LegalMessages:
         return made
 
 
-def _call(part: Part, counts: dict[str, int], message: Message, target: Target, notes: Notes) -> Part:
+def _call(
+    part: Part, counts: dict[str, int], message: Message, target: Target, notes: Notes
+) -> Part:
     if not isinstance(part, ToolCallPart):
         return part
     name = legal_name(part.name, target.tool_names)
@@ -315,7 +368,9 @@ def _result(part: Part, answers: list[ToolCallPart]) -> Part:
     if not isinstance(part, ToolResultPart) or not answers:
         return part
     call = answers.pop(0)
-    name = call.name if part.name or not call.call_id else ""  # without an id the name is what pairs them
+    name = (
+        call.name if part.name or not call.call_id else ""
+    )  # without an id the name is what pairs them
     if part.call_id == call.call_id and part.name == name:
         return part
     return replace(part, call_id=call.call_id, name=name)

@@ -103,7 +103,9 @@ def clean_json(value: Any) -> Any:
         return cleaned(value)
     if isinstance(value, Mapping):
         return {cleaned(key): clean_json(item) for key, item in value.items()}
-    return [clean_json(item) for item in value] if isinstance(value, list | tuple) else value
+    return (
+        [clean_json(item) for item in value] if isinstance(value, list | tuple) else value
+    )
 
 
 def fields_of(data: ProviderData | None) -> dict[str, msgspec.Raw] | None:
@@ -113,7 +115,9 @@ def fields_of(data: ProviderData | None) -> dict[str, msgspec.Raw] | None:
     try:
         fields = _raw_object.decode(data.data)
         if b"\\u" in bytes(data.data):
-            _object.decode(data.data)  # an escaped lone surrogate is refused only when its text is read
+            _object.decode(
+                data.data
+            )  # an escaped lone surrogate is refused only when its text is read
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return fields
@@ -144,7 +148,9 @@ def sound_part(part: Part, message: str, target: Target, notes: Notes) -> Part |
         case ProviderItem():
             return _item(part, message, target, notes)
         case UnknownPart():
-            notes.add("unknown_part", message, part.id, "left out: a part of a newer version")
+            notes.add(
+                "unknown_part", message, part.id, "left out: a part of a newer version"
+            )
             return None
         case ReasoningPart():
             return part
@@ -166,7 +172,9 @@ def _text(part: TextPart, message: str, target: Target, notes: Notes) -> TextPar
 
 def _call(part: ToolCallPart, message: str, target: Target, notes: Notes) -> ToolCallPart:
     part = _own_data(part, message, target, notes)
-    arguments = cleaned(part.arguments) if is_free_text(part) else sound_arguments(part.arguments)
+    arguments = (
+        cleaned(part.arguments) if is_free_text(part) else sound_arguments(part.arguments)
+    )
     if arguments == part.arguments:
         return part
     notes.add("arguments", message, part.id, "arguments that are no JSON object replaced")
@@ -200,46 +208,76 @@ def sound_arguments(written: str) -> str:
     return msgspec.json.encode({UNREADABLE_ARGUMENTS: clean_text(written).text}).decode()
 
 
-def _result(part: ToolResultPart, message: str, target: Target, notes: Notes) -> ToolResultPart:
+def _result(
+    part: ToolResultPart, message: str, target: Target, notes: Notes
+) -> ToolResultPart:
     part = _own_data(part, message, target, notes)
     content = tuple(
-        sound for one in part.content if (sound := _result_content(one, message, target, notes)) is not None
+        sound
+        for one in part.content
+        if (sound := _result_content(one, message, target, notes)) is not None
     )
-    if len(content) != len(part.content) or any(a is not b for a, b in zip(content, part.content, strict=True)):
+    if len(content) != len(part.content) or any(
+        a is not b for a, b in zip(content, part.content, strict=True)
+    ):
         part = replace(part, content=content)
     return part
 
 
-def _result_content(one: ResultContent, message: str, target: Target, notes: Notes) -> ResultContent | None:
+def _result_content(
+    one: ResultContent, message: str, target: Target, notes: Notes
+) -> ResultContent | None:
     match one:
         case TextPart():
             return _text(one, message, target, notes)
         case ImagePart() | FilePart():
             return _media(one, message, target, notes)
         case ProviderItem() if not is_native(one.provider, target) and one.text:
-            notes.add("foreign_data", message, one.id, "another provider's item sent as its text")
+            notes.add(
+                "foreign_data",
+                message,
+                one.id,
+                "another provider's item sent as its text",
+            )
             return TextPart(id=one.id, text=cleaned(one.text), revision=one.revision)
         case ProviderItem():
             return _item(one, message, target, notes)
         case UnknownPart():
-            notes.add("unknown_part", message, one.id, "left out: a part of a newer version")
+            notes.add(
+                "unknown_part", message, one.id, "left out: a part of a newer version"
+            )
             return None
 
 
-def _media(part: ImagePart | FilePart, message: str, target: Target, notes: Notes) -> ImagePart | FilePart:
+def _media(
+    part: ImagePart | FilePart, message: str, target: Target, notes: Notes
+) -> ImagePart | FilePart:
     if isinstance(part, FilePart) and not (is_clean(part.text) and is_clean(part.name)):
         notes.add("text", message, part.id, "text made valid Unicode")
         part = replace(part, text=cleaned(part.text), name=cleaned(part.name))
     if part.provider is not None and fields_of(part.provider) is None:
-        notes.add("foreign_data", message, part.id, "data that no strict reader takes left out")
+        notes.add(
+            "foreign_data", message, part.id, "data that no strict reader takes left out"
+        )
         part = replace(part, provider=None)
     return part
 
 
-def _item(part: ProviderItem, message: str, target: Target, notes: Notes) -> ProviderItem | None:
-    if part.provider is not None and same_house(part.provider, target) and fields_of(part.provider) is not None:
+def _item(
+    part: ProviderItem, message: str, target: Target, notes: Notes
+) -> ProviderItem | None:
+    if (
+        part.provider is not None
+        and same_house(part.provider, target)
+        and fields_of(part.provider) is not None
+    ):
         return part
-    notes.add("foreign_data", message, part.id, "an item that only another provider knows left out")
+    notes.add(
+        "foreign_data",
+        message,
+        part.id,
+        "an item that only another provider knows left out",
+    )
     return None
 
 
@@ -256,8 +294,15 @@ def _own_data(part: _Tagged, message: str, target: Target, notes: Notes) -> _Tag
         rest = {name: raw for name, raw in fields.items() if name not in BOUND}
         if len(rest) == len(fields):
             return part
-        kept = replace(data, data=msgspec.Raw(msgspec.json.encode(rest))) if rest else None
-    notes.add("foreign_data", message, part.id, "data that only another provider or model can read left out")
+        kept = (
+            replace(data, data=msgspec.Raw(msgspec.json.encode(rest))) if rest else None
+        )
+    notes.add(
+        "foreign_data",
+        message,
+        part.id,
+        "data that only another provider or model can read left out",
+    )
     return replace(part, provider=kept)
 
 
@@ -274,7 +319,12 @@ _SERVER_CALL: Final = re.compile(r"server_tool_use|mcp_tool_use")
 
 
 def sound_parts(
-    message: Message, target: Target, *, sent: frozenset[str] | None, stored: bool, notes: Notes
+    message: Message,
+    target: Target,
+    *,
+    sent: frozenset[str] | None,
+    stored: bool,
+    notes: Notes,
 ) -> tuple[Part, ...]:
     """The parts of a message that can be sent, each as it can be sent, in their order.
 
@@ -308,7 +358,9 @@ def sound_parts(
             continue
         kept += waiting
         waiting = []
-        kept.append(_without_item_id(sound, message, notes) if bare and target.item_ids else sound)
+        kept.append(
+            _without_item_id(sound, message, notes) if bare and target.item_ids else sound
+        )
     if waiting and target.reasoning_last and kept:
         kept += waiting
     else:
@@ -316,11 +368,18 @@ def sound_parts(
     return _filled(message, kept, target, notes)
 
 
-def _without_reasoning(message: Message, target: Target, notes: Notes) -> tuple[Part, ...]:
+def _without_reasoning(
+    message: Message, target: Target, notes: Notes
+) -> tuple[Part, ...]:
     kept: list[Part] = []
     for part in message.parts:
         if isinstance(part, ReasoningPart | ToolCallPart):
-            notes.add("misplaced", message.id, part.id, "only an answer of the model may hold this: left out")
+            notes.add(
+                "misplaced",
+                message.id,
+                part.id,
+                "only an answer of the model may hold this: left out",
+            )
             continue
         sound = sound_part(part, message.id, target, notes)
         if sound is not None:
@@ -328,26 +387,53 @@ def _without_reasoning(message: Message, target: Target, notes: Notes) -> tuple[
     return tuple(kept)
 
 
-def _is_sendable(part: ReasoningPart, message: Message, target: Target, *, stored: bool, notes: Notes) -> bool:
+def _is_sendable(
+    part: ReasoningPart, message: Message, target: Target, *, stored: bool, notes: Notes
+) -> bool:
     if not is_native(part.provider, target):
-        notes.add("foreign_reasoning", message.id, part.id, "reasoning of another model left out")
+        notes.add(
+            "foreign_reasoning",
+            message.id,
+            part.id,
+            "reasoning of another model left out",
+        )
         return False
     fields = fields_of(part.provider)
     if fields is None or not is_clean(part.text):
-        notes.add("partial_reasoning", message.id, part.id, "reasoning that can't be sent unchanged left out")
+        notes.add(
+            "partial_reasoning",
+            message.id,
+            part.id,
+            "reasoning that can't be sent unchanged left out",
+        )
         return False
     signed = text_field(fields, "signature") or text_field(fields, "data")
-    sealed = text_field(fields, "encrypted_content") or (stored and text_field(fields, "id"))
-    named = bool(fields) or not target.named_reasoning  # Chat has many fields for it: one that names none goes nowhere
-    if not named or (target.signed_thinking and not signed) or (target.sealed_reasoning and not sealed):
-        notes.add("partial_reasoning", message.id, part.id, "unfinished reasoning left out")
+    sealed = text_field(fields, "encrypted_content") or (
+        stored and text_field(fields, "id")
+    )
+    named = (
+        bool(fields) or not target.named_reasoning
+    )  # Chat has many fields for it: one that names none goes nowhere
+    if (
+        not named
+        or (target.signed_thinking and not signed)
+        or (target.sealed_reasoning and not sealed)
+    ):
+        notes.add(
+            "partial_reasoning", message.id, part.id, "unfinished reasoning left out"
+        )
         return False
     return True
 
 
 def _orphans(waiting: Sequence[ReasoningPart], message: Message, notes: Notes) -> None:
     for part in waiting:
-        notes.add("orphan_reasoning", message.id, part.id, "reasoning with nothing after it left out")
+        notes.add(
+            "orphan_reasoning",
+            message.id,
+            part.id,
+            "reasoning with nothing after it left out",
+        )
 
 
 def _without_item_id(part: Part, message: Message, notes: Notes) -> Part:
@@ -358,8 +444,14 @@ def _without_item_id(part: Part, message: Message, notes: Notes) -> Part:
     if part.provider is None or not fields or "id" not in fields:
         return part
     rest = {name: raw for name, raw in fields.items() if name != "id"}
-    notes.add("orphan_reasoning", message.id, part.id, "item id left out with its reasoning")
-    data = replace(part.provider, data=msgspec.Raw(msgspec.json.encode(rest))) if rest else None
+    notes.add(
+        "orphan_reasoning", message.id, part.id, "item id left out with its reasoning"
+    )
+    data = (
+        replace(part.provider, data=msgspec.Raw(msgspec.json.encode(rest)))
+        if rest
+        else None
+    )
     return replace(part, provider=data)
 
 
@@ -370,31 +462,56 @@ def _cut_server_calls(message: Message, notes: Notes) -> frozenset[str]:
     cut = [
         item.id
         for item in items
-        if _SERVER_CALL.fullmatch(item.kind) and text_field(fields_of(item.provider), "id") not in answered
+        if _SERVER_CALL.fullmatch(item.kind)
+        and text_field(fields_of(item.provider), "id") not in answered
     ]
     for name in cut:
-        notes.add("missing_result", message.id, name, "a server tool's call without its result left out")
+        notes.add(
+            "missing_result",
+            message.id,
+            name,
+            "a server tool's call without its result left out",
+        )
     return frozenset(cut)
 
 
-def _filled(message: Message, parts: list[Part], target: Target, notes: Notes) -> tuple[Part, ...]:
+def _filled(
+    message: Message, parts: list[Part], target: Target, notes: Notes
+) -> tuple[Part, ...]:
     """The parts with what the target asks for and another model did not give."""
-    if all(isinstance(part, ReasoningPart | ToolResultPart) for part in parts):  # results go to their calls
-        _orphans([part for part in parts if isinstance(part, ReasoningPart)], message, notes)
+    if all(
+        isinstance(part, ReasoningPart | ToolResultPart) for part in parts
+    ):  # results go to their calls
+        _orphans(
+            [part for part in parts if isinstance(part, ReasoningPart)], message, notes
+        )
         return tuple(part for part in parts if isinstance(part, ToolResultPart))
     if target.every_reasoning and not any(_is_reasoning_content(part) for part in parts):
-        notes.add("stand_in_reasoning", message.id, "", "a blank stands for reasoning that the model never gave")
+        notes.add(
+            "stand_in_reasoning",
+            message.id,
+            "",
+            "a blank stands for reasoning that the model never gave",
+        )
         data = _tagged(target, {"reasoning_content": NO_REASONING})
-        parts = [ReasoningPart(id=f"{message.id}.reasoning", text=NO_REASONING, provider=data), *parts]
+        parts = [
+            ReasoningPart(id=f"{message.id}.reasoning", text=NO_REASONING, provider=data),
+            *parts,
+        ]
     if target.signed_calls:
-        at = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), None)
+        at = next(
+            (index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)),
+            None,
+        )
         if at is not None:
             parts[at] = _signed(parts[at], message, target, notes)
     return tuple(parts)
 
 
 def _is_reasoning_content(part: Part) -> bool:
-    return isinstance(part, ReasoningPart) and "reasoning_content" in (fields_of(part.provider) or ())
+    return isinstance(part, ReasoningPart) and "reasoning_content" in (
+        fields_of(part.provider) or ()
+    )
 
 
 def _signed(part: Part, message: Message, target: Target, notes: Notes) -> Part:
@@ -403,10 +520,19 @@ def _signed(part: Part, message: Message, target: Target, notes: Notes) -> Part:
         text_field(fields, name) for name in ("thoughtSignature", "thought_signature")
     ):
         return part
-    notes.add("stand_in_signature", message.id, part.id, "the documented stand-in for a signature")
-    return replace(part, provider=_tagged(target, {**fields, "thoughtSignature": NO_SIGNATURE}))
+    notes.add(
+        "stand_in_signature",
+        message.id,
+        part.id,
+        "the documented stand-in for a signature",
+    )
+    return replace(
+        part, provider=_tagged(target, {**fields, "thoughtSignature": NO_SIGNATURE})
+    )
 
 
 def _tagged(target: Target, fields: Mapping[str, object]) -> ProviderData:
     data = msgspec.Raw(msgspec.json.encode(fields))
-    return ProviderData(data=data, provider=target.provider, wire=target.wire, model=target.model)
+    return ProviderData(
+        data=data, provider=target.provider, wire=target.wire, model=target.model
+    )

@@ -20,7 +20,10 @@ class Legal:
     shortest: int = 1
 
     def allows(self, name: str) -> bool:
-        return self.shortest <= len(name) <= self.longest and self.pattern.fullmatch(name) is not None
+        return (
+            self.shortest <= len(name) <= self.longest
+            and self.pattern.fullmatch(name) is not None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,11 @@ class WireParams(NamedTuple):
     def unowned(self, params: Mapping[str, object]) -> Mapping[str, object]:
         """``params`` without the encoder's own fields; the same mapping where there are none."""
         owned = self.owned_in(params)
-        return {name: value for name, value in params.items() if name not in owned} if owned else params
+        return (
+            {name: value for name, value in params.items() if name not in owned}
+            if owned
+            else params
+        )
 
 
 def fields(*names: str) -> dict[str, FieldTree | None]:

@@ -75,7 +75,9 @@ class StreamFailed(NamedTuple):
 
 StreamEvent = TextDelta | ReasoningDelta | CallDelta | PartDone | UsageSeen | StreamFailed
 
-Stop = Literal["stop", "tool_calls", "length", "refused", "paused", "context_full", "other", ""]
+Stop = Literal[
+    "stop", "tool_calls", "length", "refused", "paused", "context_full", "other", ""
+]
 """Why the model ended, in one vocabulary.
 
 ``stop``: it was done, or met a stop sequence. ``tool_calls``: it waits for results. ``length``: the output limit was

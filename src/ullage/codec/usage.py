@@ -31,7 +31,9 @@ class SamplingPass(NamedTuple):
     usage: Usage
 
 
-def read_usage(dialect: Dialect, raw: object, *, final: bool = True, placeholder: bool = False) -> Usage:
+def read_usage(
+    dialect: Dialect, raw: object, *, final: bool = True, placeholder: bool = False
+) -> Usage:
     """The usage object ``raw`` in our terms.
 
     ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream
@@ -42,11 +44,15 @@ def read_usage(dialect: Dialect, raw: object, *, final: bool = True, placeholder
     fields, kept = _fields(raw)
     if fields is None:
         flags = ("usage:unreadable",) if kept is not None else ()
-        return Usage(dialect=dialect.name, verified=not flags, final=final, flags=flags, raw=kept)
+        return Usage(
+            dialect=dialect.name, verified=not flags, final=final, flags=flags, raw=kept
+        )
     return _usage_in(dialect, fields, kept, final=final, placeholder=placeholder)
 
 
-def stream_usage(dialect: Dialect, objects: Iterable[Mapping[str, Any]], *, complete: bool) -> Usage:
+def stream_usage(
+    dialect: Dialect, objects: Iterable[Mapping[str, Any]], *, complete: bool
+) -> Usage:
     """The usage of a streamed call from the parsed usage objects of its events, in order.
 
     Later counts replace earlier ones, except that a field which is missing, null or zero leaves the earlier count:
@@ -64,15 +70,28 @@ def stream_usage(dialect: Dialect, objects: Iterable[Mapping[str, Any]], *, comp
     if not reports:
         return Usage(dialect=dialect.name, final=complete)
     placeholder = dialect.begins_with_placeholder and reports == 1 and not complete
-    return _usage_in(dialect, merged, to_raw(merged), final=complete, placeholder=placeholder)
+    return _usage_in(
+        dialect, merged, to_raw(merged), final=complete, placeholder=placeholder
+    )
 
 
 def _usage_in(
-    dialect: Dialect, fields: dict[str, Any], kept: msgspec.Raw | None, *, final: bool, placeholder: bool
+    dialect: Dialect,
+    fields: dict[str, Any],
+    kept: msgspec.Raw | None,
+    *,
+    final: bool,
+    placeholder: bool,
 ) -> Usage:
     reading = _Reading(dialect, fields)
     if not reading.knows_any():
-        return Usage(dialect=dialect.name, verified=False, final=final, flags=("usage:no_known_field",), raw=kept)
+        return Usage(
+            dialect=dialect.name,
+            verified=False,
+            final=final,
+            flags=("usage:no_known_field",),
+            raw=kept,
+        )
     reading.read()
     context_input = context_output = None
     if reading.passing and reading.input is not None:
@@ -89,7 +108,9 @@ def _usage_in(
         cache_write=reading.cache_write,
         reasoning=None if placeholder else reading.reasoning,
         context_input=None if context_input == reading.input else context_input,
-        context_output=None if context_output == reading.output or placeholder else context_output,
+        context_output=None
+        if context_output == reading.output or placeholder
+        else context_output,
         dialect=dialect.name,
         final=final,
         placeholder=placeholder,
@@ -143,13 +164,17 @@ class _Reading:
         """Whether the object has any of the dialect's input or output fields, or an empty object was sent."""
         row = self.row
         paths = (*row.input, *row.output, *row.total, *row.more_input, *row.passing_input)
-        return not self.fields or any(_dig(self.fields, path) is not _ABSENT for path in paths)
+        return not self.fields or any(
+            _dig(self.fields, path) is not _ABSENT for path in paths
+        )
 
     def read(self) -> None:
         row = self.row
         stated_input = self.field("input", row.input)
         stated_output = self.field("output", row.output)
-        total = self.field("total", row.total).value or None  # zero beside counts is a total that was not filled in
+        total = (
+            self.field("total", row.total).value or None
+        )  # zero beside counts is a total that was not filled in
         self.input, self.output = stated_input.value, stated_output.value
         self.cache_read = self.field("cache_read", row.cache_read).value
         self.cache_write = self.cache_writes()
@@ -159,7 +184,11 @@ class _Reading:
             self.input += more
         self.passing = self.field("input", row.passing_input).value or 0
         # Cached tokens that the input does not include.
-        cached = (self.cache_read or 0) + (self.cache_write or 0) if row.cache == "outside" else 0
+        cached = (
+            (self.cache_read or 0) + (self.cache_write or 0)
+            if row.cache == "outside"
+            else 0
+        )
         if stated_input.value == 0 and not self.input and not cached:
             # A prompt is never empty: zero is a count that was not made, and then zero output is none either.
             self.flag("input", "zero")
@@ -171,11 +200,19 @@ class _Reading:
                 return
         if row.omits_zero and total is not None:
             self.fill_zeros(total)
-        parts = None if self.input is None or self.output is None else self.input + self.output
-        if total is not None and parts is not None and total < parts:  # one is wrong, and nothing tells which
+        parts = (
+            None
+            if self.input is None or self.output is None
+            else self.input + self.output
+        )
+        if (
+            total is not None and parts is not None and total < parts
+        ):  # one is wrong, and nothing tells which
             self.flag("total", "below_parts")
             self.input = self.output = self.reasoning = None
-        if self.output is not None and (self.reasoning is not None or row.thinking == "remainder"):
+        if self.output is not None and (
+            self.reasoning is not None or row.thinking == "remainder"
+        ):
             self.settle_reasoning(total, cached)
         if self.input is not None:
             if row.cache == "outside":

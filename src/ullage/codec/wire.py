@@ -38,7 +38,9 @@ class WireReader(Protocol):
         """Where the items begin that later ones may be joined to."""
         ...
 
-    def read_request(self, body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    def read_request(
+        self, body: Mapping[str, Any], head: list[Any], make: PartMaker
+    ) -> Request:
         """The body of one call with no messages but its system prompt."""
         ...
 

@@ -65,28 +65,37 @@ def accept(
     allowed = min(most * OVER_LENGTH, max(FEW_LINES, MOST_OF_SOURCE * source_tokens))
     if tokens > allowed:
         return RejectedSummary(
-            "longer", f"{tokens:,.0f} tokens for {source_tokens:,.0f}; at most {allowed:,.0f} were allowed."
+            "longer",
+            f"{tokens:,.0f} tokens for {source_tokens:,.0f}; at most {allowed:,.0f} were allowed.",
         )
     share = _echo(text, source())
     if share >= ECHO_SHARE:
-        return RejectedSummary("echo", f"The summary repeated its source: {share:.0%} of it word for word.")
+        return RejectedSummary(
+            "echo", f"The summary repeated its source: {share:.0%} of it word for word."
+        )
     return AcceptedSummary(text, len(visible) - len(text) <= 2)
 
 
 def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
     """The reason why the answer has no text to check."""
     if answer.error or answer.message is None:
-        return RejectedSummary("failed", f"The call failed: {answer.error or 'no answer came'}.")
+        return RejectedSummary(
+            "failed", f"The call failed: {answer.error or 'no answer came'}."
+        )
     if answer.stop in ("length", "context_full"):
         return RejectedSummary("truncated", "The answer was cut at the output limit.")
     if answer.stop == "refused":
         return RejectedSummary("refused", "The model, or a filter, withheld the answer.")
     if any(answer.message.of_type(ToolCallPart)):
-        return RejectedSummary("tool_call", "The model called a tool instead of answering.")
+        return RejectedSummary(
+            "tool_call", "The model called a tool instead of answering."
+        )
     if "".join(part.text for part in answer.message.of_type(TextPart)).strip():
         return None
     if any(answer.message.of_type(ReasoningPart)):
-        return RejectedSummary("reasoning_only", "The answer holds reasoning and no text.")
+        return RejectedSummary(
+            "reasoning_only", "The answer holds reasoning and no text."
+        )
     return RejectedSummary("empty", "The answer holds no text.")
 
 
@@ -96,7 +105,11 @@ def _echo(answer: str, source: str) -> float:
         source = source[: COMPARED // 2] + "\n" + source[-COMPARED // 2 :]
     words = _words(answer)
     if len(words) < LEAST_WORDS:
-        return 1.0 if words and f" {' '.join(words)} " in f" {' '.join(_words(source))} " else 0.0
+        return (
+            1.0
+            if words and f" {' '.join(words)} " in f" {' '.join(_words(source))} "
+            else 0.0
+        )
     runs = set(_runs(words))
     found = runs.intersection(_runs(_words(source)))
     return len(found) / len(runs)

@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Event, Pruned, Uncompacted
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    Event,
+    Pruned,
+    Uncompacted,
+)
 
 BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted", "changed"})
 """Reasons of a rollback that don't tell whether the compaction could have worked."""
@@ -50,11 +57,18 @@ class Breakers:
                 attempt = PastAttempt(event.compaction, event.history, high, event.limit)
                 return replace(self, current=attempt, quick=self.quick + 1 if soon else 0)
             case CompactionCommitted():
-                return replace(self, current=None, failed=None, reason="", after=event.after)
+                return replace(
+                    self, current=None, failed=None, reason="", after=event.after
+                )
             case CompactionRolledBack() if not event.rung:
                 if event.reason in BROKEN_OFF or self.current is None:
                     return replace(self, current=None)
-                return replace(self, current=None, failed=self.current, reason=event.note or event.reason)
+                return replace(
+                    self,
+                    current=None,
+                    failed=self.current,
+                    reason=event.note or event.reason,
+                )
             case Pruned() if event.after is not None:
                 return replace(self, failed=None, reason="", after=event.after)
             case Uncompacted():
@@ -62,20 +76,30 @@ class Breakers:
             case _:
                 return self
 
-    def refusal(self, *, history: str, high: int, limit: int | None, input_limit: int | None) -> str:
+    def refusal(
+        self, *, history: str, high: int, limit: int | None, input_limit: int | None
+    ) -> str:
         """The reason why a compaction would not help now; empty if it is worth a try.
 
         ``history`` is the digest of the view, ``high`` the reading's upper end, ``limit`` the limit to compare it with.
         Over ``input_limit`` only an unchanged history is refused.
         """
         failed = self.failed
-        if failed is not None and (failed.history, failed.limit) == (history, limit) and high <= failed.high:
+        if (
+            failed is not None
+            and (failed.history, failed.limit) == (history, limit)
+            and high <= failed.high
+        ):
             return f"This history was tried before: {self.reason}"
         if input_limit is not None and high > input_limit:
             return ""
         if failed is not None and high - failed.high < step(limit):
             return f"The last attempt failed, and little was added since: {self.reason}"
-        if self.quick >= QUICK and self.after is not None and high - self.after < step(limit):
+        if (
+            self.quick >= QUICK
+            and self.after is not None
+            and high - self.after < step(limit)
+        ):
             return f"{self.quick} compactions in a row were filled again at once; the next one waits for the limit."
         return ""
 

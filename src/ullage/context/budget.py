@@ -68,10 +68,22 @@ def aim_of(situation: Situation) -> Aim:
         half = sizes.used / 2
         least = max(1.0, LEAST_SHARE * sizes.used)
         bar = half if situation.is_urgent else None
-        return Aim(None, bar, 0.9 * half, least, _summary(None, half - sizes.fixed, sizes.messages), None)
+        return Aim(
+            None,
+            bar,
+            0.9 * half,
+            least,
+            _summary(None, half - sizes.fixed, sizes.messages),
+            None,
+        )
     limit = round(limit / correction)
     is_short = situation.is_over_bytes or situation.is_over_images
-    if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit and not is_short:
+    if (
+        situation.trigger == "overflow"
+        and correction == 1.0
+        and sizes.high <= limit
+        and not is_short
+    ):
         # The request fits by the reading and was refused: the error of the reading is unknown.
         limit = round(REFUSED * sizes.used)
     share = min(DEFAULT_TRIGGER * (size or limit), limit)
@@ -83,16 +95,23 @@ def aim_of(situation: Situation) -> Aim:
         goal = 0.9 * bar
     if situation.is_over_bytes:
         goal = min(goal, sizes.fixed + BYTES_GOAL * sizes.messages)
-    least = max(LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit)))
+    least = max(
+        LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit))
+    )
     taken = size or limit
     if situation.bytes_limit is not None:
         taken = min(taken, round(situation.bytes_limit / BYTES_A_TOKEN))
-    return Aim(limit, bar, goal, least, _summary(taken, goal - sizes.fixed, sizes.messages), size)
+    return Aim(
+        limit, bar, goal, least, _summary(taken, goal - sizes.fixed, sizes.messages), size
+    )
 
 
 def _summary(window: int | None, room: float, messages: float) -> float:
     share = SUMMARY_MOST if window is None else SUMMARY_SHARE * window
-    return max(SUMMARY_LEAST, min(share, SUMMARY_MOST, 0.3 * room, SUMMARY_OF_MESSAGES * messages))
+    return max(
+        SUMMARY_LEAST,
+        min(share, SUMMARY_MOST, 0.3 * room, SUMMARY_OF_MESSAGES * messages),
+    )
 
 
 def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
@@ -118,7 +137,9 @@ def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     if not isinstance(refusal, BodyTooLarge):
         return None
     sent = situation.fixed_bytes + sum(situation.bytes.values())
-    known = refusal.most if refusal.most is not None else _documented(situation).most_bytes
+    known = (
+        refusal.most if refusal.most is not None else _documented(situation).most_bytes
+    )
     return known if known is not None and known < sent else sent // 2
 
 
@@ -129,15 +150,25 @@ def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """
     if not isinstance(refusal, TooManyImages):
         return None
-    known = refusal.most if refusal.most is not None else _documented(situation).most_images
-    return known if known is not None and known < situation.images else situation.images // 2
+    known = (
+        refusal.most if refusal.most is not None else _documented(situation).most_images
+    )
+    return (
+        known if known is not None and known < situation.images else situation.images // 2
+    )
 
 
 def _documented(situation: Situation) -> RequestLimits:
-    return request_limits(situation.fold.provider, situation.fold.model, situation.messages)
+    return request_limits(
+        situation.fold.provider, situation.fold.model, situation.messages
+    )
 
 
 def should_prepare(reading: Reading, soft: float | None) -> bool:
     """Whether to prepare a summary while the model answers: between ``soft`` of the compaction point and the point."""
     point = reading.compaction_point
-    return soft is not None and point is not None and soft * point <= reading.used.high < point
+    return (
+        soft is not None
+        and point is not None
+        and soft * point <= reading.used.high < point
+    )

@@ -89,13 +89,24 @@ class ClearToolResults:
         rewritten = _behind(situation, {result.message for result in chosen}) - saved
         enough = min(aim.goal, MOST_LEFT * situation.sizes.used)
         if after > enough:
-            return Declined("above_point", f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.")
-        price = cache_cost(situation, aim, saved=saved, rewritten=max(0, rewritten), after=after)
+            return Declined(
+                "above_point",
+                f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.",
+            )
+        price = cache_cost(
+            situation, aim, saved=saved, rewritten=max(0, rewritten), after=after
+        )
         if price.saving <= price.cost and not situation.is_urgent:
             note = f"Rewriting {rewritten:,} tokens of cache costs {price.cost:,.0f}, and {price.reads} calls save "
-            return Declined("not_worth_it", f"{note}{price.saving:,.0f} (in fresh input tokens).")
+            return Declined(
+                "not_worth_it", f"{note}{price.saving:,.0f} (in fresh input tokens)."
+            )
         counted = msgspec.structs.replace(
-            event, before=situation.sizes.used, after=after, saved=saved, rewritten=max(0, rewritten)
+            event,
+            before=situation.sizes.used,
+            after=after,
+            saved=saved,
+            rewritten=max(0, rewritten),
         )
         return Candidate(counted)
 
@@ -117,7 +128,11 @@ def clearable(situation: Situation, aim: Aim) -> Iterator[ClearableResult]:
 
 def _results(situation: Situation) -> Iterator[ClearableResult]:
     """Results in view with content that the model has seen and that are not pinned, oldest first."""
-    calls = {part.call_id: part for message in situation.messages for part in message.of_type(ToolCallPart)}
+    calls = {
+        part.call_id: part
+        for message in situation.messages
+        for part in message.of_type(ToolCallPart)
+    }
     last_read = {
         _read(calls[part.call_id]): part.id
         for message in situation.messages
@@ -129,19 +144,29 @@ def _results(situation: Situation) -> Iterator[ClearableResult]:
         if message.id in situation.pins or message.id in unseen:
             continue
         entry = situation.fold.view.entries[message.id]
-        share = situation.sizes.each[message.id] / entry.cost.tokens if entry.cost.tokens > 0 else 0.0
+        share = (
+            situation.sizes.each[message.id] / entry.cost.tokens
+            if entry.cost.tokens > 0
+            else 0.0
+        )
         costs = {cost.id: cost.tokens * share for cost in entry.cost.parts}
         for part in message.of_type(ToolResultPart):
             if part.cleared:
                 continue
             key = _read(calls[part.call_id]) if part.call_id in calls else ""
             superseded = bool(key) and last_read.get(key, part.id) != part.id
-            yield ClearableResult(message.id, part.id, costs.get(part.id, 0.0), superseded)
+            yield ClearableResult(
+                message.id, part.id, costs.get(part.id, 0.0), superseded
+            )
 
 
 def _read(call: ToolCallPart) -> str:
     """A key for the file that a call reads; empty for other tools."""
-    return f"{call.name}\0{' '.join(call.arguments.split())}" if READS.search(call.name) else ""
+    return (
+        f"{call.name}\0{' '.join(call.arguments.split())}"
+        if READS.search(call.name)
+        else ""
+    )
 
 
 def _unseen(messages: Sequence[Message]) -> frozenset[str]:
@@ -157,11 +182,15 @@ def _unseen(messages: Sequence[Message]) -> frozenset[str]:
 def _behind(situation: Situation, changed: set[str]) -> int:
     """Tokens from the first changed message to the end, which the cache no longer covers."""
     ids = [message.id for message in situation.messages]
-    first = min((place for place, name in enumerate(ids) if name in changed), default=len(ids))
+    first = min(
+        (place for place, name in enumerate(ids) if name in changed), default=len(ids)
+    )
     return round(situation.sizes.of(ids[first:]))
 
 
-def cache_cost(situation: Situation, aim: Aim, *, saved: int, rewritten: int, after: int) -> CacheCost:
+def cache_cost(
+    situation: Situation, aim: Aim, *, saved: int, rewritten: int, after: int
+) -> CacheCost:
     """The cost and the saving of clearing at the provider's cache prices, until the next compaction."""
     write, read = WRITE_PRICE, READ_PRICE
     known = situation.fold.known

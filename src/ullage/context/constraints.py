@@ -13,7 +13,14 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.context.exchanges import is_request
-from ullage.context.rule_words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, UNSPACED, Language
+from ullage.context.rule_words import (
+    ARABIC,
+    CYRILLIC,
+    DEVANAGARI,
+    LATIN,
+    UNSPACED,
+    Language,
+)
 from ullage.messages import Message, TextPart
 
 HEADING: Final = "Rules the user laid down, word for word:"
@@ -85,7 +92,9 @@ def carried_rules(message: Message) -> Iterator[UserRule]:
                     yield UserRule(line[2:], kind_of(line[2:]) == "standing")
 
 
-def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str], float]) -> tuple[str, ...]:
+def collected(
+    leaving: Iterable[Message], *, most: float, count: Callable[[str], float]
+) -> tuple[str, ...]:
     """The rules in the messages that leave, and in earlier summaries among them, within ``most`` tokens.
 
     Standing rules come first and the oldest of them before newer ones; of the others the newest. Each is there once.
@@ -94,7 +103,11 @@ def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str],
     for message in leaving:
         for rule in (*carried_rules(message), *rules_in(message)):
             # A repeated rule of the moment is as new as its last mention.
-            standing = found.pop(rule.text) if rule.text in found and not rule.standing else rule.standing
+            standing = (
+                found.pop(rule.text)
+                if rule.text in found and not rule.standing
+                else rule.standing
+            )
             found.setdefault(rule.text, standing)
     standing_first = [text for text, standing in found.items() if standing]
     newest_first = [text for text, standing in reversed(found.items()) if not standing]
@@ -132,21 +145,34 @@ def kind_of(sentence: str) -> RuleKind | None:
     """What kind of rule a sentence is; ``None`` where it is none."""
     text = _plain(sentence)
     latin, *others = _patterns()
-    scripts = [latin] if text.isascii() else [latin, *(script for script in others if script.letters.search(text))]
+    scripts = (
+        [latin]
+        if text.isascii()
+        else [latin, *(script for script in others if script.letters.search(text))]
+    )
     if not any(script.any.search(text) or script.begin.match(text) for script in scripts):
         return None
-    is_standing = any(script.standing.search(text) or script.standing_begin.match(text) for script in scripts)
+    is_standing = any(
+        script.standing.search(text) or script.standing_begin.match(text)
+        for script in scripts
+    )
     return "standing" if is_standing else "once"
 
 
 def _plain(text: str) -> str:
     """A text as the words are written: composed, without case, Arabic without vowel signs and forms of alef."""
-    return text.lower() if text.isascii() else _composed(text).casefold().replace("i\u0307", "i")
+    return (
+        text.lower()
+        if text.isascii()
+        else _composed(text).casefold().replace("i\u0307", "i")
+    )
 
 
 def _composed(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
-    return _ARABIC_MARKS.sub("", text).translate(_ALEF) if _HAS_ARABIC.search(text) else text
+    return (
+        _ARABIC_MARKS.sub("", text).translate(_ALEF) if _HAS_ARABIC.search(text) else text
+    )
 
 
 class _Script(NamedTuple):
@@ -165,17 +191,27 @@ def _patterns() -> tuple[_Script, ...]:
     return (
         _script(LATIN, "a-z", r"\b", r"\b", r"\w"),
         _script(CYRILLIC, "\u0400-\u04ff", r"\b", r"\b", r"\w"),
-        _script(DEVANAGARI, "\u0900-\u097f", rf"(?<!{_DEVANAGARI})", rf"(?!{_DEVANAGARI})", _DEVANAGARI),
+        _script(
+            DEVANAGARI,
+            "\u0900-\u097f",
+            rf"(?<!{_DEVANAGARI})",
+            rf"(?!{_DEVANAGARI})",
+            _DEVANAGARI,
+        ),
         _script(ARABIC, "\u0600-\u06ff", r"\b[وف]?", r"\b", r"\w"),
         _script(UNSPACED, "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3", "", "", ""),
     )
 
 
-def _script(languages: Iterable[Language], letters: str, begin: str, end: str, letter: str) -> _Script:
+def _script(
+    languages: Iterable[Language], letters: str, begin: str, end: str, letter: str
+) -> _Script:
     languages = tuple(languages)
     standing = [word for each in languages for word in _alternatives(each.standing)]
     once = [word for each in languages for word in _alternatives(each.once)]
-    standing += [rf"{word}\s?[:：]" for each in languages for word in _alternatives(each.labels)]
+    standing += [
+        rf"{word}\s?[:：]" for each in languages for word in _alternatives(each.labels)
+    ]
     endings = [word for each in languages for word in _alternatives(each.endings)]
 
     def compiled(words: list[str], endings: list[str]) -> re.Pattern[str]:
@@ -204,7 +240,9 @@ def _by_letter(words: Iterable[str]) -> str:
     found: dict[str, list[str]] = {}
     for word in words:
         found.setdefault(word[0], []).append(word[1:])
-    return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in sorted(found.items()))
+    return "|".join(
+        f"{letter}(?:{'|'.join(rest)})" for letter, rest in sorted(found.items())
+    )
 
 
 def _alternatives(pattern: str) -> Iterator[str]:

@@ -7,7 +7,16 @@ from dataclasses import fields, is_dataclass
 from typing import Final, NamedTuple, TypeVar, cast
 
 from ullage.events import Event
-from ullage.messages import FilePart, ImagePart, Message, Part, ProviderData, ToolCallPart, ToolResultPart, UnknownPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderData,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
 from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
 
@@ -55,17 +64,29 @@ def sizes_of(fold: Fold) -> Sizes:
     """
     forecast = fold.forecast()
     in_view = fold.reasoning
-    share = min(1.0, fold.earlier_reasoning(with_last=True) / in_view.all) if in_view.all > 0 else 0.0
+    share = (
+        min(1.0, fold.earlier_reasoning(with_last=True) / in_view.all)
+        if in_view.all > 0
+        else 0.0
+    )
     # The learnt correction of growth applies equally to all messages since the last reported usage.
-    grown = forecast.new / fold.since.tokens if fold.anchor is not None and fold.since.tokens > 0 else 1.0
+    grown = (
+        forecast.new / fold.since.tokens
+        if fold.anchor is not None and fold.since.tokens > 0
+        else 1.0
+    )
     grown = min(MOST_CORRECTED, max(1.0, grown))
     each: dict[str, float] = {}
     for entry in fold.view:
         name = entry.message.id
         if fold.anchor is None:
-            tokens = entry.facts.opening  # nothing was reported yet: the reading counts whole requests, not growth
+            tokens = (
+                entry.facts.opening
+            )  # nothing was reported yet: the reading counts whole requests, not growth
         else:
-            tokens = entry.cost.tokens * (fold.scale_of(entry) if fold.is_anchored(entry) else grown)
+            tokens = entry.cost.tokens * (
+                fold.scale_of(entry) if fold.is_anchored(entry) else grown
+            )
         each[name] = max(0.0, tokens + share * in_view.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)
@@ -90,7 +111,13 @@ def reading_after(fold: Fold, events: Iterable[Event]) -> Forecast:
 def _copied(value: T) -> T:
     """A copy of mutable values, as deep as a fold's own collections; frozen values are shared."""
     if isinstance(value, dict):
-        return cast(T, {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()})
+        return cast(
+            T,
+            {
+                key: dict(inner) if isinstance(inner, dict) else inner
+                for key, inner in value.items()
+            },
+        )
     if isinstance(value, list):
         return cast(T, list(value))
     if isinstance(value, set):
@@ -122,7 +149,9 @@ def _part_bytes(part: Part) -> int:
         case ImagePart():
             return FRAME_BYTES + round(BASE64 * (part.size_bytes or 0))
         case FilePart():
-            return FRAME_BYTES + (_length(part.text) or round(BASE64 * (part.size_bytes or 0)))
+            return FRAME_BYTES + (
+                _length(part.text) or round(BASE64 * (part.size_bytes or 0))
+            )
         case UnknownPart():
             return FRAME_BYTES + len(bytes(part.raw))
         case _:

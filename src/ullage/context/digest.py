@@ -117,15 +117,24 @@ class Digests:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
-            return Declined("nothing_to_do", "The request fits, so messages stay until a model has summarised them.")
+            return Declined(
+                "nothing_to_do",
+                "The request fits, so messages stay until a model has summarised them.",
+            )
         plan = plan_for(situation, situation.rules.keep_unread)
         if not plan.leaving:
             return Declined("nothing_to_do", "Every message has to stay.")
         made = digest(situation, plan.leaving, most=aim_of(situation).summary)
         covered = set(made.ids)
-        lost = [DroppedMessage(id=each.id, reason=NO_ROOM) for each in plan.leaving if each.id not in covered]
+        lost = [
+            DroppedMessage(id=each.id, reason=NO_ROOM)
+            for each in plan.leaving
+            if each.id not in covered
+        ]
         text = made.text
         if lost:
             text = f"{text}\n({len(lost)} older messages are not in this list.)"
-        event = committed(situation, plan.kept, plan.leaving, text=text, rung=self.name, dropped=lost)
+        event = committed(
+            situation, plan.kept, plan.leaving, text=text, rung=self.name, dropped=lost
+        )
         return Candidate(event)

@@ -42,7 +42,12 @@ class DropOldest:
         best: Candidate | None = None
         newest = situation.rules.keep_unread
         for share in SHARES:
-            event = _dropping(situation, aim, kept_for(situation, aim, 0.0, newest, share), with_note=True)
+            event = _dropping(
+                situation,
+                aim,
+                kept_for(situation, aim, 0.0, newest, share),
+                with_note=True,
+            )
             if event is None:
                 continue
             best = Candidate(event)
@@ -50,9 +55,14 @@ class DropOldest:
                 return best
         bare = _dropping(situation, aim, least(situation), with_note=False)
         if bare is None:
-            return best or Declined("nothing_to_do", "Every message has to stay as it is.")
+            return best or Declined(
+                "nothing_to_do", "Every message has to stay as it is."
+            )
         noted = _dropping(situation, aim, least(situation), with_note=True)
-        if noted is not None and prove(situation, noted, must_fit_only=situation.is_urgent).is_proved:
+        if (
+            noted is not None
+            and prove(situation, noted, must_fit_only=situation.is_urgent).is_proved
+        ):
             return Candidate(noted)
         return Candidate(bare)
 
@@ -73,15 +83,23 @@ def least(situation: Situation) -> KeptMessages:
     return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))
 
 
-def _dropping(situation: Situation, aim: Aim, kept: KeptMessages, *, with_note: bool) -> CompactionCommitted | None:
+def _dropping(
+    situation: Situation, aim: Aim, kept: KeptMessages, *, with_note: bool
+) -> CompactionCommitted | None:
     """The event; ``None`` if nothing would change."""
-    leaving = tuple(message for message in situation.messages if message.id not in kept.why)
+    leaving = tuple(
+        message for message in situation.messages if message.id not in kept.why
+    )
     if not leaving and not kept.replaced:
         return None
     dropped = tuple(DroppedMessage(id=message.id, reason=OLDEST) for message in leaving)
     note = _note(situation, aim, leaving) if with_note and leaving else None
     return CompactionCommitted(
-        compaction=situation.compaction, summary=note, dropped=dropped, rung="drop", replaced=kept.replaced
+        compaction=situation.compaction,
+        summary=note,
+        dropped=dropped,
+        rung="drop",
+        replaced=kept.replaced,
     )
 
 

@@ -52,7 +52,9 @@ def exchanges(messages: Iterable[Message]) -> tuple[HistoryExchange, ...]:
             groups[home].messages.append(message)
         if message.role == "assistant":
             groups[-1].open += [part.call_id for part in message.of_type(ToolCallPart)]
-    return tuple(HistoryExchange(tuple(group.messages), frozenset(group.open)) for group in groups)
+    return tuple(
+        HistoryExchange(tuple(group.messages), frozenset(group.open)) for group in groups
+    )
 
 
 def _home(groups: Sequence[_Group], message: Message) -> int | None:
@@ -77,7 +79,9 @@ def _home(groups: Sequence[_Group], message: Message) -> int | None:
 
 
 def _is_reasoning_alone(message: Message) -> bool:
-    return bool(message.parts) and all(isinstance(part, ReasoningPart) for part in message.parts)
+    return bool(message.parts) and all(
+        isinstance(part, ReasoningPart) for part in message.parts
+    )
 
 
 def is_request(message: Message) -> bool:
@@ -107,7 +111,10 @@ def in_view(messages: Iterable[Message]) -> tuple[Message, ...]:
         ordered.append(message)
         if message.role == "assistant":
             _arrange(ordered, start, calls)
-            calls = {part.call_id: place for place, part in enumerate(message.of_type(ToolCallPart))}
+            calls = {
+                part.call_id: place
+                for place, part in enumerate(message.of_type(ToolCallPart))
+            }
             start = len(ordered)
     _arrange(ordered, start, calls)
     return tuple(ordered)
@@ -120,11 +127,19 @@ def _arrange(messages: list[Message], start: int, calls: dict[str, int]) -> None
     tail = messages[start:]
     places = [_place(message, calls) for message in tail]
     if places != sorted(places):
-        messages[start:] = [message for _, message in sorted(zip(places, tail, strict=True), key=lambda pair: pair[0])]
+        messages[start:] = [
+            message
+            for _, message in sorted(
+                zip(places, tail, strict=True), key=lambda pair: pair[0]
+            )
+        ]
 
 
 def _place(message: Message, calls: dict[str, int]) -> int:
     """The position of a message after an answer; messages other than results come last."""
     if message.role != "tool":
         return len(calls)
-    return min((calls.get(part.call_id, len(calls)) for part in message.of_type(ToolResultPart)), default=len(calls))
+    return min(
+        (calls.get(part.call_id, len(calls)) for part in message.of_type(ToolResultPart)),
+        default=len(calls),
+    )

@@ -42,14 +42,25 @@ def must_stay(situation: Situation) -> dict[str, str]:
     for exchange in situation.exchanges:
         for message in exchange.messages:
             leading = leading and message.role == "system"
-            reason = _reason(situation, exchange, message, is_leading=leading, is_latest=message is request)
+            reason = _reason(
+                situation,
+                exchange,
+                message,
+                is_leading=leading,
+                is_latest=message is request,
+            )
             if reason:
                 why |= {each: why.get(each, reason) for each in exchange.ids}
     return why
 
 
 def _reason(
-    situation: Situation, exchange: HistoryExchange, message: Message, *, is_leading: bool, is_latest: bool
+    situation: Situation,
+    exchange: HistoryExchange,
+    message: Message,
+    *,
+    is_leading: bool,
+    is_latest: bool,
 ) -> str:
     if is_leading:
         return "system prompt"
@@ -59,11 +70,15 @@ def _reason(
         return "latest request"
     if exchange.open and exchange is situation.exchanges[-1]:
         return "open call"
-    waits = any(part.call_id in situation.waiting for part in message.of_type(ToolCallPart))
+    waits = any(
+        part.call_id in situation.waiting for part in message.of_type(ToolCallPart)
+    )
     return "open call" if waits else ""
 
 
-def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> KeptMessages:
+def keep(
+    situation: Situation, *, room: float, tail: float, request_room: float | None = None
+) -> KeptMessages:
     """The messages that stay, in at most about ``room`` tokens, ``tail`` of them for the newest exchanges.
 
     In this order: messages that must stay; results the model has not seen, cut to fit; the other requests of the
@@ -107,7 +122,9 @@ class _Choice:
         if cut is None:
             return False
         self.replaced[message.id] = cut
-        self.tokens -= (size - self.situation.cost(cut) / ratio) * (message.id in self.why)
+        self.tokens -= (size - self.situation.cost(cut) / ratio) * (
+            message.id in self.why
+        )
         return True
 
     def images(self) -> None:
@@ -115,14 +132,20 @@ class _Choice:
         most = self.situation.image_limit
         if most is None:
             return
-        stay = [self.replaced.get(each.id, each) for each in self.situation.messages if each.id in self.why]
+        stay = [
+            self.replaced.get(each.id, each)
+            for each in self.situation.messages
+            if each.id in self.why
+        ]
         over = sum(count_images(message) for message in stay) - most
         for message in stay:
             count = count_images(message)
             if over <= 0:
                 return
             if count and message.id not in self.situation.pins:
-                self.replaced[message.id] = with_newest_media(message, max(0, count - over))
+                self.replaced[message.id] = with_newest_media(
+                    message, max(0, count - over)
+                )
                 over -= min(count, over)
 
     def unseen(self) -> None:
@@ -132,7 +155,9 @@ class _Choice:
             return
         left = self.room - self.tokens
         results = [message for message in last.messages if message.role == "tool"]
-        others = self.situation.weigh(message.id for message in last.messages if message.role != "tool")
+        others = self.situation.weigh(
+            message.id for message in last.messages if message.role != "tool"
+        )
         each = (left - others) / len(results)
         if each <= 0:
             return
@@ -171,11 +196,15 @@ class _Choice:
         for exchange in reversed(self.situation.exchanges):
             if any(message.origin == "summary" for message in exchange.messages):
                 return
-            size = self.situation.weigh(name for name in exchange.ids if name not in self.why)
+            size = self.situation.weigh(
+                name for name in exchange.ids if name not in self.why
+            )
             if self.tokens + size > self.room or taken + size > tail:
                 return
             taken += size
-            self.take(dict.fromkeys(exchange.ids, "last turn" if in_turn else "newest part"))
+            self.take(
+                dict.fromkeys(exchange.ids, "last turn" if in_turn else "newest part")
+            )
             if request is not None and request.id in exchange.ids:
                 in_turn = False
 

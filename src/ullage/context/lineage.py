@@ -18,7 +18,9 @@ from ullage.events import (
 )
 from ullage.messages import Message, ToolResultPart
 
-MessageStatus = Literal["in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"]
+MessageStatus = Literal[
+    "in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"
+]
 
 
 class Passage(NamedTuple):
@@ -51,7 +53,10 @@ class Whereabouts(NamedTuple):
         text = f"{self.message}: {self.status}"
         if self.holder and self.holder != self.message:
             text += f", in {self.holder}"
-        changes = [": ".join(filter(None, (f"{each.status} by {each.compaction}", each.why))) for each in self.passages]
+        changes = [
+            ": ".join(filter(None, (f"{each.status} by {each.compaction}", each.why)))
+            for each in self.passages
+        ]
         return f"{text} ({'; '.join(changes)})" if changes else text
 
 
@@ -65,7 +70,9 @@ def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
             named = set(event.messages)
             pins = pins | named if event.pinned else pins - named
     holder = trace.holder if trace.holder in trace.view else ""
-    return Whereabouts(message_id, trace.status, holder, tuple(trace.passages), message_id in pins)
+    return Whereabouts(
+        message_id, trace.status, holder, tuple(trace.passages), message_id in pins
+    )
 
 
 class _UndoPoint(NamedTuple):
@@ -126,18 +133,33 @@ class _Trace:
 
     def _remember(self, name: str, gone: frozenset[str], summary: str) -> None:
         if name:
-            held = _UndoPoint(name, tuple(self.view), gone, summary, self.status, self.holder, len(self.passages))
+            held = _UndoPoint(
+                name,
+                tuple(self.view),
+                gone,
+                summary,
+                self.status,
+                self.holder,
+                len(self.passages),
+            )
             self.before.append(held)
 
     def _pruned(self, event: Pruned) -> None:
         self._remember(event.prune, frozenset(), "")
-        if self.results & set(event.parts) and self.holder == self.id and self.id in self.view:
+        if (
+            self.results & set(event.parts)
+            and self.holder == self.id
+            and self.id in self.view
+        ):
             self.status = "cleared"
             self.passages.append(Passage("cleared", event.prune, why=event.reason))
 
     def _compacted(self, event: CompactionCommitted) -> None:
         summary = event.summary.id if event.summary is not None else ""
-        gone = self.view.keys() & {*event.summarised, *(dropped.id for dropped in event.dropped)}
+        gone = self.view.keys() & {
+            *event.summarised,
+            *(dropped.id for dropped in event.dropped),
+        }
         self._remember(event.compaction, frozenset(gone), summary)
         if self.holder in self.view:
             self._follow(event, summary)
@@ -153,10 +175,14 @@ class _Trace:
         for dropped in event.dropped:
             if dropped.id == self.holder:
                 self.status = "dropped"
-                self.passages.append(Passage("dropped", event.compaction, why=dropped.reason))
+                self.passages.append(
+                    Passage("dropped", event.compaction, why=dropped.reason)
+                )
         if self.holder in event.summarised:
             self.status = "summarised"
-            self.passages.append(Passage("summarised", event.compaction, into=summary, why=event.rung))
+            self.passages.append(
+                Passage("summarised", event.compaction, into=summary, why=event.rung)
+            )
             self.holder = summary
         if any(message.id == self.holder == self.id for message in event.replaced):
             self.status = "shortened"
@@ -173,7 +199,9 @@ class _Trace:
 
     def _undo(self, held: _UndoPoint) -> None:
         there = [each for each in held.view if each in held.gone or each in self.view]
-        self.view = dict.fromkeys((*there, *(each for each in self.view if each != held.summary)))
+        self.view = dict.fromkeys(
+            (*there, *(each for each in self.view if each != held.summary))
+        )
         if held.summary == self.id:
             self.status = "rewound"
         left = [passage for passage in self.passages if passage.compaction != held.name]

@@ -51,7 +51,9 @@ def _best_plan(situation: Situation, newest: float) -> Plan:
 def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     length = aim.summary
     kept = kept_for(situation, aim, length, newest, share)
-    leaving = tuple(message for message in situation.messages if message.id not in kept.why)
+    leaving = tuple(
+        message for message in situation.messages if message.id not in kept.why
+    )
     event = committed(situation, kept, leaving, text="")
     assert event.summary is not None, "what leaves has a message in its place"
     around = own_tokens(situation, event.summary.of_type(TextPart))
@@ -59,14 +61,20 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     return Plan(kept, leaving, prove(situation, whole))
 
 
-def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> KeptMessages:
+def kept_for(
+    situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0
+) -> KeptMessages:
     """The messages that stay beside a summary of that length, in ``share`` of the room; ``newest`` limits the tail."""
     around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
     room = share * max(0.0, aim.goal - around)
-    tail = min(room, newest * situation.weigh(message.id for message in situation.messages))
+    tail = min(
+        room, newest * situation.weigh(message.id for message in situation.messages)
+    )
     request_room = None
     if aim.bar is not None:
-        pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)
+        pinned = situation.weigh(
+            message.id for message in situation.messages if message.id in situation.pins
+        )
         below_bar = situation.sizes.sure * aim.bar - situation.sizes.fixed
         request_room = max(0.0, REQUEST_SHARE * below_bar - pinned - length)
     return keep(situation, room=room, tail=tail, request_room=request_room)

@@ -43,12 +43,16 @@ def prepare(situation: Situation) -> Preparation | Declined:
         return proposal if isinstance(proposal, Declined) else Declined("nothing_to_do")
     plan = plan_for(situation)
     marks = tuple((message.id, message.revision) for message in situation.messages)
-    return Preparation(proposal, Prefix(marks, frozenset(message.id for message in plan.leaving)))
+    return Preparation(
+        proposal, Prefix(marks, frozenset(message.id for message in plan.leaving))
+    )
 
 
 def is_prefix_unchanged(prefix: Prefix, messages: Sequence[Message]) -> bool:
     """Whether the view still begins with exactly what the summary was prepared from."""
-    now = tuple((message.id, message.revision) for message in messages[: len(prefix.marks)])
+    now = tuple(
+        (message.id, message.revision) for message in messages[: len(prefix.marks)]
+    )
     return now == prefix.marks
 
 
@@ -69,11 +73,19 @@ class PreparedSummary:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if not is_prefix_unchanged(self.prefix, situation.messages):
-            return Declined("changed", "The history changed after the summary was prepared.")
+            return Declined(
+                "changed", "The history changed after the summary was prepared."
+            )
         stays = must_stay(situation)
-        leaving = [each for each in situation.messages if each.id in self.prefix.leaving and each.id not in stays]
+        leaving = [
+            each
+            for each in situation.messages
+            if each.id in self.prefix.leaving and each.id not in stays
+        ]
         if not leaving:
-            return Declined("nothing_to_do", "Every message that the summary covers must stay now.")
+            return Declined(
+                "nothing_to_do", "Every message that the summary covers must stay now."
+            )
         taken = accept(
             self.answer,
             lambda: source_of(leaving),
@@ -84,7 +96,13 @@ class PreparedSummary:
         if isinstance(taken, RejectedSummary):
             return Declined(taken.reason, taken.note)
         left = {message.id for message in leaving}
-        why = {each.id: "newest part" for each in situation.messages if each.id not in left}
+        why = {
+            each.id: "newest part" for each in situation.messages if each.id not in left
+        }
         kept = KeptMessages(why, (), situation.sizes.of(why))
         usage = self.answer.usage if taken.is_whole else None
-        return Candidate(committed(situation, kept, leaving, text=taken.text, rung=self.name, usage=usage))
+        return Candidate(
+            committed(
+                situation, kept, leaving, text=taken.text, rung=self.name, usage=usage
+            )
+        )

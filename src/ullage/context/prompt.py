@@ -63,4 +63,9 @@ def task(situation: Situation, aim: Aim, *, kept: bool) -> str:
 def asking(situation: Situation, text: str, number: int) -> Message:
     """The user message that carries a request of the program itself."""
     name = f"{situation.compaction}.ask{number}"
-    return Message(id=name, role="user", origin="injected", parts=(TextPart(id=f"{name}.text", text=text),))
+    return Message(
+        id=name,
+        role="user",
+        origin="injected",
+        parts=(TextPart(id=f"{name}.text", text=text),),
+    )

@@ -16,11 +16,25 @@ from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
 from ullage.events import CompactionCommitted, Pruned
-from ullage.messages import Message, Part, ReasoningPart, Request, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Part,
+    ReasoningPart,
+    Request,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.fold import Fold
 
 PAIRING: Final = frozenset(
-    {"missing_result", "moved_result", "extra_result", "misplaced", "partial_reasoning", "orphan_reasoning"}
+    {
+        "missing_result",
+        "moved_result",
+        "extra_result",
+        "misplaced",
+        "partial_reasoning",
+        "orphan_reasoning",
+    }
 )
 """Repairs that a compaction must not make necessary: they mean that a call lost its result or reasoning."""
 
@@ -45,7 +59,12 @@ class ProofResult(NamedTuple):
         return self.reason is None
 
 
-def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit_only: bool = False) -> ProofResult:
+def prove(
+    situation: Situation,
+    event: Pruned | CompactionCommitted,
+    *,
+    must_fit_only: bool = False,
+) -> ProofResult:
     """Whether the event may be committed, and the reading after it.
 
     ``must_fit_only`` waives the bar and the least saving: for the last resort if the request can't be sent.
@@ -53,15 +72,29 @@ def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit
     sizes = situation.sizes
     branch = fold_after(situation.fold, (event,))
     forecast = branch.forecast()
-    rewritten = round(sum(entry.cost.tokens * situation.fold.scale_of(entry) for entry in branch.view))
+    rewritten = round(
+        sum(entry.cost.tokens * situation.fold.scale_of(entry) for entry in branch.view)
+    )
 
     def verdict(reason: Reason | None, note: str = "") -> ProofResult:
-        return ProofResult(reason, note, sizes.used, forecast.tokens, forecast.high, rewritten)
+        return ProofResult(
+            reason, note, sizes.used, forecast.tokens, forecast.high, rewritten
+        )
 
-    wrong = _untouchable(situation, event) if isinstance(event, Pruned) else _unaccounted(situation, event, branch)
+    wrong = (
+        _untouchable(situation, event)
+        if isinstance(event, Pruned)
+        else _unaccounted(situation, event, branch)
+    )
     if wrong is not None:
         return verdict(*wrong)
-    short = _too_large(situation, aim_of(situation), forecast.tokens, forecast.high, must_fit_only=must_fit_only)
+    short = _too_large(
+        situation,
+        aim_of(situation),
+        forecast.tokens,
+        forecast.high,
+        must_fit_only=must_fit_only,
+    )
     if short is not None:
         return verdict(*short)
     shape = _shape(situation, branch)
@@ -84,32 +117,49 @@ def _untouchable(situation: Situation, event: Pruned) -> _Wrong | None:
         return _Wrong("nothing_to_do", "No result is named.")
     for part_id in event.parts:
         if part_id not in results:
-            return _Wrong("touched", f"{part_id} is not an uncleared tool result in view.")
+            return _Wrong(
+                "touched", f"{part_id} is not an uncleared tool result in view."
+            )
         if results[part_id].id in situation.pins:
-            return _Wrong("touched", f"{part_id} is in the pinned message {results[part_id].id}.")
+            return _Wrong(
+                "touched", f"{part_id} is in the pinned message {results[part_id].id}."
+            )
     return None
 
 
-def _unaccounted(situation: Situation, event: CompactionCommitted, branch: Fold) -> _Wrong | None:
+def _unaccounted(
+    situation: Situation, event: CompactionCommitted, branch: Fold
+) -> _Wrong | None:
     before = {message.id: message for message in situation.messages}
     gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
     if len(set(gone)) != len(gone):
         return _Wrong("uncovered", "A message is named twice.")
     if not before.keys() >= set(gone):
-        return _Wrong("uncovered", f"Not in view: {', '.join(sorted(set(gone) - before.keys())[:3])}.")
+        return _Wrong(
+            "uncovered",
+            f"Not in view: {', '.join(sorted(set(gone) - before.keys())[:3])}.",
+        )
     if event.summarised and event.summary is None:
-        return _Wrong("uncovered", f"{len(event.summarised)} messages are listed as summarised without a summary.")
+        return _Wrong(
+            "uncovered",
+            f"{len(event.summarised)} messages are listed as summarised without a summary.",
+        )
     if any(not dropped.reason for dropped in event.dropped):
         return _Wrong("uncovered", "A message is dropped without a reason.")
     kept = before.keys() - set(gone)
     expected = kept | ({event.summary.id} if event.summary is not None else set())
     if {entry.message.id for entry in branch.view} != expected:
-        return _Wrong("uncovered", "The kept, summarised and dropped messages are not the messages in view.")
+        return _Wrong(
+            "uncovered",
+            "The kept, summarised and dropped messages are not the messages in view.",
+        )
     stays = must_stay(situation)
     if torn := sorted(stays.keys() & set(gone)):
         return _Wrong("touched", f"{torn[0]} must stay: {stays[torn[0]]}.")
     for message in event.replaced:
-        if message.id not in kept or not _may_replace(before[message.id], message, situation.pins):
+        if message.id not in kept or not _may_replace(
+            before[message.id], message, situation.pins
+        ):
             return _Wrong("touched", f"{message.id} may not be changed in this way.")
     return None
 
@@ -123,22 +173,35 @@ def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:
 
 def _fixed_content(message: Message) -> tuple[list[Part], list[str]]:
     """The content of a message that no compaction changes: calls and reasoning, and the calls that results answer."""
-    parts: list[Part] = [part for part in message.parts if isinstance(part, ToolCallPart | ReasoningPart)]
+    parts: list[Part] = [
+        part for part in message.parts if isinstance(part, ToolCallPart | ReasoningPart)
+    ]
     return parts, [part.call_id for part in message.of_type(ToolResultPart)]
 
 
-def _too_large(situation: Situation, aim: Aim, tokens: int, high: int, *, must_fit_only: bool) -> _Wrong | None:
+def _too_large(
+    situation: Situation, aim: Aim, tokens: int, high: int, *, must_fit_only: bool
+) -> _Wrong | None:
     used = situation.sizes.used
     if aim.limit is not None and high > aim.limit:
-        return _Wrong("too_large", f"The result would be up to {high:,} tokens, and only {aim.limit:,} fit.")
+        return _Wrong(
+            "too_large",
+            f"The result would be up to {high:,} tokens, and only {aim.limit:,} fit.",
+        )
     if must_fit_only and aim.limit is not None:
         return None
     if aim.bar is not None and high >= aim.bar:
-        return _Wrong("above_point", f"The result would be up to {high:,} tokens, and has to be below {aim.bar:,.0f}.")
+        return _Wrong(
+            "above_point",
+            f"The result would be up to {high:,} tokens, and has to be below {aim.bar:,.0f}.",
+        )
     is_about_bytes = situation.is_over_bytes or situation.is_over_images
     if not is_about_bytes and used - tokens < aim.least:
         saved = f"save {used - tokens:,} tokens" if tokens < used else "save nothing"
-        return _Wrong("no_progress", f"The change would {saved}; the least gain is {aim.least:,.0f}.")
+        return _Wrong(
+            "no_progress",
+            f"The change would {saved}; the least gain is {aim.least:,.0f}.",
+        )
     return None
 
 
@@ -148,18 +211,30 @@ def _shape(situation: Situation, branch: Fold) -> _Wrong | None:
     if situation.bytes_limit is not None:
         size = situation.fixed_bytes + sum(size_bytes(message) for message in messages)
         if size > situation.bytes_limit:
-            return _Wrong("bytes", f"It would have {size:,} bytes; at most {situation.bytes_limit:,} are accepted.")
+            return _Wrong(
+                "bytes",
+                f"It would have {size:,} bytes; at most {situation.bytes_limit:,} are accepted.",
+            )
     if situation.image_limit is not None:
         images = sum(count_images(message) for message in messages)
         if images > situation.image_limit:
-            return _Wrong("images", f"It would have {images} images; at most {situation.image_limit} are accepted.")
-    known = {(each.kind, each.message) for each in _torn(situation.fold, situation.messages)}
+            return _Wrong(
+                "images",
+                f"It would have {images} images; at most {situation.image_limit} are accepted.",
+            )
+    known = {
+        (each.kind, each.message) for each in _torn(situation.fold, situation.messages)
+    }
     for each in _torn(branch, messages):
         if (each.kind, each.message) not in known:
-            return _Wrong("invalid", f"The wire would need a repair at {each.message}: {each.what}.")
+            return _Wrong(
+                "invalid", f"The wire would need a repair at {each.message}: {each.what}."
+            )
     return None
 
 
 def _torn(fold: Fold, messages: tuple[Message, ...]) -> list[Repair]:
-    request = Request(wire=fold.wire, model=fold.model, provider=fold.provider, messages=messages)
+    request = Request(
+        wire=fold.wire, model=fold.model, provider=fold.provider, messages=messages
+    )
     return [each for each in repair(request).repairs if each.kind in PAIRING]

@@ -20,7 +20,9 @@ from ullage.messages import (
     UnknownPart,
 )
 
-_PATH: Final = re.compile(r"(?<![\w/])(?:[\w.@~-]*/)+[\w.@-]+|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
+_PATH: Final = re.compile(
+    r"(?<![\w/])(?:[\w.@~-]*/)+[\w.@-]+|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
+)
 
 LINE: Final = 160
 """Characters of one message in a digest."""
@@ -32,7 +34,9 @@ def rendered(message: Message, characters: int) -> str:
     text = excerpt("\n".join(pieces), characters, "")
     escaped = text.replace("</message", "<\\/message")
     mark = " interrupted" if message.interrupted is not None else ""
-    return f'<message id="{message.id}" role="{message.role}"{mark}>\n{escaped}\n</message>'
+    return (
+        f'<message id="{message.id}" role="{message.role}"{mark}>\n{escaped}\n</message>'
+    )
 
 
 def text_length(message: Message) -> int:
@@ -55,7 +59,9 @@ def _shown(part: Part) -> str:
         case ImagePart():
             return f"[image {part.mime} {part.width or '?'}x{part.height or '?'}]"
         case FilePart():
-            return f"[file {part.name or part.mime}]" + (f"\n{part.text}" if part.text else "")
+            return f"[file {part.name or part.mime}]" + (
+                f"\n{part.text}" if part.text else ""
+            )
         case ProviderItem():
             return part.text or f"[{part.kind or 'item'}]"
         case UnknownPart():
@@ -94,7 +100,11 @@ def _pointed_at(arguments: str) -> str:
 def paths_in(message: Message) -> Iterator[str]:
     """Paths in the arguments of a message's calls."""
     for part in message.of_type(ToolCallPart):
-        yield from (path for path in _PATH.findall(part.arguments[:2_000]) if "/" in path or "." in path)
+        yield from (
+            path
+            for path in _PATH.findall(part.arguments[:2_000])
+            if "/" in path or "." in path
+        )
 
 
 def _first_words(text: str, characters: int) -> str:

@@ -54,7 +54,10 @@ _BEDROCK_CLAUDE: Final = (
     "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html",
     "https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock",
 )
-_VERTEX_CLAUDE: Final = (_CLAUDE, "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai")
+_VERTEX_CLAUDE: Final = (
+    _CLAUDE,
+    "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai",
+)
 _GEMINI: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
 _GEMINI_BYTES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _GEMINI_VERTEX: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding"
@@ -64,15 +67,31 @@ _MISTRAL: Final = "https://docs.mistral.ai/capabilities/vision/"
 _GROQ: Final = "https://console.groq.com/docs/vision"
 
 ROWS: Final = (
-    _DocumentedLimits("anthropic", "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits(
+        "anthropic", "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True
+    ),
     _DocumentedLimits("anthropic", "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
-    _DocumentedLimits("bedrock", "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
-    _DocumentedLimits("bedrock", "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
-    _DocumentedLimits("vertex", "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits(
+        "bedrock",
+        "claude",
+        100,
+        20 * _MB,
+        _BEDROCK_CLAUDE,
+        window=_NARROW,
+        with_files=True,
+    ),
+    _DocumentedLimits(
+        "bedrock", "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True
+    ),
+    _DocumentedLimits(
+        "vertex", "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True
+    ),
     _DocumentedLimits("vertex", "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
     _DocumentedLimits("openai", r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
     _DocumentedLimits("azure", r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
-    _DocumentedLimits("google", r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
+    _DocumentedLimits(
+        "google", r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)
+    ),
     _DocumentedLimits("vertex", r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
     _DocumentedLimits("mistral", "", 8, None, (_MISTRAL,)),
     _DocumentedLimits("groq", "llama-4", 5, 4 * _MB, (_GROQ,)),
@@ -86,7 +105,9 @@ MANY_IMAGES_PX: Final = 2_000
 https://platform.claude.com/docs/en/build-with-claude/vision."""
 
 
-def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) -> RequestLimits:
+def request_limits(
+    provider: str, model: str, messages: Iterable[Message] = ()
+) -> RequestLimits:
     """What a request with these messages may hold at the most.
 
     The messages matter where files don't count among the images, and where large images may only be few.
@@ -99,7 +120,11 @@ def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) 
     most = row.most_images
     if most is not None and not row.with_files:
         most += files
-    if most is not None and row.model == "claude" and any(_side(part) > MANY_IMAGES_PX for part in media):
+    if (
+        most is not None
+        and row.model == "claude"
+        and any(_side(part) > MANY_IMAGES_PX for part in media)
+    ):
         most = min(most, MANY_IMAGES + files)
     return RequestLimits(most, row.most_bytes)
 
@@ -109,7 +134,9 @@ def _row(provider: str, model: str) -> _DocumentedLimits | None:
     if known is None:
         return None
     for row in ROWS:
-        is_wide = row.window is not None and (known.window is None or known.window > row.window)
+        is_wide = row.window is not None and (
+            known.window is None or known.window > row.window
+        )
         if provider == row.provider and re.search(row.model, model) and not is_wide:
             return row
     return None

@@ -49,13 +49,21 @@ class CompactionRules:
 
     def __post_init__(self) -> None:
         if not 0 < self.keep < 1:
-            raise SettingError(f"keep={self.keep} is not between 0 and 1: give a share such as 0.3.")
+            raise SettingError(
+                f"keep={self.keep} is not between 0 and 1: give a share such as 0.3."
+            )
         if not 0 < self.goal < 1:
-            raise SettingError(f"goal={self.goal} is not between 0 and 1: give a share such as 0.45.")
+            raise SettingError(
+                f"goal={self.goal} is not between 0 and 1: give a share such as 0.45."
+            )
         if self.protect_tokens < 0:
-            raise SettingError(f"protect_tokens={self.protect_tokens} is negative: give 0 or more tokens.")
+            raise SettingError(
+                f"protect_tokens={self.protect_tokens} is negative: give 0 or more tokens."
+            )
         if self.most_pieces < 1:
-            raise SettingError(f"most_pieces={self.most_pieces} allows no call for a summary: give 1 or more.")
+            raise SettingError(
+                f"most_pieces={self.most_pieces} allows no call for a summary: give 1 or more."
+            )
 
     @property
     def keep_unread(self) -> float:

@@ -8,7 +8,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.context.costs import count_images
-from ullage.messages import FilePart, ImagePart, Message, Part, ResultContent, TextPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ResultContent,
+    TextPart,
+    ToolResultPart,
+)
 
 HEAD_SHARE: Final = 2 / 3
 """The share of a shortened text that comes from its beginning."""
@@ -31,11 +39,15 @@ def excerpt(text: str, characters: int, handle: str) -> str:
     head = round(characters * HEAD_SHARE)
     tail = characters - head
     left_out = len(text) - characters
-    where = f' The whole text is kept: read it with the handle "{handle}".' if handle else ""
+    where = (
+        f' The whole text is kept: read it with the handle "{handle}".' if handle else ""
+    )
     return f"{text[:head]}\n[… {left_out:,} of {len(text):,} characters are left out here.{where} …]\n{text[-tail:]}"
 
 
-def shortened(message: Message, most: float, cost: Callable[[Message], float]) -> Message | None:
+def shortened(
+    message: Message, most: float, cost: Callable[[Message], float]
+) -> Message | None:
     """The message with its long texts cut so that it costs at most ``most`` tokens, and a higher revision.
 
     Only its texts, its results' texts, and its images and files become less; calls and reasoning stay as they are.
@@ -44,7 +56,11 @@ def shortened(message: Message, most: float, cost: Callable[[Message], float]) -
     now = cost(message)
     if now <= most:
         return message
-    characters = max(LEAST_CHARACTERS, round(_characters(message) * most / now)) if now > 0 else LEAST_CHARACTERS
+    characters = (
+        max(LEAST_CHARACTERS, round(_characters(message) * most / now))
+        if now > 0
+        else LEAST_CHARACTERS
+    )
     media = max(0, round(count_images(message) * most / now))
     for _ in range(ATTEMPTS):
         cut = _cut(message, characters, media)
@@ -64,7 +80,11 @@ def without_media(message: Message) -> Message:
 
 def with_newest_media(message: Message, most: int) -> Message:
     """The message with a notice in the place of all but the newest ``most`` of its images and files."""
-    return _cut(message, _characters(message) + LEAST_CHARACTERS, most) if count_images(message) > most else message
+    return (
+        _cut(message, _characters(message) + LEAST_CHARACTERS, most)
+        if count_images(message) > most
+        else message
+    )
 
 
 def _characters(message: Message) -> int:
@@ -76,7 +96,9 @@ def _length(part: Part) -> int:
         case TextPart():
             return len(part.text)
         case ToolResultPart():
-            return sum(len(inner.text) for inner in part.content if isinstance(inner, TextPart))
+            return sum(
+                len(inner.text) for inner in part.content if isinstance(inner, TextPart)
+            )
         case _:
             return 0
 
@@ -90,7 +112,9 @@ def _cut(message: Message, characters: int, media: int) -> Message:
         share = round(characters * len(part.text) / whole)
         if len(part.text) <= max(share, LEAST_CHARACTERS):
             return part
-        return TextPart(id=part.id, text=excerpt(part.text, share, handle), revision=part.revision + 1)
+        return TextPart(
+            id=part.id, text=excerpt(part.text, share, handle), revision=part.revision + 1
+        )
 
     def content(inner: ResultContent, handle: str) -> ResultContent:
         nonlocal spare
@@ -106,7 +130,9 @@ def _cut(message: Message, characters: int, media: int) -> Message:
         if isinstance(part, ToolResultPart):
             new = tuple(content(inner, part.id) for inner in part.content)
             same = all(a is b for a, b in zip(new, part.content, strict=True))
-            parts.append(part if same else replace(part, content=new, revision=part.revision + 1))
+            parts.append(
+                part if same else replace(part, content=new, revision=part.revision + 1)
+            )
         elif isinstance(part, TextPart | ImagePart | FilePart):
             parts.append(content(part, part.id))
         else:
@@ -120,4 +146,6 @@ def _notice(part: ImagePart | FilePart) -> TextPart:
     else:
         kind, name = "A file", part.name or part.mime
     named = f" ({name})" if name else ""
-    return TextPart(id=part.id, text=f"[{kind}{named} was here; it was removed to make room.]")
+    return TextPart(
+        id=part.id, text=f"[{kind}{named} was here; it was removed to make room.]"
+    )

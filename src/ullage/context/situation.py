@@ -42,7 +42,9 @@ class Situation:
     correction: float = 1.0
     bytes_limit: int | None = None
     image_limit: int | None = None
-    _worked_out: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _worked_out: dict[object, object] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """The result of ``make``, computed once for this situation: strategies ask again after every answer."""
@@ -78,14 +80,22 @@ class Situation:
     @cached_property
     def fixed_bytes(self) -> int:
         """Bytes of system prompt and tools."""
-        system = sum(len(block.text.encode("utf-8", "replace")) for block in self.fold.system or ())
-        tools = sum(len(bytes(tool.schema)) + len(tool.description.encode()) + 100 for tool in self.fold.tools or ())
+        system = sum(
+            len(block.text.encode("utf-8", "replace")) for block in self.fold.system or ()
+        )
+        tools = sum(
+            len(bytes(tool.schema)) + len(tool.description.encode()) + 100
+            for tool in self.fold.tools or ()
+        )
         return system + tools
 
     @property
     def is_over_bytes(self) -> bool:
         """Whether the body has more bytes than the provider takes."""
-        return self.bytes_limit is not None and self.fixed_bytes + sum(self.bytes.values()) > self.bytes_limit
+        return (
+            self.bytes_limit is not None
+            and self.fixed_bytes + sum(self.bytes.values()) > self.bytes_limit
+        )
 
     @cached_property
     def images(self) -> int:
@@ -96,7 +106,10 @@ class Situation:
         """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them."""
         if not self.is_over_bytes:
             return self.sizes.of(ids)
-        return sum(max(self.sizes.each.get(each, 0.0), self.bytes.get(each, 0) * self._per_byte) for each in ids)
+        return sum(
+            max(self.sizes.each.get(each, 0.0), self.bytes.get(each, 0) * self._per_byte)
+            for each in ids
+        )
 
     @cached_property
     def _per_byte(self) -> float:
@@ -113,9 +126,13 @@ class Situation:
     def is_urgent(self) -> bool:
         """Whether the next request can't be sent as it is, so that any fitting request is better."""
         limit = self.fold.limits.denominators.input_limit
-        is_over = limit is not None and self.sizes.high > limit / max(1.0, self.correction)
+        is_over = limit is not None and self.sizes.high > limit / max(
+            1.0, self.correction
+        )
         is_short = self.is_over_bytes or self.is_over_images
-        return self.trigger in ("limit", "overflow", "model_changed") or is_over or is_short
+        return (
+            self.trigger in ("limit", "overflow", "model_changed") or is_over or is_short
+        )
 
     @property
     def is_only_asked(self) -> bool:

@@ -27,11 +27,25 @@ from ullage.context.digest import Digests
 from ullage.context.drop import DropOldest, least
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
-from ullage.context.strategy import Ask, Candidate, Declined, Reason, Strategy, SummaryAnswer
+from ullage.context.strategy import (
+    Ask,
+    Candidate,
+    Declined,
+    Reason,
+    Strategy,
+    SummaryAnswer,
+)
 from ullage.context.summary import Summarize, SummarizePieces
 from ullage.context.trim import Trim
 from ullage.errors import ContextUnfixable
-from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, EpochChanged, Event, Pruned
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    EpochChanged,
+    Event,
+    Pruned,
+)
 
 LARGEST: Final = 5
 """How many of the largest messages an error names."""
@@ -119,7 +133,12 @@ class Strategies:
         while attempt.index < len(self.order):
             strategy = self.order[attempt.index]
             is_last = attempt.index == len(self.order) - 1
-            proposed = _proposed(strategy, situation, attempt.answers, must_fit_only=is_last and situation.is_urgent)
+            proposed = _proposed(
+                strategy,
+                situation,
+                attempt.answers,
+                must_fit_only=is_last and situation.is_urgent,
+            )
             match proposed:
                 case Ask():
                     started = _started(situation, attempt)
@@ -128,9 +147,16 @@ class Strategies:
                 case _Proved():
                     return _commit(situation, attempt, strategy.name, proposed, failures)
                 case Declined():
-                    failure = FailedStrategy(strategy.name, proposed.reason, proposed.note)
+                    failure = FailedStrategy(
+                        strategy.name, proposed.reason, proposed.note
+                    )
             failures.append(failure)
-            attempt = replace(attempt, index=attempt.index + 1, answers=(), failures=(*attempt.failures, failure))
+            attempt = replace(
+                attempt,
+                index=attempt.index + 1,
+                answers=(),
+                failures=(*attempt.failures, failure),
+            )
         return _stuck(situation, attempt, failures)
 
 
@@ -142,7 +168,11 @@ class _Proved(NamedTuple):
 
 
 def _proposed(
-    strategy: Strategy, situation: Situation, answers: tuple[SummaryAnswer, ...], *, must_fit_only: bool
+    strategy: Strategy,
+    situation: Situation,
+    answers: tuple[SummaryAnswer, ...],
+    *,
+    must_fit_only: bool,
 ) -> Ask | _Proved | Declined:
     """The strategy's proposal, if it is one of ours to carry out; otherwise the reason why it is not."""
     try:
@@ -156,12 +186,19 @@ def _proposed(
             case Ask():
                 if len(answers) < _calls_at_most(strategy, situation):
                     return proposal
-                return Declined("failed", "The strategy asked for more calls than it announced.")
+                return Declined(
+                    "failed", "The strategy asked for more calls than it announced."
+                )
             case Declined():
                 return proposal
     except Exception as problem:  # noqa: BLE001 - a user's strategy must not end the session, whatever it raises
-        return Declined("failed", f"The strategy raised {type(problem).__name__}: {_text_of(problem)}")
-    return Declined("failed", f"The strategy returned {type(proposal).__name__}, which is no proposal.")
+        return Declined(
+            "failed", f"The strategy raised {type(problem).__name__}: {_text_of(problem)}"
+        )
+    return Declined(
+        "failed",
+        f"The strategy returned {type(proposal).__name__}, which is no proposal.",
+    )
 
 
 def _calls_at_most(strategy: Strategy, situation: Situation) -> int:
@@ -180,27 +217,42 @@ def _text_of(problem: Exception) -> str:
 
 
 def _commit(
-    situation: Situation, attempt: Attempt, strategy: str, proved: _Proved, failures: Sequence[FailedStrategy]
+    situation: Situation,
+    attempt: Attempt,
+    strategy: str,
+    proved: _Proved,
+    failures: Sequence[FailedStrategy],
 ) -> Commit:
     event, verdict = proved
-    epoch = EpochChanged(epoch=situation.epoch + 1, reason=strategy, rewritten=verdict.rewritten)
+    epoch = EpochChanged(
+        epoch=situation.epoch + 1, reason=strategy, rewritten=verdict.rewritten
+    )
     rolled_back = _rolled_back(situation, failures)
     events: tuple[Event, ...]
     match event:
-        case Pruned() if not attempt.started:  # clearing needs no call, so no compaction was announced
+        case Pruned() if (
+            not attempt.started
+        ):  # clearing needs no call, so no compaction was announced
             events = (event, epoch)
         case Pruned():
-            ended = _ended(situation, "nothing_to_do", "Clearing tool results was enough.")
+            ended = _ended(
+                situation, "nothing_to_do", "Clearing tool results was enough."
+            )
             events = (*rolled_back, event, epoch, ended)
         case CompactionCommitted():
             counted = msgspec.structs.replace(
-                event, before=verdict.before, after=verdict.after, rung=event.rung or strategy
+                event,
+                before=verdict.before,
+                after=verdict.after,
+                rung=event.rung or strategy,
             )
             events = (*_started(situation, attempt), *rolled_back, counted, epoch)
     return Commit(events, strategy, verdict, attempt)
 
 
-def _stuck(situation: Situation, attempt: Attempt, failures: Sequence[FailedStrategy]) -> Stuck:
+def _stuck(
+    situation: Situation, attempt: Attempt, failures: Sequence[FailedStrategy]
+) -> Stuck:
     error = unfixable(situation)
     cause = _cause(attempt.failures)
     note = str(error) if error is not None else f"{cause.name}: {cause.note}"
@@ -217,7 +269,11 @@ def _cause(failures: Sequence[FailedStrategy]) -> FailedStrategy:
     for failure in reversed(failures):
         if failure.reason != "nothing_to_do":
             return failure
-    return failures[-1] if failures else FailedStrategy("", "nothing_to_do", "There is no strategy.")
+    return (
+        failures[-1]
+        if failures
+        else FailedStrategy("", "nothing_to_do", "There is no strategy.")
+    )
 
 
 def unfixable(situation: Situation) -> ContextUnfixable | None:
@@ -263,11 +319,16 @@ def _started(situation: Situation, attempt: Attempt) -> tuple[Event, ...]:
     )
 
 
-def _rolled_back(situation: Situation, failures: Sequence[FailedStrategy]) -> tuple[Event, ...]:
+def _rolled_back(
+    situation: Situation, failures: Sequence[FailedStrategy]
+) -> tuple[Event, ...]:
     """A row for each strategy that tried something; one that had nothing to do leaves none."""
     return tuple(
         CompactionRolledBack(
-            compaction=situation.compaction, reason=failure.reason, note=failure.note, rung=failure.name
+            compaction=situation.compaction,
+            reason=failure.reason,
+            note=failure.note,
+            rung=failure.name,
         )
         for failure in failures
         if failure.reason != "nothing_to_do"

@@ -76,21 +76,44 @@ class Summarize:
             return refused
         if answers:
             return self._finish(situation, aim, plan, answers[-1])
-        if situation.rules.own_model or situation.is_over_bytes or situation.is_over_images:
-            return Declined("does_not_fit", "The current request is not sent to the model that summarises.")
+        if (
+            situation.rules.own_model
+            or situation.is_over_bytes
+            or situation.is_over_images
+        ):
+            return Declined(
+                "does_not_fit",
+                "The current request is not sent to the model that summarises.",
+            )
         shown = _up_to(plan.leaving[-1], situation.messages)
         ids = tuple(message.id for message in shown)
-        if any(exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges):
-            return Declined("does_not_fit", "The messages to summarise contain a call without a result.")
+        if any(
+            exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges
+        ):
+            return Declined(
+                "does_not_fit",
+                "The messages to summarise contain a call without a result.",
+            )
         behind = situation.sizes.messages - situation.sizes.of(ids)
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
-        tokens = round(situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked))
+        tokens = round(
+            situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked)
+        )
         room = min(answer_room(situation, aim), (aim.window or 0) - tokens)
-        if room < LEAST_ANSWER * aim.summary or tokens > _cap(situation) or situation.trigger == "overflow":
-            return Declined("does_not_fit", f"The request for a summary would be up to {tokens:,} tokens.")
+        if (
+            room < LEAST_ANSWER * aim.summary
+            or tokens > _cap(situation)
+            or situation.trigger == "overflow"
+        ):
+            return Declined(
+                "does_not_fit",
+                f"The request for a summary would be up to {tokens:,} tokens.",
+            )
         return Ask((*shown, asked), ids, tokens, room, extends=True)
 
-    def _finish(self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer) -> Proposal:
+    def _finish(
+        self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer
+    ) -> Proposal:
         taken = accept(
             answer,
             lambda: source_of(plan.leaving),
@@ -101,7 +124,14 @@ class Summarize:
         if isinstance(taken, RejectedSummary):
             return Declined(taken.reason, taken.note)
         usage = answer.usage if taken.is_whole else None
-        event = committed(situation, plan.kept, plan.leaving, text=taken.text, rung=self.name, usage=usage)
+        event = committed(
+            situation,
+            plan.kept,
+            plan.leaving,
+            text=taken.text,
+            rung=self.name,
+            usage=usage,
+        )
         return Candidate(event)
 
 
@@ -125,15 +155,21 @@ class SummarizePieces:
             return refused
         room = piece_room(situation, aim)
         if room < 1:
-            return Declined("does_not_fit", "The window of the model that summarises leaves no room for a piece.")
+            return Declined(
+                "does_not_fit",
+                "The window of the model that summarises leaves no room for a piece.",
+            )
         most = situation.rules.most_pieces
-        pieces = situation.once("pieces", lambda: pieces_of(situation, plan.leaving, room=room, most=most))
+        pieces = situation.once(
+            "pieces", lambda: pieces_of(situation, plan.leaving, room=room, most=most)
+        )
         so_far = earlier_text(plan.leaving)
         for number, answer in enumerate(answers):
             taken = accept(
                 answer,
                 lambda number=number: pieces[number].text,  # type: ignore[misc]
-                source_tokens=situation.count(pieces[number].text) + situation.count(so_far),
+                source_tokens=situation.count(pieces[number].text)
+                + situation.count(so_far),
                 most=aim.summary,
                 count=situation.count,
             )
@@ -145,9 +181,18 @@ class SummarizePieces:
         if len(answers) < len(pieces):
             return self._ask(situation, aim, pieces, len(answers), so_far)
         whole = len(pieces) == 1 and bool(answers) and answers[-1].message is not None
-        return self._finish(situation, aim, plan, so_far, (), answers[-1] if whole else None)
+        return self._finish(
+            situation, aim, plan, so_far, (), answers[-1] if whole else None
+        )
 
-    def _ask(self, situation: Situation, aim: Aim, pieces: Sequence[HistoryPiece], number: int, so_far: str) -> Ask:
+    def _ask(
+        self,
+        situation: Situation,
+        aim: Aim,
+        pieces: Sequence[HistoryPiece],
+        number: int,
+        so_far: str,
+    ) -> Ask:
         earlier = ""
         if so_far:
             escaped = so_far.replace("</earlier", "<\\/earlier")
@@ -157,7 +202,13 @@ class SummarizePieces:
         asked = asking(situation, text, number + 1)
         system = SystemBlock(text=ALONE)
         tokens = round(SAFETY * (situation.cost(asked) + situation.count(ALONE)))
-        return Ask((asked,), pieces[number].ids, tokens, answer_room(situation, aim), system=(system,))
+        return Ask(
+            (asked,),
+            pieces[number].ids,
+            tokens,
+            answer_room(situation, aim),
+            system=(system,),
+        )
 
     def _finish(
         self,
@@ -174,18 +225,26 @@ class SummarizePieces:
             room = max(100.0, aim.summary - situation.count(text))
             text = f"{text}\n\n{digest(situation, rest, most=room).text}"
         usage = answer.usage if answer is not None else None
-        return Candidate(committed(situation, plan.kept, plan.leaving, text=text, rung=self.name, usage=usage))
+        return Candidate(
+            committed(
+                situation, plan.kept, plan.leaving, text=text, rung=self.name, usage=usage
+            )
+        )
 
 
 def piece_room(situation: Situation, aim: Aim) -> int:
     """Tokens of history in one call, by estimate, so that the call can't exceed the window even if that is off."""
-    window = situation.rules.summary_window or aim.window or round(0.8 * situation.sizes.used)
+    window = (
+        situation.rules.summary_window or aim.window or round(0.8 * situation.sizes.used)
+    )
     limit = window - answer_room(situation, aim)
     if situation.rules.summary_window is None and aim.limit is not None:
         limit = min(limit, aim.limit)
     if situation.bytes_limit is not None:
         limit = min(limit, round(situation.bytes_limit / BYTES_A_TOKEN))
-    around = situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
+    around = (
+        situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
+    )
     return int(limit / SAFETY - around - 2.5 * aim.summary)
 
 
@@ -200,22 +259,32 @@ def _unplannable(plan: Plan) -> Declined | None:
         return Declined("nothing_to_do", "Every message has to stay.")
     if not plan.verdict.is_proved:
         assert plan.verdict.reason is not None
-        return Declined(plan.verdict.reason, f"A summary would not help. {plan.verdict.note}")
+        return Declined(
+            plan.verdict.reason, f"A summary would not help. {plan.verdict.note}"
+        )
     return None
 
 
 def _cap(situation: Situation) -> int:
     """The provider's own cap on the input, where it has one below the window."""
     cap = situation.fold.limits.input_cap
-    return round(cap.tokens / max(1.0, situation.correction)) if cap is not None else 10**12
+    return (
+        round(cap.tokens / max(1.0, situation.correction)) if cap is not None else 10**12
+    )
 
 
 def source_of(messages: Sequence[Message]) -> str:
     """The source for the echo check: the messages without earlier summaries, which may be repeated."""
-    return "\n".join(rendered(each, text_length(each) + 1) for each in messages if each.origin != "summary")
+    return "\n".join(
+        rendered(each, text_length(each) + 1)
+        for each in messages
+        if each.origin != "summary"
+    )
 
 
-def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
+def pieces_of(
+    situation: Situation, messages: Sequence[Message], *, room: int, most: int
+) -> tuple[HistoryPiece, ...]:
     """The messages, earlier summaries aside, in at most ``most`` pieces of at most ``room`` tokens by estimate.
 
     In a longer history, long messages become excerpts under one cap; if that is still too much, each message is one
@@ -236,7 +305,9 @@ def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, m
     return _lines(situation, shown, room=room, most=most)
 
 
-def _packed(messages: Sequence[Message], *, characters: int, most: int) -> tuple[HistoryPiece, ...]:
+def _packed(
+    messages: Sequence[Message], *, characters: int, most: int
+) -> tuple[HistoryPiece, ...]:
     lengths = [text_length(message) for message in messages]
     # A message may leave the rest of a piece empty, so the pieces together hold less than their sum.
     total = characters * most if most == 1 else int(0.8 * characters * most)
@@ -269,7 +340,9 @@ def _length_limit(lengths: Sequence[int], total: int) -> int:
     return ordered[-1] if ordered else 0
 
 
-def _lines(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
+def _lines(
+    situation: Situation, messages: Sequence[Message], *, room: int, most: int
+) -> tuple[HistoryPiece, ...]:
     """One line per message, as short as necessary."""
     per_piece = -(-len(messages) // most)
     pieces: list[HistoryPiece] = []

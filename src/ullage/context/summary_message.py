@@ -86,7 +86,11 @@ def summary_message(
 def earlier_text(messages: Iterable[Message]) -> str:
     """The text of the summaries among these messages, oldest first, without prefix and rules."""
     texts = [
-        "".join(part.text for part in message.of_type(TextPart) if not part.id.endswith((".prefix", ".rules")))
+        "".join(
+            part.text
+            for part in message.of_type(TextPart)
+            if not part.id.endswith((".prefix", ".rules"))
+        )
         for message in messages
         if message.origin == "summary"
     ]

@@ -44,11 +44,23 @@ class Trim:
                 changed[message.id] = cut
         if not changed:
             return Declined("nothing_to_do", "No single message is too large.")
-        event = CompactionCommitted(compaction=situation.compaction, rung=self.name, replaced=tuple(changed.values()))
+        event = CompactionCommitted(
+            compaction=situation.compaction,
+            rung=self.name,
+            replaced=tuple(changed.values()),
+        )
         verdict = prove(situation, event)
         could_leave = len(must_stay(situation)) < len(situation.messages)
-        if verdict.is_proved and verdict.after > aim.goal and could_leave and not situation.is_over_bytes:
-            return Declined("above_point", f"It would leave {verdict.after:,} tokens, more than {aim.goal:,.0f}.")
+        if (
+            verdict.is_proved
+            and verdict.after > aim.goal
+            and could_leave
+            and not situation.is_over_bytes
+        ):
+            return Declined(
+                "above_point",
+                f"It would leave {verdict.after:,} tokens, more than {aim.goal:,.0f}.",
+            )
         return Candidate(event)
 
 
@@ -61,7 +73,9 @@ def _without_old_media(situation: Situation) -> Iterator[Message]:
     images = situation.images
     for message in situation.messages:
         enough_bytes = situation.bytes_limit is None or size <= situation.bytes_limit // 2
-        enough_images = situation.image_limit is None or images <= situation.image_limit // 2
+        enough_images = (
+            situation.image_limit is None or images <= situation.image_limit // 2
+        )
         if enough_bytes and enough_images:
             return
         if message is situation.request:

@@ -66,13 +66,17 @@ def gauge(reading: Drawable, width: int, glyphs: Glyphs) -> Line:
     drawn = [_cell(reading, place, scale, glyphs) for place in range(width)]
     drawn = _with_mark(drawn, reading, scale, glyphs)
     return tuple(
-        Span("".join(glyph for glyph, _ in run), style) for style, run in groupby(drawn, key=lambda cell: cell[1])
+        Span("".join(glyph for glyph, _ in run), style)
+        for style, run in groupby(drawn, key=lambda cell: cell[1])
     )
 
 
 def _cell(reading: Drawable, place: int, scale: float, glyphs: Glyphs) -> tuple[str, str]:
     window = reading.window.tokens or 0
-    used, low, high = (tokens * scale for tokens in (reading.used.tokens, reading.used.low, reading.used.high))
+    used, low, high = (
+        tokens * scale
+        for tokens in (reading.used.tokens, reading.used.low, reading.used.high)
+    )
     wide = high - low >= 1
     if place + 1 <= (low if wide else used):
         if place >= window * scale:
@@ -110,7 +114,9 @@ def _row_style(reading: Drawable, tokens: float) -> str:
     return f"row{max(0, len(summed) - 1)}"
 
 
-def _with_mark(drawn: list[tuple[str, str]], reading: Drawable, scale: float, glyphs: Glyphs) -> list[tuple[str, str]]:
+def _with_mark(
+    drawn: list[tuple[str, str]], reading: Drawable, scale: float, glyphs: Glyphs
+) -> list[tuple[str, str]]:
     point = reading.compaction_point
     if point is not None:
         place = min(len(drawn) - 1, int(point * scale))

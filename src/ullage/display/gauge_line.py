@@ -25,10 +25,17 @@ def gauge_line(reading: Drawable, width: int, glyphs: Glyphs, *, word: str = "")
         style = "bad" if is_over else "warn" if reading.should_compact() else ""
         bar = gauge(reading, max(NARROWEST, min(WIDEST, width - NUMBERS)), glyphs)
         share = percent(reading.used.tokens, window)
-        spans = (*bar, Span(" "), Span(said, style), Span(f" of {number(window)} ({share})"))
+        spans = (
+            *bar,
+            Span(" "),
+            Span(said, style),
+            Span(f" of {number(window)} ({share})"),
+        )
     line = spelled(spans, glyphs)
     room = width - sum(cells(span.text) for span in line) - 1
-    return (*line, Span(f" {shortened(word, room)}", "dim")) if word and room > 3 else line
+    return (
+        (*line, Span(f" {shortened(word, room)}", "dim")) if word and room > 3 else line
+    )
 
 
 def spelled(line: Line, glyphs: Glyphs) -> Line:

@@ -28,7 +28,11 @@ class Glyphs:
         """Our own wording in this set's characters."""
         if self is UNICODE:
             return text
-        return text.replace("±", self.plus_minus).replace(" · ", f" {self.dot} ").replace("…", self.ellipsis)
+        return (
+            text.replace("±", self.plus_minus)
+            .replace(" · ", f" {self.dot} ")
+            .replace("…", self.ellipsis)
+        )
 
 
 UNICODE = Glyphs(
@@ -68,7 +72,11 @@ ASCII = Glyphs(
 
 def glyphs_for(encoding: str | None) -> Glyphs:
     """The set that ``encoding`` can carry."""
-    every = "".join(value for name in UNICODE.__slots__ if isinstance(value := getattr(UNICODE, name), str))
+    every = "".join(
+        value
+        for name in UNICODE.__slots__
+        if isinstance(value := getattr(UNICODE, name), str)
+    )
     try:
         every.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -80,7 +80,10 @@ def stripped(line: Line) -> Line:
 
 def html(line: Line) -> str:
     """The line as HTML, its text escaped."""
-    return "".join(f'<span style="{_css(span.style)}">{escape(span.text)}</span>' for span in stripped(line))
+    return "".join(
+        f'<span style="{_css(span.style)}">{escape(span.text)}</span>'
+        for span in stripped(line)
+    )
 
 
 def _css(style: str) -> str:

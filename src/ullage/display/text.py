@@ -35,7 +35,11 @@ def printable(text: str) -> str:
     """The text on one line: each control or unassigned character, and each run of spaces, as one space."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text
-    return " ".join("".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text).split())
+    return " ".join(
+        "".join(
+            " " if unicodedata.category(char)[0] in "CZ" else char for char in text
+        ).split()
+    )
 
 
 def json_text(data: bytes) -> str:
@@ -48,7 +52,9 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
+        char
+        for char in text
+        if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
     )
 
 
@@ -86,7 +92,12 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 
 def flowed(
-    items: Sequence[Line], width: int, *, separator: str = " · ", first: str = "", indent: str = ""
+    items: Sequence[Line],
+    width: int,
+    *,
+    separator: str = " · ",
+    first: str = "",
+    indent: str = "",
 ) -> list[Line]:
     """Items side by side, a new line wherever the next would not fit. An item alone too long is left to run over."""
     lines: list[Line] = []

@@ -38,7 +38,11 @@ class Attachments:
         """The message that an attachment adds; ``None`` when it adds none."""
         attachment = f.mapping(entry, "attachment")
         kind = f.text(attachment, "type")
-        rendered = "\n".join(filter(None, (f.text(each, "content") for each in f.objects(entry, "rendered"))))
+        rendered = "\n".join(
+            filter(
+                None, (f.text(each, "content") for each in f.objects(entry, "rendered"))
+            )
+        )
         match kind:
             case "prompt_snapshot":
                 self._prompt(attachment)
@@ -57,7 +61,9 @@ class Attachments:
         text = rendered or _own_text(kind, attachment)
         if not text:
             return None
-        return Message(id=name, role="user", parts=tuple(_parts(name).read(text)), origin="injected")
+        return Message(
+            id=name, role="user", parts=tuple(_parts(name).read(text)), origin="injected"
+        )
 
     def initial(self, entry: JsonObject) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
@@ -68,8 +74,15 @@ class Attachments:
     def _prompt(self, attachment: JsonObject) -> None:
         prompt = attachment.get("systemPrompt")
         pieces = prompt if isinstance(prompt, list) else [prompt]
-        texts = [f.text(piece, "text") if isinstance(piece, dict) else piece for piece in pieces]
-        blocks = [SystemBlock(text=clean_text(text).text) for text in texts if isinstance(text, str) and text]
+        texts = [
+            f.text(piece, "text") if isinstance(piece, dict) else piece
+            for piece in pieces
+        ]
+        blocks = [
+            SystemBlock(text=clean_text(text).text)
+            for text in texts
+            if isinstance(text, str) and text
+        ]
         others = [block for block in self._rows.system if block.kind != "prompt"]
         if blocks:
             self._rows.use_system([*blocks, *others])
@@ -77,7 +90,12 @@ class Attachments:
         if tools:
             declared = [_declared(tool) for tool in tools]
             names = {tool.name for tool in declared}
-            self._rows.use_tools([*declared, *(t for t in self._rows.tools if t.deferred and t.name not in names)])
+            self._rows.use_tools(
+                [
+                    *declared,
+                    *(t for t in self._rows.tools if t.deferred and t.name not in names),
+                ]
+            )
 
     def _instructions(self, attachment: JsonObject) -> None:
         for file in f.objects(attachment, "files"):
@@ -85,9 +103,17 @@ class Attachments:
 
     def _deferred(self, attachment: JsonObject) -> None:
         removed = set(f.texts(attachment, "removedNames"))
-        known = [tool for tool in self._rows.tools if not (tool.deferred and tool.name in removed)]
+        known = [
+            tool
+            for tool in self._rows.tools
+            if not (tool.deferred and tool.name in removed)
+        ]
         names = {tool.name for tool in known}
-        added = [_named(name, deferred=True) for name in f.texts(attachment, "addedNames") if name not in names]
+        added = [
+            _named(name, deferred=True)
+            for name in f.texts(attachment, "addedNames")
+            if name not in names
+        ]
         self._rows.use_tools([*known, *added])
 
     def _queued(self, attachment: JsonObject, name: str) -> Message | None:
@@ -99,8 +125,14 @@ class Attachments:
         if not text:
             return
         block = SystemBlock(text=clean_text(text).text, kind=kind, name=label)
-        if label and label in {each.name for each in self._rows.system if each.kind == kind}:
-            others = [each for each in self._rows.system if (each.kind, each.name) != (kind, label)]
+        if label and label in {
+            each.name for each in self._rows.system if each.kind == kind
+        }:
+            others = [
+                each
+                for each in self._rows.system
+                if (each.kind, each.name) != (kind, label)
+            ]
         else:
             others = list(self._rows.system)
         self._rows.use_system([*others, block])
@@ -124,16 +156,24 @@ def _named(name: str, *, deferred: bool) -> Tool:
 
 
 def _lines(*keys: str) -> Callable[[JsonObject], str]:
-    return lambda attachment: "\n".join(line for key in keys for line in f.texts(attachment, key))
+    return lambda attachment: "\n".join(
+        line for key in keys for line in f.texts(attachment, key)
+    )
 
 
 def _plain(*keys: str) -> Callable[[JsonObject], str]:
-    return lambda attachment: "\n".join(filter(None, (f.text(attachment, key) for key in keys)))
+    return lambda attachment: "\n".join(
+        filter(None, (f.text(attachment, key) for key in keys))
+    )
 
 
 def _file(attachment: JsonObject) -> str:
     content = f.mapping(attachment, "content")
-    return f.text(f.mapping(content, "file"), "content") or f.text(content, "content") or f.text(content, "text")
+    return (
+        f.text(f.mapping(content, "file"), "content")
+        or f.text(content, "content")
+        or f.text(content, "text")
+    )
 
 
 def _hook(attachment: JsonObject) -> str:

@@ -31,7 +31,15 @@ from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.importers.regular import open_regular
 from ullage.importers.tree import Tree
-from ullage.messages import Message, Origin, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Usage
 
@@ -144,7 +152,9 @@ class ClaudeCodeReader(Reader):
             case "summary":
                 self.titles.setdefault("program", f.text(entry, "summary"))
             case "ai-title":
-                self.titles["program"] = f.text(entry, "aiTitle") or self.titles.get("program", "")
+                self.titles["program"] = f.text(entry, "aiTitle") or self.titles.get(
+                    "program", ""
+                )
             case "custom-title":
                 self.titles["person"] = f.text(entry, "customTitle")
             case _ if kind in KNOWN_SILENT:
@@ -169,7 +179,9 @@ class ClaudeCodeReader(Reader):
             rows.session = session
         if self._is_first and f.text(entry, "uuid"):
             self._is_first = False
-            rows.partial = bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
+            rows.partial = (
+                bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
+            )
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
 
@@ -206,7 +218,9 @@ class ClaudeCodeReader(Reader):
         """Whether the line belongs to a side chain or subagent of the thread that is read."""
         aside = entry.get("isSidechain") is True
         agent = f.text(entry, "agentId") or f.text(entry, "parent_tool_use_id")
-        owner = agent or "sidechain" if aside or f.text(entry, "parent_tool_use_id") else ""
+        owner = (
+            agent or "sidechain" if aside or f.text(entry, "parent_tool_use_id") else ""
+        )
         if self._thread is None:
             self._thread = owner
         if self._thread and not owner:
@@ -240,7 +254,11 @@ class ClaudeCodeReader(Reader):
             self._pass(entry)
             return
         name = self.rows.unique(uuid)
-        names = self.rows.tool_names if self._open is None else self._names_with_open(self._open)
+        names = (
+            self.rows.tool_names
+            if self._open is None
+            else self._names_with_open(self._open)
+        )
         parts = self._parts(name).read(content, names)
         if not parts:
             self._pass(entry)
@@ -254,26 +272,43 @@ class ClaudeCodeReader(Reader):
             return
         self._flush_call()
         if is_summary:
-            self._summary(uuid, entry, Message(id=name, role="user", parts=tuple(parts), origin="summary"))
+            self._summary(
+                uuid,
+                entry,
+                Message(id=name, role="user", parts=tuple(parts), origin="summary"),
+            )
             return
         self._flush_boundary(None)
         self._follow(entry, can_restart=not results)
-        beside: list[Part] = [part for part in parts if not isinstance(part, ToolResultPart)]
+        beside: list[Part] = [
+            part for part in parts if not isinstance(part, ToolResultPart)
+        ]
         injected = entry.get("isMeta") is True or (bool(results) and _is_reminder(beside))
         if results:
             self.rows.add(Message(id=name, role="tool", parts=tuple(results)))
             name = self.rows.unique(f"{name}.beside") if beside else name
         if beside:
             origin: Origin = "injected" if injected else "said"
-            self.rows.add(Message(id=name, role="user", parts=tuple(beside), origin=origin))
+            self.rows.add(
+                Message(id=name, role="user", parts=tuple(beside), origin=origin)
+            )
             self._notice(beside, injected or bool(results))
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     def _parts(self, name: str) -> LogParts:
-        return LogParts(name, WIRE, provider=self.rows.provider or wire_named(WIRE).maker, model=self.rows.model)
+        return LogParts(
+            name,
+            WIRE,
+            provider=self.rows.provider or wire_named(WIRE).maker,
+            model=self.rows.model,
+        )
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
-        own = {part.call_id: part.name for part in call.parts if isinstance(part, ToolCallPart)}
+        own = {
+            part.call_id: part.name
+            for part in call.parts
+            if isinstance(part, ToolCallPart)
+        }
         return self.rows.tool_names | own
 
     def _follow(self, entry: JsonObject, *, can_restart: bool) -> None:
@@ -298,10 +333,16 @@ class ClaudeCodeReader(Reader):
             self._learn_window(first)
 
     def _learn_window(self, output: str) -> None:
-        found = _CONTEXT_OUTPUT.search(output[:4000]) if "Context Usage" in output[:400] else None
+        found = (
+            _CONTEXT_OUTPUT.search(output[:4000])
+            if "Context Usage" in output[:400]
+            else None
+        )
         if found and self.rows.model:
             scale = 1_000_000 if found[2] in "mM" else 1_000
-            self.rows.learn_window(self.rows.model, round(float(found[1].strip(".") or 0) * scale) or None)
+            self.rows.learn_window(
+                self.rows.model, round(float(found[1].strip(".") or 0) * scale) or None
+            )
 
     # -- model calls --
 
@@ -323,7 +364,11 @@ class ClaudeCodeReader(Reader):
             provider = _provider(model)
             started = self.rows.at
             call = self._open = _OpenCall(
-                name, label, model, started, LogParts(label, WIRE, provider=provider, model=model)
+                name,
+                label,
+                model,
+                started,
+                LogParts(label, WIRE, provider=provider, model=model),
             )
         call.parts += call.content.read(content)
         usage = f.mapping(message, "usage")
@@ -344,7 +389,14 @@ class ClaudeCodeReader(Reader):
         rows.at = call.ended
         rows.use_model(call.model, WIRE, _provider(call.model))
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
-        rows.call(call.id, answer, _usage(call), stop=call.stop, model=call.model, started=call.started)
+        rows.call(
+            call.id,
+            answer,
+            _usage(call),
+            stop=call.stop,
+            model=call.model,
+            started=call.started,
+        )
         for result in call.held:
             rows.add(result)
         rows.at = max(now, call.ended)
@@ -356,11 +408,15 @@ class ClaudeCodeReader(Reader):
         parts = self._parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
         if entry.get("isApiErrorMessage") is True:
-            self.rows.call(f"failed-{name}", None, None, outcome="failed", error=said[:500])
+            self.rows.call(
+                f"failed-{name}", None, None, outcome="failed", error=said[:500]
+            )
             self._pass(entry)
             return
         self._follow(entry, can_restart=False)
-        self.rows.add(Message(id=name, role="assistant", parts=tuple(parts), origin="injected"))
+        self.rows.add(
+            Message(id=name, role="assistant", parts=tuple(parts), origin="injected")
+        )
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     # -- what the program does to the context --
@@ -392,7 +448,9 @@ class ClaudeCodeReader(Reader):
         if subtype == "compact_boundary":
             self._flush_call()
             self._flush_boundary(None)
-            metadata = f.mapping(entry, "compactMetadata") or f.mapping(entry, "compact_metadata")
+            metadata = f.mapping(entry, "compactMetadata") or f.mapping(
+                entry, "compact_metadata"
+            )
             self._boundary = _Boundary(metadata, self._preserved(metadata))
         elif subtype == "microcompact_boundary":
             self._flush_call()
@@ -409,9 +467,15 @@ class ClaudeCodeReader(Reader):
         listed = f.texts(f.mapping(metadata, "preservedMessages"), "uuids")
         if listed:
             return frozenset(filter(None, (self.tree.ending(uuid) for uuid in listed)))
-        segment = f.mapping(metadata, "preservedSegment") or f.mapping(metadata, "preserved_segment")
-        head = self.tree.ending(f.text(segment, "headUuid") or f.text(segment, "head_uuid"))
-        tail = self.tree.ending(f.text(segment, "tailUuid") or f.text(segment, "tail_uuid"))
+        segment = f.mapping(metadata, "preservedSegment") or f.mapping(
+            metadata, "preserved_segment"
+        )
+        head = self.tree.ending(
+            f.text(segment, "headUuid") or f.text(segment, "head_uuid")
+        )
+        tail = self.tree.ending(
+            f.text(segment, "tailUuid") or f.text(segment, "tail_uuid")
+        )
         view = list(self.rows.view)
         if head not in self.rows.view or tail not in self.rows.view:
             return frozenset()
@@ -434,8 +498,10 @@ class ClaudeCodeReader(Reader):
             summary,
             keep=boundary.keep,
             trigger=f.text(boundary.metadata, "trigger"),
-            before=f.count(boundary.metadata, "preTokens") or f.count(boundary.metadata, "pre_tokens"),
-            after=f.count(boundary.metadata, "postTokens") or f.count(boundary.metadata, "post_tokens"),
+            before=f.count(boundary.metadata, "preTokens")
+            or f.count(boundary.metadata, "pre_tokens"),
+            after=f.count(boundary.metadata, "postTokens")
+            or f.count(boundary.metadata, "post_tokens"),
         )
 
 
@@ -446,9 +512,13 @@ def _usage(call: _OpenCall) -> Usage | None:
     last = call.usages[-1]
     output = f.number(last, "output_tokens")
     shown = sum(_characters(part) for part in call.parts)
-    unchanged = len(call.usages) > 1 and all(f.number(usage, "output_tokens") == output for usage in call.usages)
+    unchanged = len(call.usages) > 1 and all(
+        f.number(usage, "output_tokens") == output for usage in call.usages
+    )
     early = not call.stop and unchanged and output is not None and output < 16
-    placeholder = early or (output is not None and shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1))
+    placeholder = early or (
+        output is not None and shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1)
+    )
     return normalise(_DIALECT, last, placeholder=placeholder)
 
 
@@ -464,7 +534,10 @@ def _characters(part: Part) -> int:
 
 def _is_reminder(parts: Sequence[Part]) -> bool:
     """Whether the program wrote these, as against a person."""
-    return all(isinstance(part, TextPart) and part.text.startswith("<system-reminder>") for part in parts)
+    return all(
+        isinstance(part, TextPart) and part.text.startswith("<system-reminder>")
+        for part in parts
+    )
 
 
 def _provider(model: str) -> str:
@@ -478,7 +551,11 @@ def subagent_logs(path: Path, session: str) -> list[Path]:
     if path.name.startswith("agent-"):
         return []
     inside = sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
-    return inside + [each for each in sorted(path.parent.glob("agent-*.jsonl")) if session and _belongs(each, session)]
+    return inside + [
+        each
+        for each in sorted(path.parent.glob("agent-*.jsonl"))
+        if session and _belongs(each, session)
+    ]
 
 
 def _belongs(path: Path, session: str) -> bool:
@@ -496,12 +573,22 @@ def recognise(sample: list[object]) -> str:
         if not isinstance(entry, dict):
             continue
         kind = entry.get("type")
-        if kind in ("user", "assistant", "attachment") and ("parentUuid" in entry or "parent_tool_use_id" in entry):
+        if kind in ("user", "assistant", "attachment") and (
+            "parentUuid" in entry or "parent_tool_use_id" in entry
+        ):
             return ""
-        if kind == "system" and ("parentUuid" in entry or (entry.get("subtype") == "init" and "session_id" in entry)):
+        if kind == "system" and (
+            "parentUuid" in entry
+            or (entry.get("subtype") == "init" and "session_id" in entry)
+        ):
             return ""
-        if kind in ("summary", "file-history-snapshot") and ("leafUuid" in entry or "messageId" in entry):
+        if kind in ("summary", "file-history-snapshot") and (
+            "leafUuid" in entry or "messageId" in entry
+        ):
             return ""
-        if kind in ("ai-title", "permission-mode", "last-prompt", "queue-operation") and "sessionId" in entry:
+        if (
+            kind in ("ai-title", "permission-mode", "last-prompt", "queue-operation")
+            and "sessionId" in entry
+        ):
             return ""
     return "no line of type user, assistant or system with a parentUuid"

@@ -58,7 +58,9 @@ KNOWN_SILENT = frozenset(
 )
 """Kinds of lines that say nothing about the context."""
 
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+CALLS = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+)
 RESULTS = frozenset(
     {
         "function_call_output",
@@ -73,7 +75,13 @@ COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
 
-_CONTEXT_MARKS = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions", "<turn_")
+_CONTEXT_MARKS = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<permissions",
+    "<turn_",
+)
 """How user messages begin that the program wrote: ``codex-rs/core/src/event_mapping.rs``."""
 
 _SUMMARY_MARK = "Another language model started to solve this problem"
@@ -160,7 +168,9 @@ class CodexReader(Reader):
         rows.cwd = f.text(meta, "cwd")
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
         self._provider = f.text(meta, "model_provider") or self._provider
-        instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(meta, "instructions")
+        instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
+            meta, "instructions"
+        )
         if instructions:
             rows.use_system([SystemBlock(text=clean_text(instructions).text)])
         tools = f.objects(meta, "dynamic_tools")
@@ -180,7 +190,9 @@ class CodexReader(Reader):
         if kind in NOT_SENT:
             return
         self._has_items = True
-        if kind in FROM_MODEL or (kind == "message" and f.text(item, "role") == "assistant"):
+        if kind in FROM_MODEL or (
+            kind == "message" and f.text(item, "role") == "assistant"
+        ):
             self._from_model(item)
         elif kind in RESULTS:
             self._result(item)
@@ -207,9 +219,16 @@ class CodexReader(Reader):
         label = self.rows.reserve("tool")
         names = self.rows.tool_names
         if self._open is not None:
-            own = {getattr(part, "call_id", ""): getattr(part, "name", "") for part in self._open.parts}
+            own = {
+                getattr(part, "call_id", ""): getattr(part, "name", "")
+                for part in self._open.parts
+            }
             names = names | own
-        message = Message(id=label, role="tool", parts=tuple(self._parts(label).read([_plain(item)], names)))
+        message = Message(
+            id=label,
+            role="tool",
+            parts=tuple(self._parts(label).read([_plain(item)], names)),
+        )
         if self._open is not None:
             self._open.held.append(message)
         else:
@@ -228,7 +247,14 @@ class CodexReader(Reader):
         if not injected:
             self._turns.append(self.rows.tip)
             self.prompted(said)
-        self.rows.add(Message(id=label, role=role, parts=parts, origin="injected" if injected else "said"))
+        self.rows.add(
+            Message(
+                id=label,
+                role=role,
+                parts=parts,
+                origin="injected" if injected else "said",
+            )
+        )
 
     def _parts(self, name: str) -> LogParts:
         return LogParts(name, WIRE, provider=self._provider, model=self.rows.model)
@@ -244,7 +270,15 @@ class CodexReader(Reader):
         outcome: Outcome = "cancelled" if error else "finished"
         if call.usage:
             usage = normalise("codex", call.usage)
-        rows.call("", answer, usage, model=rows.model, started=call.started, outcome=outcome, error=error)
+        rows.call(
+            "",
+            answer,
+            usage,
+            model=rows.model,
+            started=call.started,
+            outcome=outcome,
+            error=error,
+        )
         for result in call.held:
             rows.add(result)
         rows.at = max(now, call.ended)
@@ -256,7 +290,9 @@ class CodexReader(Reader):
             case "token_count":
                 self._token_count(f.mapping(event, "info"))
             case "task_started" | "turn_started":
-                self.rows.learn_window(self.rows.model, f.count(event, "model_context_window"))
+                self.rows.learn_window(
+                    self.rows.model, f.count(event, "model_context_window")
+                )
             case "thread_rolled_back":
                 self._roll_back(f.count(event, "num_turns") or 0)
             case "turn_aborted":
@@ -264,7 +300,9 @@ class CodexReader(Reader):
             case "error" | "stream_error":
                 self._end_call(None, f.text(event, "message")[:500] or "error")
             case "thread_name_updated":
-                self.titles["person"] = f.text(event, "thread_name") or f.text(event, "name")
+                self.titles["person"] = f.text(event, "thread_name") or f.text(
+                    event, "name"
+                )
             case "user_message" if not self._has_items:
                 self.prompted(f.text(event, "message"))
             case "":
@@ -274,7 +312,9 @@ class CodexReader(Reader):
         if not info:
             return
         window = f.count(info, "model_context_window")
-        self.rows.use_model(f.text(info, "model") or self.rows.model, WIRE, self._provider)
+        self.rows.use_model(
+            f.text(info, "model") or self.rows.model, WIRE, self._provider
+        )
         self.rows.learn_window(self.rows.model, window)
         total = f.mapping(info, "total_token_usage")
         if total and total == self._last_total:
@@ -322,13 +362,20 @@ class CodexReader(Reader):
         history = payload.get("replacement_history")
         summary = f.text(payload, "message")
         if isinstance(history, list):
-            self._replace_history([each for each in history if isinstance(each, dict)], counted)
+            self._replace_history(
+                [each for each in history if isinstance(each, dict)], counted
+            )
         else:
             kept = {name for name in rows.view if rows.messages[name].role == "user"}
             label = rows.reserve("user")
             parts = (TextPart(id=f"{label}/0", text=summary),) if summary else ()
             message = Message(id=label, role="user", parts=parts, origin="summary")
-            rows.compact(message, keep=kept, trigger="codex", summary_tokens=counted.output if counted else None)
+            rows.compact(
+                message,
+                keep=kept,
+                trigger="codex",
+                summary_tokens=counted.output if counted else None,
+            )
         self._turns = [turn for turn in self._turns if turn in rows.view]
 
     def _replace_history(self, history: list[JsonObject], counted: Usage | None) -> None:
@@ -355,7 +402,10 @@ class CodexReader(Reader):
                 if summary is None and (last or _is_summary(item, parts)):
                     summary = msgspec.structs.replace(new.pop(), origin="summary")
         rows.compact(
-            summary, keep=kept, trigger="codex", summary_tokens=counted.output if counted and summary else None
+            summary,
+            keep=kept,
+            trigger="codex",
+            summary_tokens=counted.output if counted and summary else None,
         )
         for made in new:
             rows.add(made)
@@ -364,7 +414,10 @@ class CodexReader(Reader):
 def _is_summary(item: JsonObject, parts: tuple[Part, ...]) -> bool:
     if f.text(item, "type") in COMPACTIONS:
         return True
-    return any(isinstance(part, TextPart) and part.text.startswith(_SUMMARY_MARK) for part in parts)
+    return any(
+        isinstance(part, TextPart) and part.text.startswith(_SUMMARY_MARK)
+        for part in parts
+    )
 
 
 def _role(item: JsonObject) -> Role:
@@ -404,17 +457,32 @@ def _said(part: Part) -> bytes:
 def _plain(item: JsonObject) -> JsonObject:
     """An item in the form the wire has it: Codex's own kinds and spellings put into OpenAI's."""
     kind = f.text(item, "type")
-    if kind in RESULTS and kind not in ("function_call_output", "custom_tool_call_output"):
+    if kind in RESULTS and kind not in (
+        "function_call_output",
+        "custom_tool_call_output",
+    ):
         output = item.get("output", item.get("result", item.get("tools")))
-        return {"type": "function_call_output", "call_id": item.get("call_id"), "output": output}
+        return {
+            "type": "function_call_output",
+            "call_id": item.get("call_id"),
+            "output": output,
+        }
     if kind == "local_shell_call":
         call_id = item.get("call_id") or item.get("id")
-        return {"type": "function_call", "call_id": call_id, "name": "shell", "arguments": item.get("action")}
+        return {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": "shell",
+            "arguments": item.get("action"),
+        }
     if kind == "tool_search_call":
         return {**item, "type": "function_call", "name": "tool_search"}
     output = item.get("output")
     if isinstance(output, dict):
-        return {**item, "output": output.get("content_items") or output.get("content") or output}
+        return {
+            **item,
+            "output": output.get("content_items") or output.get("content") or output,
+        }
     return item
 
 
@@ -439,6 +507,8 @@ def recognise(sample: list[object]) -> str:
             "token_usage_record",
         ):
             return ""
-        if "record_type" in entry or ("instructions" in entry and "timestamp" in entry and "id" in entry):
+        if "record_type" in entry or (
+            "instructions" in entry and "timestamp" in entry and "id" in entry
+        ):
             return ""
     return "no line with a type such as session_meta, response_item or event_msg, and a payload"

@@ -21,7 +21,9 @@ from ullage.errors import UnreadableInput
 from ullage.importers.regular import open_regular
 
 BUSY_TIMEOUT_S: Final = 2.0
-_STEPS_BETWEEN: Final = 100_000  # steps of SQLite's machine between two looks at how many there were
+_STEPS_BETWEEN: Final = (
+    100_000  # steps of SQLite's machine between two looks at how many there were
+)
 
 
 class StoredSession(NamedTuple):
@@ -50,7 +52,9 @@ class Database:
         for row in cursor:
             self._left -= sum(len(value) for value in row if isinstance(value, bytes))
             if self._left < 0:
-                raise sqlite3.DataError(f"it holds more than {DATABASE_READ_BYTES >> 20:,} MB")
+                raise sqlite3.DataError(
+                    f"it holds more than {DATABASE_READ_BYTES >> 20:,} MB"
+                )
             yield dict(zip(names, row, strict=True))
 
 
@@ -69,13 +73,19 @@ def open_database(path: Path, *, whose: str) -> Iterator[Database]:
 
 def _why(problem: Exception) -> str:
     said = str(problem)
-    if isinstance(problem, UnicodeDecodeError):  # Python's, of a message about a table with a damaged name
+    if isinstance(
+        problem, UnicodeDecodeError
+    ):  # Python's, of a message about a table with a damaged name
         return "the names of its tables are damaged"
     if isinstance(problem, MemoryError):
         return "it needs more memory than there is"
     if "interrupted" in said:
         return "its queries do not end"
-    return f"it holds a value of more than {DATABASE_CELL_BYTES >> 20} MB" if "too big" in said else said
+    return (
+        f"it holds a value of more than {DATABASE_CELL_BYTES >> 20} MB"
+        if "too big" in said
+        else said
+    )
 
 
 @cache
@@ -121,7 +131,12 @@ def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.text_factory = bytes
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DATABASE_CELL_BYTES)
         connection.set_progress_handler(count, _STEPS_BETWEEN)
-        for pragma in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0"):
+        for pragma in (
+            "trusted_schema = OFF",
+            "query_only = ON",
+            "cell_size_check = ON",
+            "mmap_size = 0",
+        ):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

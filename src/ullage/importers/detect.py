@@ -18,7 +18,11 @@ from ullage.importers.fields import Unusable, decode_line, read_document
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
 from ullage.importers.opencode import OpenCodeReader
-from ullage.importers.opencode_storage import read_beside, read_database, stored_in_directory
+from ullage.importers.opencode_storage import (
+    read_beside,
+    read_database,
+    stored_in_directory,
+)
 from ullage.importers.opencode_storage import recognise as recognise_opencode
 from ullage.importers.pi import PiReader
 from ullage.importers.pi import recognise as recognise_pi
@@ -33,7 +37,12 @@ SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
 """The sample of a file: programs name themselves in the first lines, but a line may contain an image."""
 
-_COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"PK\x03\x04": "unzip", b"\xfd7zXZ": "xz -d"}
+_COMPRESSED = {
+    b"\x28\xb5\x2f\xfd": "zstd -d",
+    b"\x1f\x8b": "gunzip",
+    b"PK\x03\x04": "unzip",
+    b"\xfd7zXZ": "xz -d",
+}
 
 
 class Format(NamedTuple):
@@ -90,7 +99,9 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
             return database.read(where, session)
     for magic, command in _COMPRESSED.items():
         if head.startswith(magic):
-            raise UnreadableInput(f"{where} is compressed. Unpack it first, for example with: {command} {where.name}")
+            raise UnreadableInput(
+                f"{where} is compressed. Unpack it first, for example with: {command} {where.name}"
+            )
     return _read_text(where, head)
 
 
@@ -102,7 +113,9 @@ def reader_for(path: str | Path) -> Reader:
     where = Path(path)
     sample = _sample(where)
     chosen, tried = _recognise(sample)
-    if chosen is None or chosen.reader is OpenCodeReader:  # whose messages are files of their own
+    if (
+        chosen is None or chosen.reader is OpenCodeReader
+    ):  # whose messages are files of their own
         raise NotASession(str(where), tried)
     return chosen.reader(where.stem)
 
@@ -117,7 +130,10 @@ def _read_directory(where: Path, session: str) -> ImportedSession:
     if session:
         stored = [each for each in stored if each[1].id == session]
     if not stored:
-        missed = FormatMiss("opencode", "a directory without opencode.db and without storage/session/*/*.json")
+        missed = FormatMiss(
+            "opencode",
+            "a directory without opencode.db and without storage/session/*/*.json",
+        )
         raise NotASession(f"The directory {where}", (missed,))
     newest = max(stored, key=lambda each: each[1].updated)
     return read(newest[0])
@@ -128,7 +144,9 @@ def _head(where: Path) -> bytes:
         try:
             return file.read(65_536)
         except OSError as problem:
-            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+            raise UnreadableInput(
+                f"{where} can't be read: {problem.strerror or problem}."
+            ) from problem
 
 
 def _read_text(where: Path, head: bytes) -> ImportedSession:
@@ -154,7 +172,9 @@ def _feed(reader: Reader, where: Path) -> list[Event]:
         try:
             return reader.feed(lines_of(file))
         except OSError as problem:
-            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+            raise UnreadableInput(
+                f"{where} can't be read: {problem.strerror or problem}."
+            ) from problem
 
 
 def _lines(where: Path) -> Iterator[bytes]:
@@ -166,7 +186,9 @@ def _lines(where: Path) -> Iterator[bytes]:
         return
 
 
-def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> ImportedSession:
+def _read_document(
+    where: Path, head: bytes, tried: tuple[FormatMiss, ...]
+) -> ImportedSession:
     """A file that is one JSON value, written over several lines or cut short."""
     if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
@@ -174,7 +196,9 @@ def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> I
     try:
         document = read_document(read_regular(where, most=DOCUMENT_BYTES))
     except Unusable as why:
-        raise NotASession(f"{where} (it holds no JSON that can be read: {why})", tried) from None
+        raise NotASession(
+            f"{where} (it holds no JSON that can be read: {why})", tried
+        ) from None
     chosen, tried = _recognise([document.value])
     if chosen is None:
         raise NotASession(str(where), tried)
@@ -205,7 +229,9 @@ def _sample(where: Path) -> list[object]:
                 if size > SAMPLE_BYTES:
                     break
         except OSError as problem:
-            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+            raise UnreadableInput(
+                f"{where} can't be read: {problem.strerror or problem}."
+            ) from problem
     return found
 
 

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ullage.bounds import TOO_DEEP, TOO_MANY, json_excess, may_be_deep, may_be_many, value_excess
+from ullage.bounds import (
+    TOO_DEEP,
+    TOO_MANY,
+    json_excess,
+    may_be_deep,
+    may_be_many,
+    value_excess,
+)
 from ullage.envelope import DOCUMENT_VALUES, JSON_VALUES
 from ullage.messages import clean_text
 
@@ -44,7 +51,9 @@ def decode_line(line: bytes, *, values: int = JSON_VALUES) -> Any:
         raise Unusable(TOO_DEEP) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_carefully(text, values)
-    if may_be_deep(text) and (excess := value_excess(value)):  # a value is quicker to judge than its text
+    if may_be_deep(text) and (
+        excess := value_excess(value)
+    ):  # a value is quicker to judge than its text
         raise Unusable(excess)
     return value
 
@@ -68,7 +77,9 @@ def _joined(value: Any, key: str = "") -> Any:
     if isinstance(value, str):
         return value if key in _CONTENT else clean_text(value).text
     if isinstance(value, dict):
-        return {clean_text(name).text: _joined(each, name) for name, each in value.items()}
+        return {
+            clean_text(name).text: _joined(each, name) for name, each in value.items()
+        }
     if isinstance(value, list):
         return [_joined(each, key if isinstance(each, str) else "") for each in value]
     return value

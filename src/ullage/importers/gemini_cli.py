@@ -22,7 +22,16 @@ from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
-from ullage.messages import Message, Origin, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 WIRE = "generateContent"
 PROVIDER = wire_named(WIRE).maker
@@ -100,7 +109,9 @@ class GeminiCliReader(Reader):
     def _record(self, record: JsonObject) -> None:
         kind = f.text(record, "type")
         if kind not in ("user", "gemini", "info", "error", "warning"):
-            raise Unusable(f"unknown kind of message: {kind[:40]}" if kind else "no `type`")
+            raise Unusable(
+                f"unknown kind of message: {kind[:40]}" if kind else "no `type`"
+            )
         name = f.text(record, "id")
         if self._held and f.text(self._held, "id") == name:
             self._held = record
@@ -113,14 +124,18 @@ class GeminiCliReader(Reader):
         if kind == "gemini":
             self._held = record
         else:
-            self._records[name] = self._user(record) if kind in ("user", "info") else _Written()
+            self._records[name] = (
+                self._user(record) if kind in ("user", "info") else _Written()
+            )
 
     def _user(self, record: JsonObject) -> _Written:
         """A message of the user or of the program; notices are only shown, unless they hold media for the model."""
         content = _part_list(record.get("content"))
         written = _Written(content=f.raw_json(content))
         is_notice = f.text(record, "type") == "info"
-        if is_notice and not any("inlineData" in part or "fileData" in part for part in content):
+        if is_notice and not any(
+            "inlineData" in part or "fileData" in part for part in content
+        ):
             return written
         name = self.rows.unique(f.text(record, "id"))
         parts = self._parts(name).read(content, self.rows.tool_names)
@@ -143,16 +158,24 @@ class GeminiCliReader(Reader):
             return
         rows = self.rows
         name = rows.unique(f.text(record, "id"))
-        written = _Written(content=f.raw_json(_part_list(record.get("content"))), results=_results_key(record))
+        written = _Written(
+            content=f.raw_json(_part_list(record.get("content"))),
+            results=_results_key(record),
+        )
         self._records[f.text(record, "id")] = written
         parts = self._answer_parts(name, record)
         if parts:
             written.messages.append(name)
             self._answer(name, record, parts)
         later = {
-            f.text(f.mapping(part, "functionResponse"), "id") for part in _part_list((following or {}).get("content"))
+            f.text(f.mapping(part, "functionResponse"), "id")
+            for part in _part_list((following or {}).get("content"))
         }
-        results = [part for part in self._results(f"{name}.results", record) if part.call_id not in later]
+        results = [
+            part
+            for part in self._results(f"{name}.results", record)
+            if part.call_id not in later
+        ]
         if results:
             written.messages.append(f"{name}.results")
             rows.add(Message(id=f"{name}.results", role="tool", parts=tuple(results)))
@@ -176,12 +199,20 @@ class GeminiCliReader(Reader):
             return reader.read(content)
         make = reader.make
         parts: list[Part] = [
-            make.reasoning(f"{f.text(thought, 'subject')}\n{f.text(thought, 'description')}".strip(), {})
+            make.reasoning(
+                f"{f.text(thought, 'subject')}\n{f.text(thought, 'description')}".strip(),
+                {},
+            )
             for thought in f.objects(record, "thoughts")
         ]
-        parts += [part for part in reader.read(content) if not (isinstance(part, TextPart) and not part.text)]
         parts += [
-            make.call(call.get("id"), call.get("name"), call.get("args")) for call in f.objects(record, "toolCalls")
+            part
+            for part in reader.read(content)
+            if not (isinstance(part, TextPart) and not part.text)
+        ]
+        parts += [
+            make.call(call.get("id"), call.get("name"), call.get("args"))
+            for call in f.objects(record, "toolCalls")
         ]
         return parts
 
@@ -192,11 +223,15 @@ class GeminiCliReader(Reader):
             parts = self._parts(f"{name}/{at}").read(_part_list(call.get("result")), {})
             results = [part for part in parts if isinstance(part, ToolResultPart)]
             beside = tuple(
-                part for part in parts if not isinstance(part, ToolResultPart | ToolCallPart | ReasoningPart)
+                part
+                for part in parts
+                if not isinstance(part, ToolResultPart | ToolCallPart | ReasoningPart)
             )
             if not parts:
                 continue
-            first = results[0] if results else ToolResultPart(id=f"{name}/{at}/0", call_id="")
+            first = (
+                results[0] if results else ToolResultPart(id=f"{name}/{at}/0", call_id="")
+            )
             content = (*(piece for part in results for piece in part.content), *beside)
             text = "".join(piece.text for piece in content if isinstance(piece, TextPart))
             found.append(
@@ -231,22 +266,36 @@ class GeminiCliReader(Reader):
                 written.messages.append(label)
                 rows.add(Message(id=label, role="tool", parts=parts))
         content = f.raw_json(
-            _part_list(record.get("content")) if f.text(record, "type") != "gemini" else record.get("content")
+            _part_list(record.get("content"))
+            if f.text(record, "type") != "gemini"
+            else record.get("content")
         )
-        if content != written.content and f.text(record, "type") == "user" and written.messages:
+        if (
+            content != written.content
+            and f.text(record, "type") == "user"
+            and written.messages
+        ):
             written.content = content
-            parts_now = self._parts(written.messages[0]).read(_part_list(record.get("content")), rows.tool_names)
+            parts_now = self._parts(written.messages[0]).read(
+                _part_list(record.get("content")), rows.tool_names
+            )
             self._replace(written.messages[0], tuple(_masked(part) for part in parts_now))
 
     def _replace(self, name: str, parts: tuple[Part, ...]) -> None:
         old = self.rows.messages[name]
-        self.rows.replace(msgspec.structs.replace(old, parts=parts, revision=old.revision + 1))
+        self.rows.replace(
+            msgspec.structs.replace(old, parts=parts, revision=old.revision + 1)
+        )
 
     def _rewind_to(self, name: str) -> None:
         """Take back the message of this record and all after it; all of them when it is not known."""
         order = list(self._records)
         start = order.index(name) if name in self._records else 0
-        before = [message for record in order[:start] for message in self._records[record].messages]
+        before = [
+            message
+            for record in order[:start]
+            for message in self._records[record].messages
+        ]
         for record in order[start:]:
             del self._records[record]
         self.rows.rewind_to_last(before)
@@ -255,9 +304,16 @@ class GeminiCliReader(Reader):
         """The whole conversation as it is now: what is gone was rolled back or compressed."""
         now = {f.text(record, "id"): record for record in records if f.text(record, "id")}
         order = list(self._records)
-        gone = [name for name in order if name not in now and self._records[name].messages]
+        gone = [
+            name for name in order if name not in now and self._records[name].messages
+        ]
         new = [record for name, record in now.items() if name not in self._records]
-        if gone and not new and gone == [name for name in order if self._records[name].messages][-len(gone) :]:
+        if (
+            gone
+            and not new
+            and gone
+            == [name for name in order if self._records[name].messages][-len(gone) :]
+        ):
             self._rewind_to(gone[0])
         elif gone:
             self._compress(gone, new)
@@ -278,11 +334,23 @@ class GeminiCliReader(Reader):
             name = rows.reserve("user", f.text(first, "id"))
             parts = tuple(self._parts(name).read(_part_list(first.get("content"))))
             summary = Message(id=name, role="user", parts=parts, origin="summary")
-            self._records[f.text(first, "id")] = _Written([name], f.raw_json(_part_list(first.get("content"))))
-        rows.compact(summary, keep=[name for name in rows.view if name not in left], trigger="gemini-cli")
+            self._records[f.text(first, "id")] = _Written(
+                [name], f.raw_json(_part_list(first.get("content")))
+            )
+        rows.compact(
+            summary,
+            keep=[name for name in rows.view if name not in left],
+            trigger="gemini-cli",
+        )
         for record in new:
             if record is not first:
-                self._record({key: value for key, value in record.items() if key not in ("tokens", "model")})
+                self._record(
+                    {
+                        key: value
+                        for key, value in record.items()
+                        if key not in ("tokens", "model")
+                    }
+                )
 
 
 def _masked(part: Part) -> Part:
@@ -308,11 +376,17 @@ def recognise(sample: list[object]) -> str:
         if not isinstance(entry, dict):
             continue
         if isinstance(entry.get("sessionId"), str) and (
-            "projectHash" in entry or (isinstance(entry.get("messages"), list) and "startTime" in entry)
+            "projectHash" in entry
+            or (isinstance(entry.get("messages"), list) and "startTime" in entry)
         ):
             return ""
         if "$set" in entry or "$rewindTo" in entry:
             return ""
-        if entry.get("type") in ("user", "gemini") and "content" in entry and "timestamp" in entry and "id" in entry:
+        if (
+            entry.get("type") in ("user", "gemini")
+            and "content" in entry
+            and "timestamp" in entry
+            and "id" in entry
+        ):
             return ""
     return "no object with a sessionId and a projectHash"

@@ -104,7 +104,9 @@ class GrowingLog:
                 return self._read_whole()
             if type(reader) is not type(self._reader):
                 if self._reader is not None:
-                    restarted = restarted or f"its begin now is that of a {reader.format} log"
+                    restarted = (
+                        restarted or f"its begin now is that of a {reader.format} log"
+                    )
                 self._forget()
                 self._reader = reader
         return self._read_on(restarted)
@@ -128,7 +130,9 @@ class GrowingLog:
                 file.seek(self._offset - len(self._tail))
                 same = file.read(len(self._tail)) == self._tail
         except OSError as problem:
-            raise UnreadableInput(f"{self.path} can't be read: {problem.strerror or problem}.") from problem
+            raise UnreadableInput(
+                f"{self.path} can't be read: {problem.strerror or problem}."
+            ) from problem
         return "" if same else "the log was written anew"
 
     def _forget(self) -> None:
@@ -144,7 +148,9 @@ class GrowingLog:
             certain = self._reader.feed(self._new_lines())
         except OSError as problem:
             self._forget()
-            raise UnreadableInput(f"{self.path} can't be read: {problem.strerror or problem}.") from problem
+            raise UnreadableInput(
+                f"{self.path} can't be read: {problem.strerror or problem}."
+            ) from problem
         branch = branched(self._reader)
         held = branch.feed([self._partial]) if self._partial else []
         if isinstance(branch, ClaudeCodeReader):
@@ -208,7 +214,9 @@ class GrowingLog:
 
     def _read_whole(self) -> Growth:
         imported = read(self.path, session=self._session)
-        self._session = self._session or (imported.session if imported.other_sessions else "")
+        self._session = self._session or (
+            imported.session if imported.other_sessions else ""
+        )
         return Growth(certain=imported.events, held=(), imported=imported, is_whole=True)
 
     # -- changes --
@@ -295,14 +303,18 @@ def _copy_collection(value: Any, done: dict[int, Any]) -> Any:
 
 def _changes(value: object) -> bool:
     kind = type(value)
-    return kind.__module__.startswith(_MODULES) and not isinstance(value, msgspec.Struct | type)
+    return kind.__module__.startswith(_MODULES) and not isinstance(
+        value, msgspec.Struct | type
+    )
 
 
 def _copy_object(value: Any, done: dict[int, Any]) -> Any:
     copy = object.__new__(type(value))
     done[id(value)] = copy
     names = [name for kind in type(value).__mro__ for name in _slots(kind)]
-    held = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
+    held = {
+        name: getattr(value, name) for name in names if hasattr(value, name)
+    } | getattr(value, "__dict__", {})
     parameters = getattr(type(value), "__dataclass_params__", None)
     is_same = parameters is not None and parameters.frozen
     for name, item in held.items():

@@ -100,23 +100,45 @@ class OpenCodeReader(Reader):
 
     def _user(self, info: JsonObject, parts: list[JsonObject]) -> None:
         rows = self.rows
-        compaction = next((part for part in parts if f.text(part, "type") == "compaction"), None)
+        compaction = next(
+            (part for part in parts if f.text(part, "type") == "compaction"), None
+        )
         if compaction is not None:
             self._compaction, self._asked_by = compaction, f.text(info, "id")
             return
         if f.text(info, "system"):
             others = [block for block in rows.system if block.name != "user"]
-            rows.use_system([*others, SystemBlock(text=clean_text(f.text(info, "system")).text, name="user")])
+            rows.use_system(
+                [
+                    *others,
+                    SystemBlock(
+                        text=clean_text(f.text(info, "system")).text, name="user"
+                    ),
+                ]
+            )
         name = rows.unique(f.text(info, "id"))
         make = self._maker(name)
         content = [made for part in parts if (made := user_part(make, part)) is not None]
         if not content:
             return
         said = next(
-            (part for part in parts if f.text(part, "type") == "text" and part.get("synthetic") is not True), {}
+            (
+                part
+                for part in parts
+                if f.text(part, "type") == "text" and part.get("synthetic") is not True
+            ),
+            {},
         )
         self.prompted(f.text(said, "text"))
-        self._add(info, Message(id=name, role="user", parts=tuple(content), origin="said" if said else "injected"))
+        self._add(
+            info,
+            Message(
+                id=name,
+                role="user",
+                parts=tuple(content),
+                origin="said" if said else "injected",
+            ),
+        )
 
     def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         provider = f.text(info, "providerID")
@@ -129,22 +151,48 @@ class OpenCodeReader(Reader):
             said = f.text(f.mapping(error, "data"), "message") or f.text(error, "name")
             outcome: Outcome = "cancelled" if aborted else "failed"
             usage = self._tokens(info) if aborted else None
-            self.rows.call(f.text(info, "id"), None, usage, outcome=outcome, error=said[:500], model=model)
+            self.rows.call(
+                f.text(info, "id"),
+                None,
+                usage,
+                outcome=outcome,
+                error=said[:500],
+                model=model,
+            )
             return
         steps = steps_of(parts)
         own = self._tokens(info) if all(step.finish is None for step in steps) else None
         for number, step in enumerate(steps):
             usage = own if step.finish is None else self._tokens(step.finish)
-            self._step(info, step, number, usage, "cancelled" if aborted and step.finish is None else "finished")
+            self._step(
+                info,
+                step,
+                number,
+                usage,
+                "cancelled" if aborted and step.finish is None else "finished",
+            )
 
-    def _step(self, info: JsonObject, step: CallParts, number: int, usage: Usage | None, outcome: Outcome) -> None:
+    def _step(
+        self,
+        info: JsonObject,
+        step: CallParts,
+        number: int,
+        usage: Usage | None,
+        outcome: Outcome,
+    ) -> None:
         """One model call of a message: its answer, then the results of its tools."""
         rows = self.rows
-        name = rows.unique(f.text(info, "id") if number == 0 else f"{f.text(info, 'id')}.{number}")
+        name = rows.unique(
+            f.text(info, "id") if number == 0 else f"{f.text(info, 'id')}.{number}"
+        )
         make = self._maker(name)
-        content = [made for part in step.parts if (made := answer_part(make, part)) is not None]
+        content = [
+            made for part in step.parts if (made := answer_part(make, part)) is not None
+        ]
         stop = f.text(step.finish or {}, "reason") or f.text(info, "finish")
-        answer = Message(id=name, role="assistant", parts=tuple(content)) if content else None
+        answer = (
+            Message(id=name, role="assistant", parts=tuple(content)) if content else None
+        )
         if info.get("summary") is True:
             self._summarised(answer, usage, name)
             return
@@ -152,7 +200,15 @@ class OpenCodeReader(Reader):
         if answer is not None and interrupted:
             answer = msgspec.structs.replace(answer, interrupted="cancelled")
         started = f.seconds(f.mapping(info, "time").get("created"))
-        rows.call(name, answer, usage, outcome=outcome, stop=stop, model=rows.model, started=started)
+        rows.call(
+            name,
+            answer,
+            usage,
+            outcome=outcome,
+            stop=stop,
+            model=rows.model,
+            started=started,
+        )
         if answer is not None:
             self._ids.setdefault(f.text(info, "id"), []).append(name)
         self._results(info, step, name)
@@ -163,7 +219,9 @@ class OpenCodeReader(Reader):
         for part in step.parts:
             if f.text(part, "type") == "tool":
                 made = tool_result(self._maker(f"{label}/{len(results)}"), part)
-                self._note_pruning(made, f.mapping(f.mapping(part, "state"), "time").get("compacted"))
+                self._note_pruning(
+                    made, f.mapping(f.mapping(part, "state"), "time").get("compacted")
+                )
                 results.append(made)
         if results:
             self._add(info, Message(id=label, role="tool", parts=tuple(results)))
@@ -176,13 +234,20 @@ class OpenCodeReader(Reader):
         if answer is None:
             return
         visible = tuple(part for part in answer.parts if isinstance(part, TextPart))
-        summary = Message(id=rows.unique(f"{name}.summary"), role="assistant", parts=visible, origin="summary")
+        summary = Message(
+            id=rows.unique(f"{name}.summary"),
+            role="assistant",
+            parts=visible,
+            origin="summary",
+        )
         view = list(rows.view)
         tail = self._ids.get(f.text(self._compaction, "tail_start_id"), [""])[0]
         kept = view[view.index(tail) :] if tail in rows.view else []
         trigger = "auto" if self._compaction.get("auto") is True else "manual"
         tokens = usage.visible_output if usage else None
-        rows.compact(summary, keep=frozenset(kept), trigger=trigger, summary_tokens=tokens)
+        rows.compact(
+            summary, keep=frozenset(kept), trigger=trigger, summary_tokens=tokens
+        )
         self._ids[self._asked_by] = [summary.id]
         self._compaction = {}
 
@@ -201,8 +266,14 @@ class OpenCodeReader(Reader):
             case "system":
                 self._text_row(message, "system", f.text(message, "text"))
             case "shell":
-                output = f.text(message, "output") or f.text(f.mapping(message, "output"), "output")
-                self._text_row(message, "user", f"Shell command: {f.text(message, 'command')}\n\n{output}")
+                output = f.text(message, "output") or f.text(
+                    f.mapping(message, "output"), "output"
+                )
+                self._text_row(
+                    message,
+                    "user",
+                    f"Shell command: {f.text(message, 'command')}\n\n{output}",
+                )
             case "assistant":
                 self._answer_row(message)
             case "compaction":
@@ -217,9 +288,15 @@ class OpenCodeReader(Reader):
     def _say_row(self, message: JsonObject) -> None:
         name = self.rows.unique(f.text(message, "id"))
         make = self._maker(name)
-        content: list[Part] = [make.text(f.text(message, "text"))] if f.text(message, "text") else []
+        content: list[Part] = (
+            [make.text(f.text(message, "text"))] if f.text(message, "text") else []
+        )
         for file in f.objects(message, "files"):
-            content.append(make.media(file.get("mime"), data=f.text(file, "data"), name=f.text(file, "name")))
+            content.append(
+                make.media(
+                    file.get("mime"), data=f.text(file, "data"), name=f.text(file, "name")
+                )
+            )
         if not content:
             raise Unusable("user message without content")
         self.prompted(f.text(message, "text"))
@@ -239,18 +316,38 @@ class OpenCodeReader(Reader):
         content = f.objects(message, "content")
         error = f.mapping(message, "error")
         if error and not content:
-            rows.call(name, None, None, outcome="failed", error=f.text(error, "message")[:500], model=model)
+            rows.call(
+                name,
+                None,
+                None,
+                outcome="failed",
+                error=f.text(error, "message")[:500],
+                model=model,
+            )
             return
         make = self._maker(name)
-        parts = [made for part in content if (made := answer_part(make, part)) is not None]
+        parts = [
+            made for part in content if (made := answer_part(make, part)) is not None
+        ]
         answer = Message(id=name, role="assistant", parts=tuple(parts)) if parts else None
         outcome: Outcome = "cancelled" if error else "finished"
         started = f.seconds(f.mapping(message, "time").get("created"))
         usage = self._tokens(message)
-        rows.call(name, answer, usage, outcome=outcome, stop=f.text(message, "finish"), model=model, started=started)
+        rows.call(
+            name,
+            answer,
+            usage,
+            outcome=outcome,
+            stop=f.text(message, "finish"),
+            model=model,
+            started=started,
+        )
         label = rows.unique(f"{name}.results")
         tools = [part for part in content if f.text(part, "type") == "tool"]
-        results = [tool_result(self._maker(f"{label}/{at}"), part) for at, part in enumerate(tools)]
+        results = [
+            tool_result(self._maker(f"{label}/{at}"), part)
+            for at, part in enumerate(tools)
+        ]
         for made, part in zip(results, tools, strict=True):
             self._note_pruning(made, f.mapping(part, "time").get("pruned"))
         if results:
@@ -261,12 +358,16 @@ class OpenCodeReader(Reader):
         status = f.text(message, "status")
         usage = self._tokens(message)
         if usage is not None:
-            rows.call(f.text(message, "id"), None, usage, purpose="summary", model=rows.model)
+            rows.call(
+                f.text(message, "id"), None, usage, purpose="summary", model=rows.model
+            )
         if status in ("running", "failed"):
             return
         name = rows.unique(f.text(message, "id"))
         text = _CHECKPOINT.format(f.text(message, "summary"), f.text(message, "recent"))
-        summary = Message(id=name, role="user", parts=(self._maker(name).text(text),), origin="summary")
+        summary = Message(
+            id=name, role="user", parts=(self._maker(name).text(text),), origin="summary"
+        )
         rows.compact(summary, trigger=f.text(message, "reason"))
 
     # -- the end --
@@ -277,7 +378,13 @@ class OpenCodeReader(Reader):
         reverted = f.text(f.mapping(self.info, "revert"), "messageID")
         names = list(self._ids)
         if reverted in self._ids:
-            self.rows.rewind_to_last([made for name in names[: names.index(reverted)] for made in self._ids[name]])
+            self.rows.rewind_to_last(
+                [
+                    made
+                    for name in names[: names.index(reverted)]
+                    for made in self._ids[name]
+                ]
+            )
 
     # -- inside --
 
@@ -287,13 +394,17 @@ class OpenCodeReader(Reader):
 
     def _maker(self, name: str) -> PartMaker:
         rows = self.rows
-        return PartMaker(namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model)
+        return PartMaker(
+            namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model
+        )
 
     def _tokens(self, holder: JsonObject) -> Usage | None:
         tokens = f.mapping(holder, "tokens")
         if not tokens:
             return None
-        return normalise("opencode" if f.text(holder, "type") == "assistant" else "opencode-v1", tokens)
+        return normalise(
+            "opencode" if f.text(holder, "type") == "assistant" else "opencode-v1", tokens
+        )
 
     def _note_pruning(self, result: ToolResultPart, moment: object) -> None:
         """The log has a result whole and says when it was cleared: until then it was sent."""
@@ -316,7 +427,11 @@ def wire_of(provider: str, model: str) -> str:
     if served_by.name in _GATEWAYS:
         vendor = next(vendors_of(model.rpartition("/")[2]), served_by)
         return vendor.wire if vendor.wire in WIRES else "chat"
-    if served_by.wire in WIRES and served_by.wire != "chat" and model.startswith("claude"):
+    if (
+        served_by.wire in WIRES
+        and served_by.wire != "chat"
+        and model.startswith("claude")
+    ):
         return "messages"
     return served_by.wire or "chat"
 
@@ -341,7 +456,10 @@ def user_part(make: PartMaker, part: JsonObject) -> Part | None:
     match f.text(part, "type"):
         case "text" if part.get("ignored") is not True:
             return make.text(f.text(part, "text"))
-        case "file" if f.text(part, "mime") not in ("text/plain", "application/x-directory"):
+        case "file" if f.text(part, "mime") not in (
+            "text/plain",
+            "application/x-directory",
+        ):
             return _file(make, part)
         case "subtask":
             return make.text("The following tool was executed by the user")
@@ -353,7 +471,9 @@ def _file(make: PartMaker, part: JsonObject) -> ResultContent:
     url = f.text(part, "url")
     mime, data = data_url(url)
     name = f.text(part, "filename")
-    return make.media(f.text(part, "mime") or mime, data=data, url="" if data else url, name=name)
+    return make.media(
+        f.text(part, "mime") or mime, data=data, url="" if data else url, name=name
+    )
 
 
 def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
@@ -368,7 +488,12 @@ def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
             return msgspec.structs.replace(reasoning, opaque_size=_opaque_size(opaque))
         case "tool":
             call_id = f.text(part, "callID") or f.text(part, "id")
-            call = make.call(call_id, f.text(part, "tool") or f.text(part, "name"), state.get("input"), opaque)
+            call = make.call(
+                call_id,
+                f.text(part, "tool") or f.text(part, "name"),
+                state.get("input"),
+                opaque,
+            )
             return msgspec.structs.replace(call, opaque_size=_opaque_size(opaque))
         case _:
             return None
@@ -377,7 +502,11 @@ def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
 def _opaque(part: JsonObject) -> JsonObject:
     """What the provider wants back with a part: signatures, item ids, encrypted content."""
     names = ("metadata", "providerMetadata", "native", "providerState", "provider")
-    held = {name: part[name] for name in names if isinstance(part.get(name), dict) and part[name]}
+    held = {
+        name: part[name]
+        for name in names
+        if isinstance(part.get(name), dict) and part[name]
+    }
     if isinstance(part.get("state"), dict) and f.text(part, "type") != "tool":
         held["state"] = part["state"]
     return held
@@ -386,10 +515,16 @@ def _opaque(part: JsonObject) -> JsonObject:
 def _opaque_size(value: object, key: str = "") -> int:
     if isinstance(value, str):
         name = key.lower()
-        return len(value) if any(mark in name for mark in ("signature", "encrypted", "redacted")) else 0
+        return (
+            len(value)
+            if any(mark in name for mark in ("signature", "encrypted", "redacted"))
+            else 0
+        )
     if isinstance(value, dict):
         return sum(_opaque_size(each, name) for name, each in value.items())
-    return sum(_opaque_size(each, key) for each in value) if isinstance(value, list) else 0
+    return (
+        sum(_opaque_size(each, key) for each in value) if isinstance(value, list) else 0
+    )
 
 
 def tool_result(make: PartMaker, part: JsonObject) -> ToolResultPart:
@@ -405,7 +540,10 @@ def tool_result(make: PartMaker, part: JsonObject) -> ToolResultPart:
         metadata = f.mapping(state, "metadata")
         kept = f.text(metadata, "output") if metadata.get("interrupted") is True else ""
         said = f.text(state, "error") or f.text(f.mapping(state, "error"), "message")
-        content = [make.text(kept or said), *(_row_content(make, piece) for piece in f.objects(state, "content"))]
+        content = [
+            make.text(kept or said),
+            *(_row_content(make, piece) for piece in f.objects(state, "content")),
+        ]
     else:
         content = [make.text(INTERRUPTED)]
     return make.result(
@@ -422,5 +560,8 @@ def _row_content(make: PartMaker, piece: JsonObject) -> ResultContent:
     url = f.text(piece, "url") or f.text(piece, "uri")
     mime, data = data_url(url)
     return make.media(
-        f.text(piece, "mime") or mime, data=data or f.text(piece, "data"), url=url, name=f.text(piece, "name")
+        f.text(piece, "mime") or mime,
+        data=data or f.text(piece, "data"),
+        url=url,
+        name=f.text(piece, "name"),
     )

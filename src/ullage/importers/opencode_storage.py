@@ -15,7 +15,13 @@ import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.importers.database import Database, StoredSession, as_text, open_database, queries
+from ullage.importers.database import (
+    Database,
+    StoredSession,
+    as_text,
+    open_database,
+    queries,
+)
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.reader import ImportedSession
@@ -72,11 +78,15 @@ def _children_of(path: Path, name: str) -> list[str]:
     return [
         f.text(info, "id")
         for sibling in sorted(path.parent.glob("*.json"))
-        if sibling != path and (info := _load(sibling)) is not None and f.text(info, "parentID") == name
+        if sibling != path
+        and (info := _load(sibling)) is not None
+        and f.text(info, "parentID") == name
     ]
 
 
-def _finished_steps(storage: Path, session: str) -> Iterator[tuple[JsonObject, JsonObject]]:
+def _finished_steps(
+    storage: Path, session: str
+) -> Iterator[tuple[JsonObject, JsonObject]]:
     for message_file in sorted((storage / "message" / session).glob("*.json")):
         message = _load(message_file) or {}
         for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
@@ -114,25 +124,41 @@ def _select(database: Database, query: str, *values: str) -> Iterator[DatabaseRo
 def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     tables = {f.text(row, "name") for row in _select(database, "tables")}
     if "session" not in tables or not tables & {"message", "session_message"}:
-        missed = FormatMiss("opencode", "a database without the tables session and message")
+        missed = FormatMiss(
+            "opencode", "a database without the tables session and message"
+        )
         raise NotASession(str(path), (missed,))
     rows = list(_select(database, "sessions"))
     heads = [row for row in rows if not row.get("parent_id")] or rows
-    chosen = [row for row in rows if row.get("id") == wanted] if wanted else sorted(heads, key=_updated)[-1:]
+    chosen = (
+        [row for row in rows if row.get("id") == wanted]
+        if wanted
+        else sorted(heads, key=_updated)[-1:]
+    )
     if not chosen:
         what = f"no session {wanted}" if wanted else "no session at all"
-        raise NotASession(str(path), (FormatMiss("opencode", f"a database with {what} in it"),))
+        raise NotASession(
+            str(path), (FormatMiss("opencode", f"a database with {what} in it"),)
+        )
     session = OpenCodeReader()
     session.read(_info(chosen[0]))
     name = session.rows.session
     if "session_context_epoch" in tables:
-        baselines = [f.text(row, "baseline") for row in _select(database, "baseline", name)]
-        session.rows.use_system([SystemBlock(text=clean_text(text).text) for text in baselines if text])
+        baselines = [
+            f.text(row, "baseline") for row in _select(database, "baseline", name)
+        ]
+        session.rows.use_system(
+            [SystemBlock(text=clean_text(text).text) for text in baselines if text]
+        )
     if _newer_form(database, tables, name):
         _read_rows(database, session)
     else:
         _read_messages(database, session)
-    children = [f.text(row, "id") for row in rows if row.get("parent_id") == name] if "part" in tables else []
+    children = (
+        [f.text(row, "id") for row in rows if row.get("parent_id") == name]
+        if "part" in tables
+        else []
+    )
     for child in children:
         _spend(session, child, _child_steps(database, child))
     return session.imported(session.settle(), str(path), len(heads) - 1)
@@ -164,8 +190,14 @@ def _value(text: object) -> JsonObject:
 def _newer_form(database: Database, tables: set[str], session: str) -> bool:
     """Whether ``session_message`` tells more of this session than ``message`` with ``part``."""
     newest = {
-        table: max((f.seconds(row.get("newest")) for row in _select(database, query, session)), default=0.0)
-        for table, query in (("message", "newest_message"), ("session_message", "newest_row"))
+        table: max(
+            (f.seconds(row.get("newest")) for row in _select(database, query, session)),
+            default=0.0,
+        )
+        for table, query in (
+            ("message", "newest_message"),
+            ("session_message", "newest_row"),
+        )
         if table in tables
     }
     return newest.get("session_message", 0) > newest.get("message", 0)
@@ -176,7 +208,9 @@ def _read_messages(database: Database, session: OpenCodeReader) -> None:
     for row in _select(database, "parts", session.rows.session):
         data = _value(row.get("data"))
         if data:
-            parts.setdefault(f.text(row, "message_id"), []).append({**data, "id": row.get("id")})
+            parts.setdefault(f.text(row, "message_id"), []).append(
+                {**data, "id": row.get("id")}
+            )
         else:
             session.skips.add(0, "torn: a part that is no complete JSON")
     for row in _select(database, "messages", session.rows.session):
@@ -198,8 +232,13 @@ def _read_rows(database: Database, session: OpenCodeReader) -> None:
             session.skip(str(why))
 
 
-def _child_steps(database: Database, session: str) -> Iterator[tuple[JsonObject, JsonObject]]:
-    messages = {f.text(row, "id"): _value(row.get("data")) for row in _select(database, "messages", session)}
+def _child_steps(
+    database: Database, session: str
+) -> Iterator[tuple[JsonObject, JsonObject]]:
+    messages = {
+        f.text(row, "id"): _value(row.get("data"))
+        for row in _select(database, "messages", session)
+    }
     for row in _select(database, "finished_steps", session):
         part = _value(row.get("data"))
         if f.text(part, "type") == "step-finish":
@@ -216,20 +255,37 @@ def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) 
         session.skip(str(why))
 
 
-def _spend(session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]) -> None:
+def _spend(
+    session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]
+) -> None:
     """The calls of a subagent: spend of this session, never in its window."""
     for number, (message, step) in enumerate(steps):
         usage = normalise("opencode-v1", f.mapping(step, "tokens"))
-        session.rows.call(f"child-{child}-{number}", None, usage, purpose="child", model=f.text(message, "modelID"))
+        session.rows.call(
+            f"child-{child}-{number}",
+            None,
+            usage,
+            purpose="child",
+            model=f.text(message, "modelID"),
+        )
 
 
 def _stored(info: JsonObject, updated: object) -> StoredSession:
-    return StoredSession(f.text(info, "id"), f.text(info, "title"), f.text(info, "directory"), f.seconds(updated))
+    return StoredSession(
+        f.text(info, "id"),
+        f.text(info, "title"),
+        f.text(info, "directory"),
+        f.seconds(updated),
+    )
 
 
 def recognise(sample: list[object]) -> str:
     """What a JSON object lacks to be an OpenCode session's own file; empty when it fits."""
     for entry in sample:
-        if isinstance(entry, dict) and str(entry.get("id", "")).startswith("ses_") and "time" in entry:
+        if (
+            isinstance(entry, dict)
+            and str(entry.get("id", "")).startswith("ses_")
+            and "time" in entry
+        ):
             return ""
     return "no session object with an id ses_… (for a database: no SQLite file)"

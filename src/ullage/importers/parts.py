@@ -28,23 +28,38 @@ class LogNamer(Namer):
 class LogParts:
     """Reads the content of one message, in one portion or in several."""
 
-    def __init__(self, message: str, wire: str, *, provider: str = "", model: str = "") -> None:
-        self.make = PartMaker(namer=LogNamer(message), wire=wire, provider=provider, model=model)
+    def __init__(
+        self, message: str, wire: str, *, provider: str = "", model: str = ""
+    ) -> None:
+        self.make = PartMaker(
+            namer=LogNamer(message), wire=wire, provider=provider, model=model
+        )
 
-    def read(self, content: object, tool_names: dict[str, str] | None = None) -> list[Part]:
+    def read(
+        self, content: object, tool_names: dict[str, str] | None = None
+    ) -> list[Part]:
         """The parts of text, or of a list of blocks or items in the wire's own format; what is neither gives none."""
         if not content or not isinstance(content, str | list):
             return []
         if isinstance(content, list):
             content = [each for each in content if isinstance(each, dict | str)]
         parts = WIRES[self.make.wire].reader.read_answer(content, self.make).parts
-        return [_named_result(part, tool_names or {}) if isinstance(part, ToolResultPart) else part for part in parts]
+        return [
+            _named_result(part, tool_names or {})
+            if isinstance(part, ToolResultPart)
+            else part
+            for part in parts
+        ]
 
 
 def _named_result(part: ToolResultPart, tool_names: dict[str, str]) -> ToolResultPart:
     """A result with the name of its tool, marked when it was cleared before it was logged."""
     name = part.name or tool_names.get(part.call_id, "")
-    cleared = len(part.content) == 1 and isinstance(part.content[0], TextPart) and part.content[0].text == CLEARED
+    cleared = (
+        len(part.content) == 1
+        and isinstance(part.content[0], TextPart)
+        and part.content[0].text == CLEARED
+    )
     if name == part.name and not cleared:
         return part
     return msgspec.structs.replace(part, name=name, cleared=cleared)

@@ -79,7 +79,11 @@ class PiReader(Reader):
         try:
             self._entry(kind, entry)
         finally:
-            self.tree.place(f.text(entry, "id"), f.text(entry, "parentId"), "" if rows.tip == before else rows.tip)
+            self.tree.place(
+                f.text(entry, "id"),
+                f.text(entry, "parentId"),
+                "" if rows.tip == before else rows.tip,
+            )
 
     def close(self) -> None:
         """Nothing is ever held back: each entry is complete."""
@@ -107,7 +111,12 @@ class PiReader(Reader):
             case "compaction":
                 self._compaction(entry)
             case "branch_summary":
-                self._say(entry, "user", f"{_BRANCH[0]}{f.text(entry, 'summary')}{_BRANCH[1]}", summary=True)
+                self._say(
+                    entry,
+                    "user",
+                    f"{_BRANCH[0]}{f.text(entry, 'summary')}{_BRANCH[1]}",
+                    summary=True,
+                )
             case "model_change":
                 pass  # the next answer says which model it was, and on which wire
             case "session_info":
@@ -135,9 +144,19 @@ class PiReader(Reader):
             case "custom" | "hookMessage":
                 self._say(entry, "user", message.get("content"), injected=True)
             case "branchSummary":
-                self._say(entry, "user", f"{_BRANCH[0]}{f.text(message, 'summary')}{_BRANCH[1]}", summary=True)
+                self._say(
+                    entry,
+                    "user",
+                    f"{_BRANCH[0]}{f.text(message, 'summary')}{_BRANCH[1]}",
+                    summary=True,
+                )
             case "compactionSummary":
-                self._say(entry, "user", f"{_SUMMARY[0]}{f.text(message, 'summary')}{_SUMMARY[1]}", summary=True)
+                self._say(
+                    entry,
+                    "user",
+                    f"{_SUMMARY[0]}{f.text(message, 'summary')}{_SUMMARY[1]}",
+                    summary=True,
+                )
             case "":
                 raise Unusable("message without a role")
             case role:
@@ -145,13 +164,21 @@ class PiReader(Reader):
 
     def _maker(self, name: str) -> PartMaker:
         rows = self.rows
-        return PartMaker(namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model)
+        return PartMaker(
+            namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model
+        )
 
     def _name(self, entry: JsonObject) -> str:
         return self.rows.unique(f.text(entry, "id"))
 
     def _say(
-        self, entry: JsonObject, role: Role, content: object, *, injected: bool = False, summary: bool = False
+        self,
+        entry: JsonObject,
+        role: Role,
+        content: object,
+        *,
+        injected: bool = False,
+        summary: bool = False,
     ) -> None:
         name = self._name(entry)
         parts = _content(self._maker(name), content)
@@ -175,13 +202,22 @@ class PiReader(Reader):
 
     def _answer(self, entry: JsonObject, message: JsonObject) -> None:
         rows = self.rows
-        wire = WIRES.get(f.text(message, "api"), f.text(message, "api") or _guessed_wire(f.text(message, "provider")))
+        wire = WIRES.get(
+            f.text(message, "api"),
+            f.text(message, "api") or _guessed_wire(f.text(message, "provider")),
+        )
         rows.use_model(f.text(message, "model"), wire, f.text(message, "provider"))
         name = self._name(entry)
         stop = f.text(message, "stopReason")
         outcome = _OUTCOMES.get(stop, "finished")
         raw = f.mapping(message, "usage")
-        usage = normalise("pi", raw, final=outcome == "finished", placeholder=outcome == "cancelled") if raw else None
+        usage = (
+            normalise(
+                "pi", raw, final=outcome == "finished", placeholder=outcome == "cancelled"
+            )
+            if raw
+            else None
+        )
         if outcome == "failed":
             usage = None
         answer = self._message_of(name, f.objects(message, "content"), outcome)
@@ -196,20 +232,32 @@ class PiReader(Reader):
             started=f.seconds(message.get("timestamp")),
         )
 
-    def _message_of(self, name: str, blocks: list[JsonObject], outcome: Outcome) -> Message | None:
+    def _message_of(
+        self, name: str, blocks: list[JsonObject], outcome: Outcome
+    ) -> Message | None:
         """The answer as later requests send it; ``None`` when they don't."""
         maker = self._maker(name)
         if outcome == "finished":
-            return Message(id=name, role="assistant", parts=tuple(_part(maker, block) for block in blocks))
+            return Message(
+                id=name,
+                role="assistant",
+                parts=tuple(_part(maker, block) for block in blocks),
+            )
         if self.rows.at >= DROPS_ABORTED_SINCE:
             return None
         parts: list[Part] = []
         for block in blocks:
             if f.text(block, "type") == "thinking" and not block.get("thinkingSignature"):
-                parts.append(maker.text(f"<thinking>\n{f.text(block, 'thinking')}\n</thinking>"))
+                parts.append(
+                    maker.text(f"<thinking>\n{f.text(block, 'thinking')}\n</thinking>")
+                )
             elif f.text(block, "type") != "toolCall":
                 parts.append(_part(maker, block))
-        return Message(id=name, role="assistant", parts=tuple(parts), interrupted="aborted") if parts else None
+        return (
+            Message(id=name, role="assistant", parts=tuple(parts), interrupted="aborted")
+            if parts
+            else None
+        )
 
     # -- compaction --
 
@@ -219,7 +267,12 @@ class PiReader(Reader):
         text = f"{_SUMMARY[0]}{f.text(entry, 'summary')}{_SUMMARY[1]}"
         parts = tuple(_content(self._maker(name), text))
         summary = Message(id=name, role="user", parts=parts, origin="summary")
-        rows.compact(summary, keep=self._kept(entry), trigger="pi", before=f.count(entry, "tokensBefore"))
+        rows.compact(
+            summary,
+            keep=self._kept(entry),
+            trigger="pi",
+            before=f.count(entry, "tokensBefore"),
+        )
 
     def _kept(self, entry: JsonObject) -> frozenset[str]:
         """The messages from the first kept entry on, which need not be a message itself."""
@@ -249,7 +302,9 @@ def _piece(maker: PartMaker, block: JsonObject) -> ResultContent:
         case "text":
             return maker.text(f.text(block, "text"), _rest(block, "text"))
         case "image":
-            return maker.media(f.text(block, "mimeType") or "image/*", data=f.text(block, "data"))
+            return maker.media(
+                f.text(block, "mimeType") or "image/*", data=f.text(block, "data")
+            )
         case _:
             return maker.item(block)
 
@@ -259,12 +314,20 @@ def _part(maker: PartMaker, block: JsonObject) -> Part:
         case "thinking":
             redacted = block.get("redacted") is True
             rest = _rest(block, "thinking", "redacted")
-            part = maker.reasoning("" if redacted else f.text(block, "thinking"), rest, redacted=redacted)
-            return msgspec.structs.replace(part, opaque_size=len(f.text(block, "thinkingSignature")))
+            part = maker.reasoning(
+                "" if redacted else f.text(block, "thinking"), rest, redacted=redacted
+            )
+            return msgspec.structs.replace(
+                part, opaque_size=len(f.text(block, "thinkingSignature"))
+            )
         case "toolCall":
             rest = _rest(block, "id", "name", "arguments")
-            call = maker.call(block.get("id"), block.get("name"), block.get("arguments"), rest)
-            return msgspec.structs.replace(call, opaque_size=len(f.text(block, "thoughtSignature")))
+            call = maker.call(
+                block.get("id"), block.get("name"), block.get("arguments"), rest
+            )
+            return msgspec.structs.replace(
+                call, opaque_size=len(f.text(block, "thoughtSignature"))
+            )
         case _:
             return _piece(maker, block)
 
@@ -276,7 +339,9 @@ def _rest(block: JsonObject, *known: str) -> JsonObject:
 def _bash_text(message: JsonObject) -> str:
     """A command the person ran, as pi tells the model of it."""
     output = f.text(message, "output")
-    text = f"Ran `{f.text(message, 'command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    text = f"Ran `{f.text(message, 'command')}`\n" + (
+        f"```\n{output}\n```" if output else "(no output)"
+    )
     exit_code = f.number(message, "exitCode")
     if message.get("cancelled") is True:
         text += "\n\n(command cancelled)"
@@ -295,9 +360,17 @@ def recognise(sample: list[object]) -> str:
     for entry in sample:
         if not isinstance(entry, dict):
             continue
-        if entry.get("type") == "session" and "id" in entry and ("cwd" in entry or "version" in entry):
+        if (
+            entry.get("type") == "session"
+            and "id" in entry
+            and ("cwd" in entry or "version" in entry)
+        ):
             return ""
         message = entry.get("message")
-        if entry.get("type") == "message" and isinstance(message, dict) and "role" in message:
+        if (
+            entry.get("type") == "message"
+            and isinstance(message, dict)
+            and "role" in message
+        ):
             return ""
     return "no `session` header and no line of type message with a role"

@@ -59,7 +59,9 @@ class Glance(NamedTuple):
     model: str
 
 
-def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Found:
+def find_sessions(
+    environ: Mapping[str, str] | None = None, home: Path | None = None
+) -> Found:
     """All sessions in the usual places of the known programs, without those of subagents.
 
     ``environ`` and ``home`` default to the process's own. Never raises: ``looked`` names places that can't be read.
@@ -69,9 +71,17 @@ def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = 
     places, own = _own(environment, base)
     looked = [own]
     for format_, directory, patterns in _directories(environment, base):
-        found = [place for pattern in patterns for place in _files(format_, directory, pattern)]
+        found = [
+            place for pattern in patterns for place in _files(format_, directory, pattern)
+        ]
         places += found
-        looked.append(Looked(format_, " or ".join(str(directory / pattern) for pattern in patterns), len(found)))
+        looked.append(
+            Looked(
+                format_,
+                " or ".join(str(directory / pattern) for pattern in patterns),
+                len(found),
+            )
+        )
     for data in _opencode_directories(environment, base):
         stored, seen = _opencode(data)
         places += stored
@@ -96,7 +106,9 @@ def glance(place: FoundSession) -> Glance:
     except (InputError, OSError):
         return Glance(place.title, place.cwd, "")
     reader.settle()
-    return Glance(reader.title or place.title, reader.rows.cwd or place.cwd, reader.rows.model)
+    return Glance(
+        reader.title or place.title, reader.rows.cwd or place.cwd, reader.rows.model
+    )
 
 
 def _whole(place: FoundSession) -> Glance:
@@ -106,11 +118,15 @@ def _whole(place: FoundSession) -> Glance:
         imported = read(place.path, session=place.session)
     except InputError:
         return Glance("", "", "")
-    models = [model for event in imported.events if (model := getattr(event, "model", ""))]
+    models = [
+        model for event in imported.events if (model := getattr(event, "model", ""))
+    ]
     return Glance(imported.title, imported.cwd, models[-1] if models else "")
 
 
-def _directories(environment: Mapping[str, str], home: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
+def _directories(
+    environment: Mapping[str, str], home: Path
+) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
     """Directories and patterns by program.
 
     Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
@@ -119,15 +135,26 @@ def _directories(environment: Mapping[str, str], home: Path) -> Iterator[tuple[s
     https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``).
     """
     claude = environment.get("CLAUDE_CONFIG_DIR", "")
-    homes = [Path(each) for each in claude.split(",") if each] or [home / ".claude", home / ".config" / "claude"]
+    homes = [Path(each) for each in claude.split(",") if each] or [
+        home / ".claude",
+        home / ".config" / "claude",
+    ]
     for each in homes:
         yield "claude-code", each, ("projects/*/*.jsonl",)
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    yield "codex", codex, ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl")
+    yield (
+        "codex",
+        codex,
+        ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
+    )
     pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
     yield "pi", pi, ("sessions/*/*.jsonl",)
     gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    yield "gemini-cli", gemini, ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl")
+    yield (
+        "gemini-cli",
+        gemini,
+        ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
+    )
 
 
 def _opencode_directories(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -160,7 +187,10 @@ def _own(environment: Mapping[str, str], home: Path) -> tuple[list[FoundSession]
         stored = own_sessions(path) if path.exists() else []
     except InputError as problem:
         return [], Looked("ullage", str(path), 0, str(problem))
-    places = [FoundSession("ullage", path, one.updated, one.id, one.title, one.directory) for one in stored]
+    places = [
+        FoundSession("ullage", path, one.updated, one.id, one.title, one.directory)
+        for one in stored
+    ]
     return places, Looked("ullage", str(path), len(places))
 
 
@@ -173,11 +203,19 @@ def _opencode(data: Path) -> tuple[list[FoundSession], list[Looked]]:
         except InputError as problem:
             looked.append(Looked("opencode", str(path), 0, str(problem)))
             continue
-        places += [FoundSession("opencode", path, one.updated, one.id, one.title, one.directory) for one in stored]
+        places += [
+            FoundSession("opencode", path, one.updated, one.id, one.title, one.directory)
+            for one in stored
+        ]
         looked.append(Looked("opencode", str(path), len(stored)))
     known = {place.session for place in places}
-    older = [each for each in stored_in_directory(data / "storage") if each[1].id not in known]
-    places += [FoundSession("opencode", path, one.updated, "", one.title, one.directory) for path, one in older]
+    older = [
+        each for each in stored_in_directory(data / "storage") if each[1].id not in known
+    ]
+    places += [
+        FoundSession("opencode", path, one.updated, "", one.title, one.directory)
+        for path, one in older
+    ]
     looked.append(Looked("opencode", str(data / "storage/session/*/*.json"), len(older)))
     if not any(each.where.endswith(".db") for each in looked):
         looked.insert(0, Looked("opencode", str(data / "opencode.db"), 0))

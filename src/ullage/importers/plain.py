@@ -27,7 +27,13 @@ from ullage.messages import Message, Request, TextPart
 from ullage.usage import Usage
 
 _ANSWER = ("choices", "candidates", "output", "usage", "usageMetadata", "stop_reason")
-_ITEM_KINDS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output")
+_ITEM_KINDS = (
+    "function_call",
+    "function_call_output",
+    "reasoning",
+    "custom_tool_call",
+    "custom_tool_call_output",
+)
 
 
 class PlainReader(Reader):
@@ -44,7 +50,9 @@ class PlainReader(Reader):
 
     def accept(self, entry: object) -> None:
         if isinstance(entry, list):
-            found = [each for each in entry if isinstance(each, dict) and is_message(each)]
+            found = [
+                each for each in entry if isinstance(each, dict) and is_message(each)
+            ]
             if not found:
                 raise Unusable("a list without messages")
             self._messages += found
@@ -52,16 +60,33 @@ class PlainReader(Reader):
         super().accept(entry)
 
     def read(self, entry: JsonObject) -> None:
-        self.rows.at = f.seconds(entry.get("timestamp", entry.get("created_at", entry.get("created")))) or self.rows.at
+        self.rows.at = (
+            f.seconds(
+                entry.get("timestamp", entry.get("created_at", entry.get("created")))
+            )
+            or self.rows.at
+        )
         request = f.mapping(entry, "request") or f.mapping(entry, "body")
         response = f.mapping(entry, "response")
         if _is_body(request):
             self._close_messages()
-            self._exchange(request, response or {key: entry[key] for key in ("usage", "error") if key in entry})
+            self._exchange(
+                request,
+                response
+                or {key: entry[key] for key in ("usage", "error") if key in entry},
+            )
         elif _is_body(entry):
             self._close_messages()
-            own = {key: value for key, value in entry.items() if key not in ("response", "usage", "timestamp")}
-            self._exchange(own, response or {key: entry[key] for key in ("usage", "error") if key in entry})
+            own = {
+                key: value
+                for key, value in entry.items()
+                if key not in ("response", "usage", "timestamp")
+            }
+            self._exchange(
+                own,
+                response
+                or {key: entry[key] for key in ("usage", "error") if key in entry},
+            )
         elif is_message(entry) and not _is_answer(entry):
             self._model = f.text(entry, "model") or self._model
             self._messages.append(entry)
@@ -78,7 +103,9 @@ class PlainReader(Reader):
 
     def _exchange(self, body: JsonObject, response: JsonObject) -> None:
         try:
-            request = read_body(body, model=f.text(body, "model") or f.text(response, "model"))
+            request = read_body(
+                body, model=f.text(body, "model") or f.text(response, "model")
+            )
         except InvalidRequest as why:
             raise Unusable(f"no request of a known wire: {str(why)[:80]}") from None
         self._follow(request)
@@ -121,16 +148,30 @@ class PlainReader(Reader):
         stream = request.stream if request is not None else False
         usage = self._usage(response)
         try:
-            message = read_output(rows.wire, response, provider=rows.provider, model=rows.model, after=request)
+            message = read_output(
+                rows.wire,
+                response,
+                provider=rows.provider,
+                model=rows.model,
+                after=request,
+            )
         except InvalidRequest as why:
             raise Unusable(str(why)[:80]) from None
-        answer = message if message.parts and any(key in response for key in _CONTENT) else None
+        answer = (
+            message
+            if message.parts and any(key in response for key in _CONTENT)
+            else None
+        )
         rows.call(name, answer, usage, stop=_stop(response), model=model, stream=stream)
 
     def _usage(self, response: JsonObject) -> Usage | None:
         raw = f.mapping(response, "usage") or f.mapping(response, "usageMetadata")
         rows = self.rows
-        return normalise(dialect_for(rows.wire, rows.provider, rows.model), raw) if raw else None
+        return (
+            normalise(dialect_for(rows.wire, rows.provider, rows.model), raw)
+            if raw
+            else None
+        )
 
     # -- messages --
 
@@ -140,7 +181,10 @@ class PlainReader(Reader):
         if not raw:
             return
         items = any(f.text(each, "type") in _ITEM_KINDS for each in raw)
-        bare = [{key: value for key, value in each.items() if key not in _BESIDE} for each in raw]
+        bare = [
+            {key: value for key, value in each.items() if key not in _BESIDE}
+            for each in raw
+        ]
         body: JsonObject = {"input" if items else "messages": bare}
         try:
             wire = detect_wire({**body, "model": self._model, "max_tokens": 1})
@@ -149,9 +193,15 @@ class PlainReader(Reader):
             self.skip(f"messages of no known wire: {str(why)[:80]}")
             return
         rows = self.rows
-        rows.use_model(self._model or rows.model or "unknown", request.wire, request.provider)
+        rows.use_model(
+            self._model or rows.model or "unknown", request.wire, request.provider
+        )
         rows.use_system([*rows.system, *request.system])
-        usages = [each for each in raw if f.text(each, "role") == "assistant" or (items and "usage" in each)]
+        usages = [
+            each
+            for each in raw
+            if f.text(each, "role") == "assistant" or (items and "usage" in each)
+        ]
         answers = iter(usages)
         for message in request.messages:
             self._say(message, next(answers, {}) if message.role == "assistant" else {})
@@ -166,14 +216,34 @@ class PlainReader(Reader):
             rows.add(message)
             self._notice(message)
         else:
-            rows.call(f.text(raw, "id"), message, usage, model=f.text(raw, "model"), stop=_stop(raw), stream=False)
+            rows.call(
+                f.text(raw, "id"),
+                message,
+                usage,
+                model=f.text(raw, "model"),
+                stop=_stop(raw),
+                stream=False,
+            )
 
     def _notice(self, message: Message) -> None:
         if message.role == "user":
-            self.prompted(next((part.text for part in message.parts if isinstance(part, TextPart)), ""))
+            self.prompted(
+                next(
+                    (part.text for part in message.parts if isinstance(part, TextPart)),
+                    "",
+                )
+            )
 
 
-_BESIDE = ("usage", "usageMetadata", "model", "timestamp", "created_at", "stop_reason", "finish_reason")
+_BESIDE = (
+    "usage",
+    "usageMetadata",
+    "model",
+    "timestamp",
+    "created_at",
+    "stop_reason",
+    "finish_reason",
+)
 """Fields that logs put on a message and that no request holds there."""
 
 _CONTENT = ("content", "choices", "output", "candidates", "message")
@@ -181,40 +251,68 @@ _CONTENT = ("content", "choices", "output", "candidates", "message")
 
 def _is_body(entry: JsonObject) -> bool:
     """Whether an object is the body of a request."""
-    listed = isinstance(entry.get("messages"), list) or isinstance(entry.get("contents"), list)
+    listed = isinstance(entry.get("messages"), list) or isinstance(
+        entry.get("contents"), list
+    )
     return listed or isinstance(entry.get("input"), list | str)
 
 
 def is_message(entry: JsonObject) -> bool:
     """Whether an object is one message, or one item of a conversation."""
-    if f.text(entry, "role") in ("system", "developer", "user", "assistant", "tool", "function", "model"):
-        return any(key in entry for key in ("content", "tool_calls", "parts", "function_call", "refusal"))
+    if f.text(entry, "role") in (
+        "system",
+        "developer",
+        "user",
+        "assistant",
+        "tool",
+        "function",
+        "model",
+    ):
+        return any(
+            key in entry
+            for key in ("content", "tool_calls", "parts", "function_call", "refusal")
+        )
     return f.text(entry, "type") in _ITEM_KINDS
 
 
 def _is_answer(entry: JsonObject) -> bool:
-    if f.text(entry, "object") in ("chat.completion", "response") or f.text(entry, "type") == "message":
+    if (
+        f.text(entry, "object") in ("chat.completion", "response")
+        or f.text(entry, "type") == "message"
+    ):
         return any(key in entry for key in _ANSWER)
     return "choices" in entry or "candidates" in entry
 
 
 def _stop(response: JsonObject) -> str:
-    choice = next(iter(f.objects(response, "choices") or f.objects(response, "candidates")), response)
-    reasons = (f.text(choice, key) for key in ("finish_reason", "stop_reason", "finishReason", "status"))
+    choice = next(
+        iter(f.objects(response, "choices") or f.objects(response, "candidates")),
+        response,
+    )
+    reasons = (
+        f.text(choice, key)
+        for key in ("finish_reason", "stop_reason", "finishReason", "status")
+    )
     return next(filter(None, reasons), "")
 
 
 def recognise(sample: list[object]) -> str:
     """What the first lines, or the whole, of a file lack to be plain JSON of a known format; empty when they fit."""
     for entry in sample:
-        if isinstance(entry, list) and any(isinstance(each, dict) and is_message(each) for each in entry):
+        if isinstance(entry, list) and any(
+            isinstance(each, dict) and is_message(each) for each in entry
+        ):
             return ""
         if not isinstance(entry, dict):
             continue
         body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
-        if isinstance(body.get("messages"), list) or isinstance(body.get("contents"), list):
+        if isinstance(body.get("messages"), list) or isinstance(
+            body.get("contents"), list
+        ):
             return ""
-        if isinstance(body.get("input"), list | str) and ("model" in body or "instructions" in body):
+        if isinstance(body.get("input"), list | str) and (
+            "model" in body or "instructions" in body
+        ):
             return ""
         if is_message(entry):
             return ""

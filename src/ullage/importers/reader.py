@@ -142,9 +142,13 @@ class Reader(ABC):
     @property
     def title(self) -> str:
         """The title a person gave, else the one the program gave, else the first prompt."""
-        return self.titles.get("person") or self.titles.get("program") or self.first_prompt
+        return (
+            self.titles.get("person") or self.titles.get("program") or self.first_prompt
+        )
 
-    def imported(self, events: Iterable[Event], path: str = "", other_sessions: int = 0) -> ImportedSession:
+    def imported(
+        self, events: Iterable[Event], path: str = "", other_sessions: int = 0
+    ) -> ImportedSession:
         """What was read, with the events that all calls of ``feed`` and ``settle`` gave."""
         return ImportedSession(
             format=self.format,

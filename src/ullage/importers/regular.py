@@ -33,8 +33,12 @@ def open_regular(path: Path, *, most: int = LOG_BYTES) -> BinaryIO:
     The opened file is checked, so exchanging the file meanwhile has no effect.
     """
     try:
-        _check_kind(path, path.stat().st_mode)  # before opening: that alone can have an effect on a device
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        _check_kind(
+            path, path.stat().st_mode
+        )  # before opening: that alone can have an effect on a device
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        )
     except (OSError, ValueError) as problem:  # a name with a NUL in it
         raise _unreadable(path, "opened", problem) from problem
     file = os.fdopen(descriptor, "rb")
@@ -59,8 +63,12 @@ def read_regular(path: Path, *, most: int) -> bytes:
             data = file.read(most + 1)
         except OSError as problem:
             raise _unreadable(path, "read", problem) from problem
-    if len(data) > most:  # it has grown, or is one of those whose size is not known before
-        raise UnreadableInput(f"{path} has more than {most:,} bytes, the most that is read of such a file.")
+    if (
+        len(data) > most
+    ):  # it has grown, or is one of those whose size is not known before
+        raise UnreadableInput(
+            f"{path} has more than {most:,} bytes, the most that is read of such a file."
+        )
     return data
 
 
@@ -71,7 +79,9 @@ def open_log(path: Path) -> BinaryIO:
     """
     file = open_regular(path)
     try:
-        count = sum(piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b""))
+        count = sum(
+            piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b"")
+        )
         file.seek(0)
         if count > LOG_LINES:
             raise UnreadableInput(
@@ -111,8 +121,12 @@ def pass_over_line(file: BinaryIO) -> int:
 
 def _check_kind(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "no regular file")
-        raise UnreadableInput(f"{path} is {kind}, and only regular files are read. Write its content to a file first.")
+        kind = next(
+            (name for is_kind, name in _KINDS if is_kind(mode)), "no regular file"
+        )
+        raise UnreadableInput(
+            f"{path} is {kind}, and only regular files are read. Write its content to a file first."
+        )
 
 
 def _unreadable(path: Path, done: str, problem: OSError | ValueError) -> UnreadableInput:

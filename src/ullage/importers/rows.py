@@ -133,7 +133,9 @@ class EventWriter:
         if known and self._started:
             self._put(ModelChanged, model=model, wire=wire, provider=provider)
         elif self._out and isinstance(self._out[0], SessionStarted):
-            self._out[0] = msgspec.structs.replace(self._out[0], model=model, wire=wire, provider=provider)
+            self._out[0] = msgspec.structs.replace(
+                self._out[0], model=model, wire=wire, provider=provider
+            )
 
     def use_system(self, blocks: Iterable[SystemBlock]) -> None:
         system = tuple(blocks)
@@ -198,7 +200,14 @@ class EventWriter:
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
         self.at = now
         self._put(
-            CallEnded, call=call, outcome=outcome, purpose=purpose, stop=stop, usage=usage, error=error, model=model
+            CallEnded,
+            call=call,
+            outcome=outcome,
+            purpose=purpose,
+            stop=stop,
+            usage=usage,
+            error=error,
+            model=model,
         )
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
@@ -220,7 +229,9 @@ class EventWriter:
         name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
-        self._epochs.append(_Epoch(name, self.view, {*kept, *([summary.id] if summary else [])}))
+        self._epochs.append(
+            _Epoch(name, self.view, {*kept, *([summary.id] if summary else [])})
+        )
         if summary is not None:
             self._remember(summary)
         self._show_only(([summary.id] if summary else []) + kept)
@@ -317,5 +328,7 @@ class EventWriter:
 
     def _write(self, kind: type[Envelope], **fields: Any) -> None:
         self._seq += 1
-        event: Any = kind(session=self.session, seq=self._seq, id=f"e{self._seq}", at=self.at, **fields)
+        event: Any = kind(
+            session=self.session, seq=self._seq, id=f"e{self._seq}", at=self.at, **fields
+        )
         self._out.append(event)

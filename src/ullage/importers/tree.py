@@ -38,7 +38,9 @@ class Tree:
         """Places a line behind ``parent``; its path ends with ``message``, or with the end of its parent's path."""
         self.linked = self.linked or bool(parent)
         if key:
-            ending = message or (self._nodes[parent].message if parent in self._nodes else self._rows.tip)
+            ending = message or (
+                self._nodes[parent].message if parent in self._nodes else self._rows.tip
+            )
             self._nodes[key] = _Node(parent, ending)
 
     def ending(self, key: str) -> str | None:
@@ -96,7 +98,10 @@ class Tree:
             original = self._originals.get(message, message)
             name = rows.unique(original)
             self._originals[name] = original
-            parts = tuple(msgspec.structs.replace(part, id=f"{name}/{at}") for at, part in enumerate(again.parts))
+            parts = tuple(
+                msgspec.structs.replace(part, id=f"{name}/{at}")
+                for at, part in enumerate(again.parts)
+            )
             rows.add(msgspec.structs.replace(again, id=name, parts=parts, call=None))
             self._copies[message] = name
 

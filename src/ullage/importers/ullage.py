@@ -34,7 +34,14 @@ from ullage.events import (
     Uncompacted,
     UnknownEvent,
 )
-from ullage.importers.database import Database, StoredSession, as_text, open_database, queries, unpacked
+from ullage.importers.database import (
+    Database,
+    StoredSession,
+    as_text,
+    open_database,
+    queries,
+    unpacked,
+)
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
 from ullage.messages import Message, TextPart
@@ -107,11 +114,15 @@ class UllageReader(Reader):
         try:
             event = decode_event(text)
         except UndecodableRow:
-            raise Unusable("torn, or no event: no JSON object, or a field with a value it can't have") from None
+            raise Unusable(
+                "torn, or no event: no JSON object, or a field with a value it can't have"
+            ) from None
         follow = self._follow.get(type(event))
         kept = event if follow is None else follow(event)
         if kept is None:
-            raise Unusable(f"{event.__struct_config__.tag} does not follow from what was read before it")
+            raise Unusable(
+                f"{event.__struct_config__.tag} does not follow from what was read before it"
+            )
         self._put(kept)
 
     def settle(self) -> list[Event]:
@@ -123,7 +134,11 @@ class UllageReader(Reader):
 
     def close(self) -> None:
         for call in list(self._open.values()):
-            self._put(CallEnded(call=call.call, outcome="dropped", purpose=call.purpose, at=call.at))
+            self._put(
+                CallEnded(
+                    call=call.call, outcome="dropped", purpose=call.purpose, at=call.at
+                )
+            )
         self._open.clear()
 
     # -- inside --
@@ -192,7 +207,9 @@ class UllageReader(Reader):
 
     def _compact(self, event: CompactionCommitted) -> Event | None:
         summary = event.summary
-        if event.compaction in self._epochs or (summary is not None and summary.id in self._added):
+        if event.compaction in self._epochs or (
+            summary is not None and summary.id in self._added
+        ):
             return None
         summarised = tuple(each for each in event.summarised if each in self._view)
         dropped = tuple(each for each in event.dropped if each.id in self._view)
@@ -206,7 +223,9 @@ class UllageReader(Reader):
         self._epochs[event.compaction] = (before, list(self._view))
         for message in replaced:
             self._hold(message)
-        return msgspec.structs.replace(event, summarised=summarised, dropped=dropped, replaced=replaced)
+        return msgspec.structs.replace(
+            event, summarised=summarised, dropped=dropped, replaced=replaced
+        )
 
     def _uncompact(self, event: Uncompacted) -> Event | None:
         epoch = self._epochs.pop(event.compaction, None)
@@ -238,7 +257,9 @@ class UllageReader(Reader):
 
 def recognise(sample: list[object]) -> str:
     """What the first lines of a file lack to be a session of our own; empty when they fit."""
-    if any(isinstance(entry, dict) and entry.get("format") == FORMAT for entry in sample[:1]):
+    if any(
+        isinstance(entry, dict) and entry.get("format") == FORMAT for entry in sample[:1]
+    ):
         return ""
     return f'no first line with "format": "{FORMAT}"'
 
@@ -274,18 +295,28 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     chosen = next((each for each in stored if session in ("", each.id)), None)
     if chosen is None:
         what = f"no session {session}" if session else "no session at all"
-        raise NotASession(str(path), (FormatMiss("ullage", f"a database with {what} in it"),))
+        raise NotASession(
+            str(path), (FormatMiss("ullage", f"a database with {what} in it"),)
+        )
     reader = UllageReader(chosen.id)
     reader.titles["program"] = chosen.title
     with _opened(path) as database:
-        events = reader.feed(_line(chosen.id, row) for row in database.rows(queries("ullage.sql")["events"], chosen.id))
+        events = reader.feed(
+            _line(chosen.id, row)
+            for row in database.rows(queries("ullage.sql")["events"], chosen.id)
+        )
     return reader.imported([*events, *reader.settle()], str(path), len(stored) - 1)
 
 
 def _session(row: JsonObject) -> StoredSession:
     """A session's row; a column of another type is as good as empty."""
     first = _first(row.get("body"))
-    return StoredSession(_text(row, "id"), _text(row, "title"), f.text(first, "cwd"), f.number(row, "changed") or 0.0)
+    return StoredSession(
+        _text(row, "id"),
+        _text(row, "title"),
+        f.text(first, "cwd"),
+        f.number(row, "changed") or 0.0,
+    )
 
 
 def _text(row: JsonObject, column: str) -> str:
@@ -300,7 +331,9 @@ def _line(session: str, row: JsonObject) -> bytes:
         return b"{}"
     seq = f.count(row, "seq") or 0
     at = f.number(row, "at") or 0.0
-    envelope = msgspec.json.encode({"session": session, "seq": seq, "id": _text(row, "name") or f"e{seq}", "at": at})
+    envelope = msgspec.json.encode(
+        {"session": session, "seq": seq, "id": _text(row, "name") or f"e{seq}", "at": at}
+    )
     return text.rstrip()[:-1] + b"," + envelope[1:]
 
 
@@ -321,8 +354,14 @@ def _first(body: object) -> JsonObject:
 @contextmanager
 def _opened(path: Path) -> Iterator[Database]:
     """The database, of a version that is read here. Raises ``UnreadableInput``."""
-    with open_database(path, whose="one of Ullage's (docs/store.md says how to restore it)") as database:
-        version = next(database.rows(queries("ullage.sql")["version"]), {}).get("user_version", 0)
+    with open_database(
+        path, whose="one of Ullage's (docs/store.md says how to restore it)"
+    ) as database:
+        version = next(database.rows(queries("ullage.sql")["version"]), {}).get(
+            "user_version", 0
+        )
         if not isinstance(version, int) or version > VERSION:
-            raise UnreadableInput(f"{path} was written by a newer Ullage (its version is {version}). Update Ullage.")
+            raise UnreadableInput(
+                f"{path} was written by a newer Ullage (its version is {version}). Update Ullage."
+            )
         yield database

@@ -64,11 +64,16 @@ class SinceAnchor(msgspec.Struct, frozen=True, kw_only=True):
         results = cost.added.results
         tools = self.tools
         if results and sign > 0:
-            tools = (*tools, *(part.name for part in cost.parts if part.row == TOOL_RESULTS))
+            tools = (
+                *tools,
+                *(part.name for part in cost.parts if part.row == TOOL_RESULTS),
+            )
         return SinceAnchor(
             added=self.added.plus(cost.added, sign),
             tokens=self.tokens + sign * cost.tokens,
-            users=max(0, self.users + sign * (not quiet and begins_turn(entry.role, cost))),
+            users=max(
+                0, self.users + sign * (not quiet and begins_turn(entry.role, cost))
+            ),
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
             tools=tools,
@@ -94,7 +99,11 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     def basis(self, call: str) -> Basis:
         """These terms in whole tokens; what rounding leaves is in ``new``. ``call`` is the anchor's."""
-        last_output, changed, removed = round(self.last_output), round(self.changed), round(-self.removed)
+        last_output, changed, removed = (
+            round(self.last_output),
+            round(self.changed),
+            round(-self.removed),
+        )
         return Basis(
             last_input=self.last_input,
             last_output=last_output,

@@ -29,7 +29,12 @@ from ullage.tokens.text import TextCounter
 
 SUMMARY = "Summary"
 TOOL_RESULTS = "Tool results"
-ROLE_ROWS = {"user": "You", "assistant": "Assistant", "system": "System notes", "tool": TOOL_RESULTS}
+ROLE_ROWS = {
+    "user": "You",
+    "assistant": "Assistant",
+    "system": "System notes",
+    "tool": TOOL_RESULTS,
+}
 ORIGIN_ROWS = {"summary": SUMMARY, "injected": "Reminders"}
 
 MediaCost = Callable[[ImagePart | FilePart, bool], float]
@@ -168,7 +173,11 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
         if self.results == 1:
             tokens += framing.result + framing.name * self.names
         elif self.results > 1:
-            tokens += framing.pair + framing.further * (self.results - 2) + framing.names * self.names
+            tokens += (
+                framing.pair
+                + framing.further * (self.results - 2)
+                + framing.names * self.names
+            )
         return tokens
 
     def tokens(self, family: Family, *, kept: bool = False) -> float:
@@ -204,7 +213,9 @@ class MessageCost(NamedTuple):
 class _Sums:
     """The sums of one message while its parts are counted, each text once."""
 
-    def __init__(self, family: Family, counter: TextCounter, media: MediaCost, *, is_answer: bool) -> None:
+    def __init__(
+        self, family: Family, counter: TextCounter, media: MediaCost, *, is_answer: bool
+    ) -> None:
         self.is_answer = is_answer
         self.family = family
         self.counter = counter
@@ -233,7 +244,11 @@ class _Sums:
         self.arguments += arguments.tokens
         self.parameters += arguments.parameters
         wrapping = self.family.answering
-        return arguments.tokens + name + (wrapping.call + wrapping.parameter * arguments.parameters)
+        return (
+            arguments.tokens
+            + name
+            + (wrapping.call + wrapping.parameter * arguments.parameters)
+        )
 
     def count_result(self, part: ToolResultPart, name: str) -> float:
         """Tokens of a tool's result with its wrapping, added to the sums."""
@@ -250,7 +265,12 @@ class _Sums:
 
 
 def message_cost(
-    message: Message, family: Family, counter: TextCounter, *, tool_names: Mapping[str, str], media: MediaCost
+    message: Message,
+    family: Family,
+    counter: TextCounter,
+    *,
+    tool_names: Mapping[str, str],
+    media: MediaCost,
 ) -> MessageCost:
     """What one message costs, as a whole and by part. Counts each of its texts once; never raises.
 
@@ -283,7 +303,11 @@ def message_cost(
             if isinstance(part, TextPart) or not is_answer:
                 sums.text += tokens
             if isinstance(part, FilePart):
-                row, name, tokens = "Media", "files", sums.count_media(part, in_result=False) + tokens
+                row, name, tokens = (
+                    "Media",
+                    "files",
+                    sums.count_media(part, in_result=False) + tokens,
+                )
             elif isinstance(part, ProviderItem):
                 sums.items += 1
                 sums.over += UNKNOWN_ITEM
@@ -291,7 +315,15 @@ def message_cost(
             sums.users = 1
         parts.append(PartCost(part.id, row, name, tokens))
     if not is_answer:
-        added = Added(sums.text, sums.names, sums.media, sums.users, sums.results, sums.under, sums.over)
+        added = Added(
+            sums.text,
+            sums.names,
+            sums.media,
+            sums.users,
+            sums.results,
+            sums.under,
+            sums.over,
+        )
         return MessageCost(added.tokens(family), 0.0, added, None, tuple(parts))
     answer = AnswerTokens(
         sums.text,
@@ -304,7 +336,9 @@ def message_cost(
         sums.opaque_size,
         sums.items,
     )
-    added = Added(text=answer.visible(family), media=sums.media, under=sums.under, over=sums.over)
+    added = Added(
+        text=answer.visible(family), media=sums.media, under=sums.under, over=sums.over
+    )
     return MessageCost(
         added.tokens(family),
         thought_tokens(answer, family),
@@ -328,7 +362,9 @@ def _reasoning_carried(message: Message) -> _ReasoningCarried:
     for part in message.parts:
         if isinstance(part, ToolCallPart | TextPart):
             is_opaque = isinstance(part, ToolCallPart) and part.opaque_size > 0
-            is_signed = part.provider is not None and b"ignature" in bytes(part.provider.data)
+            is_signed = part.provider is not None and b"ignature" in bytes(
+                part.provider.data
+            )
             if not is_opaque and not is_signed:
                 continue
         elif not isinstance(part, ReasoningPart):
@@ -341,4 +377,8 @@ def _reasoning_carried(message: Message) -> _ReasoningCarried:
 
 
 def _text_of(part: TextPart | FilePart | ProviderItem | UnknownPart) -> str:
-    return bytes(part.raw).decode("utf-8", "replace") if isinstance(part, UnknownPart) else part.text
+    return (
+        bytes(part.raw).decode("utf-8", "replace")
+        if isinstance(part, UnknownPart)
+        else part.text
+    )

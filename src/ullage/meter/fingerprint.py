@@ -11,8 +11,13 @@ _SIZE = 8
 
 def digest(*pieces: str | bytes) -> str:
     """Sixteen hexadecimal characters that name these pieces in this order."""
-    data = [piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece for piece in pieces]
-    return blake2b(b"".join([b"%d:%b" % (len(piece), piece) for piece in data]), digest_size=_SIZE).hexdigest()
+    data = [
+        piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+        for piece in pieces
+    ]
+    return blake2b(
+        b"".join([b"%d:%b" % (len(piece), piece) for piece in data]), digest_size=_SIZE
+    ).hexdigest()
 
 
 def roll(before: str, message: Message) -> str:
@@ -36,7 +41,9 @@ def of_messages(messages: Iterable[Message]) -> str:
 
 def of_system(system: Iterable[SystemBlock]) -> str:
     """Names a system prompt by its content."""
-    return digest(*(piece for block in system for piece in (block.kind, block.name, block.text)))
+    return digest(
+        *(piece for block in system for piece in (block.kind, block.name, block.text))
+    )
 
 
 def of_tools(tools: Iterable[Tool]) -> str:
@@ -45,6 +52,12 @@ def of_tools(tools: Iterable[Tool]) -> str:
         *(
             piece
             for tool in tools
-            for piece in (tool.name, tool.description, bytes(tool.schema), tool.kind, "deferred" * tool.deferred)
+            for piece in (
+                tool.name,
+                tool.description,
+                bytes(tool.schema),
+                tool.kind,
+                "deferred" * tool.deferred,
+            )
         )
     )

@@ -44,7 +44,14 @@ from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import SpendCategory
 from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
-from ullage.meter.view import ChangedEntry, ContentLocation, Entry, UndoRecord, View, cleared
+from ullage.meter.view import (
+    ChangedEntry,
+    ContentLocation,
+    Entry,
+    UndoRecord,
+    View,
+    cleared,
+)
 from ullage.reasoning import ReasoningPolicy, step_of
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
@@ -89,7 +96,9 @@ class Fold(State):
         self._use_model(event.model, event.wire, event.provider)
 
     def _model(self, event: ModelChanged) -> None:
-        self._use_model(event.model, event.wire or self.wire, event.provider or self.provider)
+        self._use_model(
+            event.model, event.wire or self.wire, event.provider or self.provider
+        )
 
     def _use_model(self, model: str, wire: str, provider: str) -> None:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
@@ -113,7 +122,9 @@ class Fold(State):
     def _take_limits(self) -> None:
         """The limits that the catalogue has for the model."""
         known = self.known or ModelLimits()
-        self.limits = self.limits.of_model(known.window, known.input_cap, known.max_output)
+        self.limits = self.limits.of_model(
+            known.window, known.input_cap, known.max_output
+        )
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
@@ -131,8 +142,12 @@ class Fold(State):
         first = next(iter(self.view), None)
         leading = ""
         if first is not None and first.role == "system":
-            leading = "".join(part.text for part in first.message.of_type(TextPart)) or " "
-        self.fixed = self.forecaster.fixed(self.system or (), self.tools or (), self.params, leading=leading)
+            leading = (
+                "".join(part.text for part in first.message.of_type(TextPart)) or " "
+            )
+        self.fixed = self.forecaster.fixed(
+            self.system or (), self.tools or (), self.params, leading=leading
+        )
 
     def _carry_over(self, before: Forecast, ratio: float) -> None:
         """The last reported input in the new units: by ratio, which converts what no event explains as well.
@@ -165,7 +180,9 @@ class Fold(State):
             return
         try:
             self.calibration = calibration_from_json(event.state)
-        except UnreadableInput:  # the session is opened all the same, and learns from the start
+        except (
+            UnreadableInput
+        ):  # the session is opened all the same, and learns from the start
             return
 
     def _limit(self, event: LimitLearnt) -> None:
@@ -203,7 +220,9 @@ class Fold(State):
         self.policy = ReasoningPolicy(include_in_context=include, strip=strip)
 
     def _policy(self, event: PolicyChanged) -> None:
-        self.policy = ReasoningPolicy(include_in_context=event.include_in_context, strip=event.strip)
+        self.policy = ReasoningPolicy(
+            include_in_context=event.include_in_context, strip=event.strip
+        )
 
     # -- messages --
 
@@ -219,14 +238,22 @@ class Fold(State):
 
     def _opening(self, message: Message, cost: MessageCost) -> float:
         """What a message adds to a first request; it is needed only before the first reported input."""
-        return self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        return (
+            self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        )
 
     def _follow(self, entry: Entry) -> None:
         """Update where turns begin and whether a tool loop is open, by a message."""
         is_answer, has_text, has_tools = turn_content(entry)
         beside, is_open = self.forecaster.rules[0].beside, self.reasoning.is_open
         self.reasoning.follow(
-            step_of(is_answer=is_answer, has_text=has_text, has_tools=has_tools, beside=beside, is_open=is_open)
+            step_of(
+                is_answer=is_answer,
+                has_text=has_text,
+                has_tools=has_tools,
+                beside=beside,
+                is_open=is_open,
+            )
         )
 
     def _carry(self, entry: Entry) -> None:
@@ -252,7 +279,9 @@ class Fold(State):
         if message.role == "assistant":
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
         if entry.cost.added.results:
-            self.open_calls.difference_update(result.call_id for result in message.of_type(ToolResultPart))
+            self.open_calls.difference_update(
+                result.call_id for result in message.of_type(ToolResultPart)
+            )
         if self.is_output(message):
             self.output = entry
         else:
@@ -269,7 +298,9 @@ class Fold(State):
         cost = self.forecaster.message(message, self.view.tool_names)
         anchored = self.is_anchored(old)
         opening = self._opening(message, cost)
-        entry = self.view.replace(message, cost, opening=opening, origin=origin, keep_order=anchored)
+        entry = self.view.replace(
+            message, cost, opening=opening, origin=origin, keep_order=anchored
+        )
         if anchored:
             self.removed += (old.cost.tokens - cost.tokens) * self.scale_of(old)
         elif old is not self.output:
@@ -280,7 +311,9 @@ class Fold(State):
         else:
             self.output, self.output_left = None, True
             self.since = self.since.plus(entry)
-        if turn_content(old) == turn_content(entry) and (message.id in self.reasoning.tokens or not cost.carries):
+        if turn_content(old) == turn_content(entry) and (
+            message.id in self.reasoning.tokens or not cost.carries
+        ):
             self._carry(entry)
         else:
             self._recarry()
@@ -317,7 +350,9 @@ class Fold(State):
         last = self.view.last
         self.open_calls = set()
         if last is not None and last.role == "assistant":
-            self.open_calls = {part.call_id for part in last.message.of_type(ToolCallPart)}
+            self.open_calls = {
+                part.call_id for part in last.message.of_type(ToolCallPart)
+            }
         if after:
             self._rearrange()
             self.marks.append("rewind")
@@ -325,15 +360,24 @@ class Fold(State):
     def _pruned(self, event: Pruned) -> None:
         by_message = self.view.holders(event.parts)
         changed = self._change(
-            (cleared(entry.message, parts, event.notice), entry.facts.origin.after_pruning(self.seq))
-            for entry, parts in ((self.view.entries[holder], parts) for holder, parts in by_message.items())
+            (
+                cleared(entry.message, parts, event.notice),
+                entry.facts.origin.after_pruning(self.seq),
+            )
+            for entry, parts in (
+                (self.view.entries[holder], parts) for holder, parts in by_message.items()
+            )
         )
         if event.prune:
-            self.undo_records[event.prune] = UndoRecord(self.anchor_call, (), changed=changed, is_prune=True)
+            self.undo_records[event.prune] = UndoRecord(
+                self.anchor_call, (), changed=changed, is_prune=True
+            )
         if by_message:
             self.marks.append("prune")
 
-    def _change(self, contents: Iterable[tuple[Message, ContentLocation]]) -> tuple[ChangedEntry, ...]:
+    def _change(
+        self, contents: Iterable[tuple[Message, ContentLocation]]
+    ) -> tuple[ChangedEntry, ...]:
         """New content for messages in view; gives back the entries before and after."""
         changed: list[ChangedEntry] = []
         for message, origin in contents:
@@ -345,9 +389,12 @@ class Fold(State):
     def _compacted(self, event: CompactionCommitted) -> None:
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         order = tuple(self.view.entries)
-        left = tuple(entry for each in gone if (entry := self._leave(each, quiet=True)) is not None)
+        left = tuple(
+            entry for each in gone if (entry := self._leave(each, quiet=True)) is not None
+        )
         changed = self._change(
-            (message, ContentLocation(self.seq, place)) for place, message in enumerate(event.replaced, 1)
+            (message, ContentLocation(self.seq, place))
+            for place, message in enumerate(event.replaced, 1)
         )
         summary = ""
         if event.summary is not None:
@@ -355,8 +402,12 @@ class Fold(State):
             cost = self.forecaster.message(event.summary, self.view.tool_names)
             if event.summary_tokens is not None:
                 # It was reported, so it is not to be corrected as an estimate would be.
-                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens / self.learnt.ratio)
-            entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq))
+                cost = self.forecaster.with_text_tokens(
+                    cost, event.summary_tokens / self.learnt.ratio
+                )
+            entry = self.view.add(
+                event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq)
+            )
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([*self._leading_system(), summary])
         if self.partial and self.unlogged and self.anchor is not None:
@@ -364,13 +415,18 @@ class Fold(State):
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
-        self.undo_records[event.compaction] = UndoRecord(self.anchor_call, order, left, changed, summary)
+        self.undo_records[event.compaction] = UndoRecord(
+            self.anchor_call, order, left, changed, summary
+        )
         self.compactions += 1
         self.marks.append("compaction")
 
     def _leading_system(self) -> list[str]:
         """Ids of the system messages that the view begins with: nothing is put before those."""
-        return [entry.id for entry in takewhile(lambda entry: entry.role == "system", self.view)]
+        return [
+            entry.id
+            for entry in takewhile(lambda entry: entry.role == "system", self.view)
+        ]
 
     def _uncompacted(self, event: Uncompacted) -> None:
         """Later compactions and prunes are undone first, newest first, so that each finds the view it left."""
@@ -418,7 +474,12 @@ class Fold(State):
             self._follow(entry)
             tokens, answer = known.tokens.get(entry.id), entry.cost.answer
             if tokens is not None and answer is not None:
-                self.reasoning.put(entry.id, tokens, known.rests.get(entry.id, NOTHING_COUNTED), calls=answer.calls > 0)
+                self.reasoning.put(
+                    entry.id,
+                    tokens,
+                    known.rests.get(entry.id, NOTHING_COUNTED),
+                    calls=answer.calls > 0,
+                )
 
     # -- calls --
 
@@ -460,29 +521,46 @@ class Fold(State):
             return
         if pending is not None:
             rules = self.learnt.flipped
-            self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
+            self.calibration = self.forecaster.learn(
+                self.calibration, pending, policy=self.policy, actual=context
+            )
             if self.learnt.flipped != rules:  # its reasoning again, by the corrected rule
-                pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
-                self.step_ratios = StepRatios()  # they were measured by the rule before it was corrected
+                pending = replace(
+                    pending, reasoning=self.earlier_reasoning(with_last=True), before=None
+                )
+                self.step_ratios = (
+                    StepRatios()
+                )  # they were measured by the rule before it was corrected
         self._set_anchor(event.call, usage, context, pending)
 
     def _note_spend(self, event: CallEnded) -> None:
-        purpose: SpendCategory = event.purpose if event.outcome == "finished" else event.outcome
+        purpose: SpendCategory = (
+            event.purpose if event.outcome == "finished" else event.outcome
+        )
         limits = self.known
         if event.model and event.purpose != "main":
             limits = lookup(event.provider or self.provider, event.model)
-        self.spend = self.spend.plus(event.usage, purpose=purpose, prices=limits.prices if limits else None)
+        self.spend = self.spend.plus(
+            event.usage, purpose=purpose, prices=limits.prices if limits else None
+        )
 
     def _believed_context(self, event: CallEnded) -> int | None:
         """The input that the call's usage reports; ``None`` for one that can't be true, or of a failed call."""
         usage = event.usage
-        if usage is None or not usage.verified or usage.context is None or event.outcome == "failed":
+        if (
+            usage is None
+            or not usage.verified
+            or usage.context is None
+            or event.outcome == "failed"
+        ):
             return None
         window = self.known.window if self.known is not None else None
         most = math.inf if window is None else window * BELIEVED_WINDOWS
         return usage.context if 0 < usage.context <= most else None
 
-    def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
+    def _set_anchor(
+        self, call: str, usage: Usage, context: int, pending: Pending | None
+    ) -> None:
         """From here on readings rest on the input that this call reported."""
         order = self._order_before(call) if pending is None else pending.order
         entries = self.view.since(order)
@@ -529,14 +607,22 @@ class Fold(State):
             self.unlogged = max(0.0, beyond)
         elif self.anchor is None:
             # With hardly a message in it, what the estimate missed is in what every request carries.
-            self.unlogged = max(-anchor.fixed / 2, beyond) if anchor.messages <= LITTLE else None
+            self.unlogged = (
+                max(-anchor.fixed / 2, beyond) if anchor.messages <= LITTLE else None
+            )
             self.first_messages = anchor.messages
         self.partial = self.partial and self.anchor is None
 
     def _measure(self, pending: Pending, context: int) -> None:
         """Note what the messages since the last reported input cost, if nothing else was added or removed."""
         before = pending.before
-        if before is None or pending.marks or before.changed or before.removed or before.output_left:
+        if (
+            before is None
+            or pending.marks
+            or before.changed
+            or before.removed
+            or before.output_left
+        ):
             return
         last = before.anchor
         if last.label or last.spread:
@@ -593,5 +679,14 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
 }
 
 _READS_CONTENT: Final = frozenset(
-    {SessionStarted, ModelChanged, SystemChanged, ToolsChanged, ParamsChanged, Rewound, Pruned, Uncompacted}
+    {
+        SessionStarted,
+        ModelChanged,
+        SystemChanged,
+        ToolsChanged,
+        ParamsChanged,
+        Rewound,
+        Pruned,
+        Uncompacted,
+    }
 )

@@ -13,7 +13,14 @@ from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
-from ullage.meter.cost import NOTHING_COUNTED, Added, AnswerTokens, Counted, MessageCost, message_cost
+from ullage.meter.cost import (
+    NOTHING_COUNTED,
+    Added,
+    AnswerTokens,
+    Counted,
+    MessageCost,
+    message_cost,
+)
 from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.view import Entry
@@ -26,7 +33,14 @@ from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
 from ullage.tokens.template import Template, template_for
 from ullage.tokens.text import TextCounter, counter_for
-from ullage.tokens.tools import NO_TOOLS, ToolsCost, answer_tokens, read_answer_format, read_choice, tools_cost
+from ullage.tokens.tools import (
+    NO_TOOLS,
+    ToolsCost,
+    answer_tokens,
+    read_answer_format,
+    read_choice,
+    tools_cost,
+)
 from ullage.usage import Usage
 
 BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
@@ -41,9 +55,7 @@ CHANGE_DOUBT = 0.15
 LEAST_CHANGE_DOUBT = 170.0
 """The same for a changed system prompt or changed tools, and the tokens that any such change may be off by."""
 
-FLIPPED: Final = (
-    "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. The reading {takes} it."
-)
+FLIPPED: Final = "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. The reading {takes} it."
 """The note of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
@@ -64,7 +76,9 @@ class Fixed(NamedTuple):
 class FittedEstimator:
     """A counter and families in the place of those that are built in, such as ones fitted to fewer recordings."""
 
-    def __init__(self, counter: TextCounter, find_family: Callable[[str, str, str], Family]) -> None:
+    def __init__(
+        self, counter: TextCounter, find_family: Callable[[str, str, str], Family]
+    ) -> None:
         self.counter = counter
         self.find_family = find_family
 
@@ -75,7 +89,13 @@ class FittedEstimator:
 class Forecaster:
     """The estimators of one model over one wire at one provider."""
 
-    def __init__(self, wire: str, provider: str, model: str, estimator: str | Callable[[str], float]) -> None:
+    def __init__(
+        self,
+        wire: str,
+        provider: str,
+        model: str,
+        estimator: str | Callable[[str], float],
+    ) -> None:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
@@ -92,7 +112,10 @@ class Forecaster:
         """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
         self.exact_text = self.counter.name == "bpe" and self.family.has_public_vocabulary
-        self.rules = tuple(reasoning.rule_for(wire, provider, model, stream=stream) for stream in (False, True))
+        self.rules = tuple(
+            reasoning.rule_for(wire, provider, model, stream=stream)
+            for stream in (False, True)
+        )
         """Which reasoning is counted: of an answer that came at once, and of one that was streamed."""
         self.needs_reasoning = reasoning.need_for(wire, model) is not None
         """Whether a tool loop is rejected, or breaks, without its reasoning."""
@@ -116,12 +139,16 @@ class Forecaster:
 
     def message(self, message: Message, tool_names: Mapping[str, str]) -> MessageCost:
         """What a message costs as input."""
-        return message_cost(message, self.family, self.counter, tool_names=tool_names, media=self.media)
+        return message_cost(
+            message, self.family, self.counter, tool_names=tool_names, media=self.media
+        )
 
     def with_text_tokens(self, cost: MessageCost, tokens: float) -> MessageCost:
         """The cost of a message whose text is ``tokens`` long, in the estimator's own."""
         added = with_changes(cost.added, text=tokens)
-        parts = tuple(part._replace(tokens=tokens / len(cost.parts)) for part in cost.parts)
+        parts = tuple(
+            part._replace(tokens=tokens / len(cost.parts)) for part in cost.parts
+        )
         return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
 
     def opening_message(self, message: Message, cost: MessageCost) -> float:
@@ -132,14 +159,23 @@ class Forecaster:
         return template.text * added.text + added.media + framed + wrapped
 
     def fixed(
-        self, system: Sequence[SystemBlock], tools: Sequence[Tool], params: Mapping[str, object], *, leading: str = ""
+        self,
+        system: Sequence[SystemBlock],
+        tools: Sequence[Tool],
+        params: Mapping[str, object],
+        *,
+        leading: str = "",
     ) -> Fixed:
         """What every request carries. ``leading`` is a system prompt that is one of the messages."""
         template, family, counter = self.template, self.family, self.counter
         text = next((block.text for block in system if block.text), leading)
-        cost = tools_cost(tools, template, family, counter, choice=read_choice(params), system=text)
+        cost = tools_cost(
+            tools, template, family, counter, choice=read_choice(params), system=text
+        )
         answer_format = read_answer_format(params)
-        answer = answer_tokens(answer_format, template, family, counter, system=text, tools=any(cost.each))
+        answer = answer_tokens(
+            answer_format, template, family, counter, system=text, tools=any(cost.each)
+        )
         overhead = template.base + (template.system if text else 0.0)
         if template.thinking and is_thinking(params):
             overhead += template.thinking
@@ -147,7 +183,9 @@ class Forecaster:
         for block in system:
             # The first block carries the framing of the message that the prompt is on most wires.
             framing = 0 if blocks else template.message
-            blocks.append(template.text * text_tokens(block.text, family, counter) + framing)
+            blocks.append(
+                template.text * text_tokens(block.text, family, counter) + framing
+            )
         return Fixed(tuple(blocks), cost, answer, overhead)
 
     # -- reasoning --
@@ -157,7 +195,9 @@ class Forecaster:
 
         Where a provider counts what was not sent back, an answer that shows none may have it as well.
         """
-        return (cost.carries or self.rules[0].even_unsent) and not reasoning.is_foreign(cost.maker, self)
+        return (cost.carries or self.rules[0].even_unsent) and not reasoning.is_foreign(
+            cost.maker, self
+        )
 
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
@@ -173,7 +213,12 @@ class Forecaster:
     def rests(self, entry: Entry, usage: Usage | None) -> Counted:
         """The answer, if ``hidden`` is its output less its counted text."""
         cost = entry.cost
-        if cost.answer is None or usage is None or usage.placeholder or not self.takes_reasoning(cost):
+        if (
+            cost.answer is None
+            or usage is None
+            or usage.placeholder
+            or not self.takes_reasoning(cost)
+        ):
             return NOTHING_COUNTED
         return growth.counted_for(_last_call(usage, cost.answer), self.family)
 
@@ -190,19 +235,37 @@ class Forecaster:
         still_hidden = growth.hidden_reasoning(_last_call(usage, after, grown), family)
         return grown - (hidden - still_hidden)
 
-    def _sent_back(self, output: Entry | None, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
+    def _sent_back(
+        self,
+        output: Entry | None,
+        policy: ReasoningPolicy,
+        usage: Usage,
+        *,
+        begins_turn: bool,
+    ) -> SentBack:
         """Whether the last answer's reasoning is sent again."""
-        if output is not None and not (output.cost.carries and self.takes_reasoning(output.cost)):
+        if output is not None and not (
+            output.cost.carries and self.takes_reasoning(output.cost)
+        ):
             return "no" if usage.reasoning or output.cost.carries else "none"
         if policy.include_in_context and policy.strip != "all":
             return "yes"
-        calls = output is None or output.cost.answer is None or output.cost.answer.calls > 0
+        calls = (
+            output is None or output.cost.answer is None or output.cost.answer.calls > 0
+        )
         return "yes" if calls and not begins_turn and self.needs_reasoning else "no"
 
     # -- the forecast --
 
     def opening(
-        self, fixed: Fixed, messages: float, earlier: float, *, media: float, history: bool, missing: str
+        self,
+        fixed: Fixed,
+        messages: float,
+        earlier: float,
+        *,
+        media: float,
+        history: bool,
+        missing: str,
     ) -> Forecast:
         """A request before any reported usage. ``missing`` names what the log does not contain, for a note."""
         exact = max(0.0, fixed.tokens + messages + earlier)
@@ -228,7 +291,9 @@ class Forecaster:
             removed=0.0,
             reasoning=earlier,
             label="estimated: no call has reported its usage yet",
-            notes=(f"{missing} not in the log: the number is a lower bound.",) if missing else (),
+            notes=(f"{missing} not in the log: the number is a lower bound.",)
+            if missing
+            else (),
         )
 
     def next(
@@ -246,7 +311,9 @@ class Forecaster:
         ``earlier`` is the reasoning of all earlier answers now, ``doubt`` what may be off beside the usual.
         """
         anchor, changed = basis.anchor, basis.changed
-        estimate = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=learnt)
+        estimate = self._estimate(
+            basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=learnt
+        )
         moved = earlier - anchor.reasoning
         # What is left of the last request can't be less than nothing, whatever the estimates of what left it say.
         held = max(0.0, anchor.input + moved + changed - basis.removed)
@@ -259,9 +326,14 @@ class Forecaster:
         of_removal = REMOVAL_DOUBT * min(abs(removed), max(0.0, anchor.input - removed))
         further = hypot(of_change, of_removal, anchor.spread * anchor.input, doubt)
         usual = estimate.doubt
-        below, above = half_widths(with_changes(usual, hidden=usual.hidden + abs(moved), size=exact))
+        below, above = half_widths(
+            with_changes(usual, hidden=usual.hidden + abs(moved), size=exact)
+        )
         tokens = round(exact)
-        low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
+        low, high = (
+            round(exact - hypot(below, further)),
+            round(exact + hypot(above, further)),
+        )
         label = ""
         if anchor.label:
             label = f"estimated: {anchor.label}"
@@ -273,8 +345,16 @@ class Forecaster:
             label = "estimated: system prompt or tools have changed"
         notes: tuple[str, ...] = ()
         if estimate.flipped:
-            counts, takes = ("counts", "includes") if estimate.kept else ("does not count", "leaves out")
-            notes = (FLIPPED.format(counts=counts, takes=takes, rule=self.rules[anchor.stream].name),)
+            counts, takes = (
+                ("counts", "includes")
+                if estimate.kept
+                else ("does not count", "leaves out")
+            )
+            notes = (
+                FLIPPED.format(
+                    counts=counts, takes=takes, rule=self.rules[anchor.stream].name
+                ),
+            )
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -289,7 +369,14 @@ class Forecaster:
             notes=notes,
         )
 
-    def learn(self, calibration: Calibration, pending: Pending, *, policy: ReasoningPolicy, actual: int) -> Calibration:
+    def learn(
+        self,
+        calibration: Calibration,
+        pending: Pending,
+        *,
+        policy: ReasoningPolicy,
+        actual: int,
+    ) -> Calibration:
         """The calibration after the reported input of a call; unchanged without an estimate to compare it with."""
         basis = pending.before
         if basis is None:
@@ -298,14 +385,25 @@ class Forecaster:
         known = calibration.of(self.provider, self.model)
         rules_alone = Learnt(flipped=known.flipped)
         user_turn = pending.user_turn
-        bare = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=rules_alone)
-        shown = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=known)
+        bare = self._estimate(
+            basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=rules_alone
+        )
+        shown = self._estimate(
+            basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=known
+        )
         moved = earlier - anchor.reasoning + basis.changed - basis.removed
         begins = shown.doubt.begins_turn
         last = 0.0  # reasoning of the last answer that a rule decides about
         cost = basis.output.cost if basis.output is not None else None
-        if not shown.degraded and cost is not None and cost.answer is not None and self.takes_reasoning(cost):
-            last = growth.hidden_reasoning(_last_call(anchor.usage, cost.answer), self.family)
+        if (
+            not shown.degraded
+            and cost is not None
+            and cost.answer is not None
+            and self.takes_reasoning(cost)
+        ):
+            last = growth.hidden_reasoning(
+                _last_call(anchor.usage, cost.answer), self.family
+            )
         left = max(0.0, anchor.reasoning - earlier) if begins else 0.0
         is_kept = shown.reasoning_kept > 0
         in_loop = last if is_kept else -last
@@ -339,12 +437,20 @@ class Forecaster:
         return calibration.learn(self.provider, self.model, observation)
 
     def _estimate(
-        self, basis: ForecastBasis, *, user_turn: bool, earlier: float, policy: ReasoningPolicy, learnt: Learnt
+        self,
+        basis: ForecastBasis,
+        *,
+        user_turn: bool,
+        earlier: float,
+        policy: ReasoningPolicy,
+        learnt: Learnt,
     ) -> growth.Estimate:
         anchor, output, since = basis.anchor, basis.output, basis.since
         answer = output.cost.answer if output is not None else None
         rule = self.rules[anchor.stream]
-        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=since.results > 0)
+        begins = reasoning.begins_turn(
+            rule, user_turn=user_turn, tool_turn=since.results > 0
+        )
         leaves = begins and earlier < anchor.reasoning
         situation = GrowthSituation(
             rule=rule,
@@ -359,12 +465,21 @@ class Forecaster:
             usage, edited = Usage(output=0), 0.0
         else:
             sent = self._sent_back(output, policy, usage, begins_turn=begins)
-        last = _last_call(usage, answer or NOTHING_SHOWN, edited, input=anchor.input, sent_back=sent)
-        return growth.next_input(last, since.added, situation, self.family if answer else self.unseen, learnt)
+        last = _last_call(
+            usage, answer or NOTHING_SHOWN, edited, input=anchor.input, sent_back=sent
+        )
+        return growth.next_input(
+            last, since.added, situation, self.family if answer else self.unseen, learnt
+        )
 
 
 def _last_call(
-    usage: Usage, answer: AnswerTokens, edited: float = 0.0, *, input: int = 0, sent_back: SentBack = "yes"
+    usage: Usage,
+    answer: AnswerTokens,
+    edited: float = 0.0,
+    *,
+    input: int = 0,
+    sent_back: SentBack = "yes",
 ) -> LastCall:
     return LastCall(
         input=input,

@@ -15,7 +15,14 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.meter.cost import NOTHING_COUNTED, Added, AnswerTokens, Counted, Widths, thought_tokens
+from ullage.meter.cost import (
+    NOTHING_COUNTED,
+    Added,
+    AnswerTokens,
+    Counted,
+    Widths,
+    thought_tokens,
+)
 from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
@@ -118,7 +125,12 @@ def hidden_reasoning(last: LastCall, family: Family) -> float:
     if output is None:
         return 0.0
     unseen = max(0.0, output - last.answer.visible(family))
-    if family.floors_reasoning and reported is not None and reported % FLOOR == 0 and family is not PLAIN:
+    if (
+        family.floors_reasoning
+        and reported is not None
+        and reported % FLOOR == 0
+        and family is not PLAIN
+    ):
         return min(max(unseen, reported), reported + FLOOR - 1, output)
     if reported:
         return float(min(reported, output))
@@ -139,7 +151,11 @@ def counted_for(last: LastCall, family: Family) -> Counted:
 
 
 def next_input(
-    last: LastCall, added: Added, situation: GrowthSituation, family: Family, learnt: Learnt = NOTHING_LEARNT
+    last: LastCall,
+    added: Added,
+    situation: GrowthSituation,
+    family: Family,
+    learnt: Learnt = NOTHING_LEARNT,
 ) -> Estimate:
     """The input of the call that sends ``added`` after the last call's answer. Never negative, never raises."""
     rule, begins = situation.rule, situation.begins_turn
@@ -149,7 +165,11 @@ def next_input(
     hidden = hidden_reasoning(last, family)
     if not added.names and added.results == last.answer.calls:
         added = replace(added, names=last.answer.names)
-    answer = _KeptAnswer(0.0) if family.forgets and begins else _answer_kept(last, family, hidden, kept=kept)
+    answer = (
+        _KeptAnswer(0.0)
+        if family.forgets and begins
+        else _answer_kept(last, family, hidden, kept=kept)
+    )
     counted = answer.counted.plus(situation.counted)
     content = added.text + counted.text
     row = terms(content, results=added.results, is_user=begins, calls=counted.calls)
@@ -199,14 +219,22 @@ class _KeptAnswer(msgspec.Struct, frozen=True):
     counted: Counted = NOTHING_COUNTED
 
 
-def _answer_kept(last: LastCall, family: Family, hidden: float, *, kept: bool) -> _KeptAnswer:
+def _answer_kept(
+    last: LastCall, family: Family, hidden: float, *, kept: bool
+) -> _KeptAnswer:
     """Tokens of the last answer in the next input."""
     visible = last.answer.visible(family)
     output = last.output
     bare = family.answering.n == 0
-    if output is None or last.placeholder or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK):
+    if (
+        output is None
+        or last.placeholder
+        or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK)
+    ):
         thought = thought_tokens(last.answer, family) if kept else 0.0
-        return _KeptAnswer(visible + thought, thought, visible + thought, True, Counted.of(last.answer))
+        return _KeptAnswer(
+            visible + thought, thought, visible + thought, True, Counted.of(last.answer)
+        )
     if family.recounts and not last.answer.thoughts and not last.reasoning:
         if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
             return _KeptAnswer(visible, 0.0, visible, counted=Counted.of(last.answer))
@@ -276,11 +304,23 @@ def expected(doubt: Doubt) -> Expected:
 def half_widths(doubt: Doubt) -> Widths:
     """The interval of an estimate. Both are at least ``NARROWEST``."""
     first = expected(doubt)
-    below = max(NARROWEST, hypot(first.below * doubt.scale_below.wrapping, first.text * doubt.scale_below.text))
-    above = max(NARROWEST, hypot(first.above * doubt.scale_above.wrapping, first.text * doubt.scale_above.text))
+    below = max(
+        NARROWEST,
+        hypot(
+            first.below * doubt.scale_below.wrapping, first.text * doubt.scale_below.text
+        ),
+    )
+    above = max(
+        NARROWEST,
+        hypot(
+            first.above * doubt.scale_above.wrapping, first.text * doubt.scale_above.text
+        ),
+    )
     items = 0.0
     if doubt.has_items:
-        items = SMALL_SHARE * min(doubt.size, SMALL) + LARGE_SHARE * max(0.0, doubt.size - SMALL)
+        items = SMALL_SHARE * min(doubt.size, SMALL) + LARGE_SHARE * max(
+            0.0, doubt.size - SMALL
+        )
     return Widths(
         hypot(below, doubt.media_under, items, doubt.correction),
         hypot(above, doubt.media_over, items, doubt.correction),

@@ -36,7 +36,9 @@ class Prices:
 
     def at(self, prompt: int) -> Rate:
         """The rate for a prompt of that many tokens, cache included."""
-        return max((tier for tier in self.tiers if tier.above < prompt), default=self.tiers[0])
+        return max(
+            (tier for tier in self.tiers if tier.above < prompt), default=self.tiers[0]
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +76,18 @@ _GROQ = "https://console.groq.com/docs/models"
 _DATED = r"(-\d{8}|@\d{8}|-\d{4}-\d{2}-\d{2}|-latest)?"
 
 # Vendors, page -> bare ids (a regular expression over the whole of them), window, input cap, largest answer.
-_FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | None, int | None], ...]], ...] = (
+_FACTS: tuple[
+    tuple[
+        tuple[str, ...], str, tuple[tuple[str, int | None, int | None, int | None], ...]
+    ],
+    ...,
+] = (
     # The suffix by which Claude Code names the long-context variant.
-    (("anthropic",), "https://code.claude.com/docs/en/model-config", ((r"claude-.*\[1m\]", 1_000 * K, None, None),)),
+    (
+        ("anthropic",),
+        "https://code.claude.com/docs/en/model-config",
+        ((r"claude-.*\[1m\]", 1_000 * K, None, None),),
+    ),
     # Sonnet 4 and 4.5 hold 200k; 1M was a beta behind a header, and some tables record it as the window.
     (
         ("anthropic", "aws", "google"),
@@ -84,7 +95,12 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
         (
             (r"claude-(sonnet-4[-.]5|4[-.]5-sonnet).*", 200 * K, None, 64 * K),
             (rf"claude-(sonnet-4(-0)?|4-sonnet){_DATED}", 200 * K, None, 64 * K),
-            (r"claude-(haiku-4[-.]5|opus-4[-.]5|4[-.]5-(haiku|opus)).*", 200 * K, None, 64 * K),
+            (
+                r"claude-(haiku-4[-.]5|opus-4[-.]5|4[-.]5-(haiku|opus)).*",
+                200 * K,
+                None,
+                64 * K,
+            ),
             (rf"claude-opus-4([-.][01])?{_DATED}", 200 * K, None, 32 * K),
             (r"claude-(3[-.]7-sonnet|sonnet-3[-.]7).*", 200 * K, None, 64 * K),
             (r"claude-3[-.]5-(sonnet|haiku).*", 200 * K, None, 8_192),
@@ -96,7 +112,10 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
     (
         ("anthropic", "aws"),
         "https://www.anthropic.com/news/claude-2-1",
-        ((r"claude-2\.1|claude-v2:1", 200 * K, None, 4_096), (r"claude-(2|2\.0|v2)", 100 * K, None, 4_096)),
+        (
+            (r"claude-2\.1|claude-v2:1", 200 * K, None, 4_096),
+            (r"claude-(2|2\.0|v2)", 100 * K, None, 4_096),
+        ),
     ),
     # The chat variants are smaller than the models they are named after.
     (
@@ -108,8 +127,18 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
         ("openai",),
         _OPENAI + "gpt-5",
         (
-            (rf"gpt-5(-mini|-nano|-codex){_DATED}|gpt-5{_DATED}", 400 * K, 272 * K, 128 * K),
-            (rf"gpt-5[-.][123](-mini|-codex(-max|-mini)?|-pro)?{_DATED}", 400 * K, 272 * K, 128 * K),
+            (
+                rf"gpt-5(-mini|-nano|-codex){_DATED}|gpt-5{_DATED}",
+                400 * K,
+                272 * K,
+                128 * K,
+            ),
+            (
+                rf"gpt-5[-.][123](-mini|-codex(-max|-mini)?|-pro)?{_DATED}",
+                400 * K,
+                272 * K,
+                128 * K,
+            ),
             (rf"gpt-5[-.]4-(mini|nano){_DATED}", 400 * K, 272 * K, 128 * K),
             (rf"gpt-5[-.][45](-pro)?{_DATED}", 1_050 * K, 922 * K, 128 * K),
         ),
@@ -119,16 +148,29 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
         _OPENAI + "gpt-4o",
         (
             (r"gpt-4o-2024-05-13", 128 * K, None, 4_096),
-            (rf"gpt-4o(-mini)?(-audio-preview|-search-preview)?{_DATED}", 128 * K, None, 16_384),
+            (
+                rf"gpt-4o(-mini)?(-audio-preview|-search-preview)?{_DATED}",
+                128 * K,
+                None,
+                16_384,
+            ),
         ),
     ),
-    (("openai", "azure"), _OPENAI + "gpt-4.1", ((rf"gpt-4\.1(-mini|-nano)?{_DATED}", 1_047_576, None, 32_768),)),
+    (
+        ("openai", "azure"),
+        _OPENAI + "gpt-4.1",
+        ((rf"gpt-4\.1(-mini|-nano)?{_DATED}", 1_047_576, None, 32_768),),
+    ),
     (
         ("openai", "azure"),
         _OPENAI + "o3",
         ((rf"(o1|o1-pro|o3|o3-pro|o3-mini|o4-mini){_DATED}", 200 * K, None, 100 * K),),
     ),
-    (("openai",), _OPENAI + "gpt-4-turbo", ((rf"gpt-4-(turbo|vision)(-preview)?{_DATED}", 128 * K, None, 4_096),)),
+    (
+        ("openai",),
+        _OPENAI + "gpt-4-turbo",
+        ((rf"gpt-4-(turbo|vision)(-preview)?{_DATED}", 128 * K, None, 4_096),),
+    ),
     (("openai",), _OPENAI + "gpt-4", ((r"gpt-4(-0613|-0314)?", 8_192, None, 8_192),)),
     (
         ("openai",),
@@ -147,8 +189,18 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
             (r"gemini-2\.5-(flash|pro)(-preview)?-tts.*", 8_192, 8_192, 16_384),
             (r"gemini-3(\.1)?-pro-image.*", 65_536, 65_536, 32_768),
             (r"gemini-2\.0-flash.*", 1_048_576, 1_048_576, 8_192),
-            (r"gemini-2\.5-(pro|flash|flash-lite)(-preview.*|-\d+.*)?", 1_048_576, 1_048_576, 65_536),
-            (r"gemini-3(\.[15])?-(pro|flash|flash-lite)(-preview.*)?", 1_048_576, 1_048_576, 65_536),
+            (
+                r"gemini-2\.5-(pro|flash|flash-lite)(-preview.*|-\d+.*)?",
+                1_048_576,
+                1_048_576,
+                65_536,
+            ),
+            (
+                r"gemini-3(\.[15])?-(pro|flash|flash-lite)(-preview.*)?",
+                1_048_576,
+                1_048_576,
+                65_536,
+            ),
         ),
     ),
     # The aliases were moved from V3 to V4 before they were retired.
@@ -167,7 +219,12 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
         _COHERE,
         (
             (r"command-a-(03-2025|reasoning-08-2025)", 256 * K, None, None),
-            (r"command-(a-plus-05-2026|r7b-12-2024|r-08-2024|r-plus-08-2024|r|r-plus)", 128 * K, None, None),
+            (
+                r"command-(a-plus-05-2026|r7b-12-2024|r-08-2024|r-plus-08-2024|r|r-plus)",
+                128 * K,
+                None,
+                None,
+            ),
         ),
     ),
     (
@@ -175,10 +232,19 @@ _FACTS: tuple[tuple[tuple[str, ...], str, tuple[tuple[str, int | None, int | Non
         _GROQ,
         (
             (r"llama-3\.3-70b-versatile", 131_072, None, 32_768),
-            (r"meta-llama/llama-4-(scout|maverick)-17b-.*-instruct", 131_072, None, 8_192),
+            (
+                r"meta-llama/llama-4-(scout|maverick)-17b-.*-instruct",
+                131_072,
+                None,
+                8_192,
+            ),
         ),
     ),
-    (("zai",), "https://docs.z.ai/guides/llm/glm-4.7", ((r"glm-4\.(6|7|7-flash|7-flashx)", 200 * K, None, 131_072),)),
+    (
+        ("zai",),
+        "https://docs.z.ai/guides/llm/glm-4.7",
+        ((r"glm-4\.(6|7|7-flash|7-flashx)", 200 * K, None, 131_072),),
+    ),
 )
 
 CORRECTIONS: tuple[Correction, ...] = tuple(
@@ -193,7 +259,9 @@ _WITH_PATHS = frozenset({_AWS, "google", "azure"})
 
 _NEVER = re.compile(r"(?!)")
 
-_BEDROCK = re.compile(r"^(?:(?:us|eu|apac|jp|au|ca|in|sa|us-gov|global)\.)?(?P<vendor>[a-z0-9-]+)\.(?P<model>[a-z].*)$")
+_BEDROCK = re.compile(
+    r"^(?:(?:us|eu|apac|jp|au|ca|in|sa|us-gov|global)\.)?(?P<vendor>[a-z0-9-]+)\.(?P<model>[a-z].*)$"
+)
 
 
 def lookup(provider: str, model: str) -> ModelLimits | None:
@@ -209,7 +277,10 @@ def lookup(provider: str, model: str) -> ModelLimits | None:
 def _lookup(provider: str, model: str) -> ModelLimits | None:
     if not model or provider_named(provider).hosting == "own server":
         return None
-    from ullage.models.catalogue import CatalogueRow, in_use  # the data is read when a model is first looked up
+    from ullage.models.catalogue import (
+        CatalogueRow,
+        in_use,
+    )  # the data is read when a model is first looked up
 
     catalogue = in_use()
     row: CatalogueRow | None = None
@@ -220,7 +291,12 @@ def _lookup(provider: str, model: str) -> ModelLimits | None:
         if correction is None:
             bare = _bedrock_bare(name) if vendor == _AWS else name
             correction = next(
-                (one for one in CORRECTIONS if vendor in one.vendors and one.pattern.fullmatch(bare)), None
+                (
+                    one
+                    for one in CORRECTIONS
+                    if vendor in one.vendors and one.pattern.fullmatch(bare)
+                ),
+                None,
             )
     if row is None and correction is None:
         return None
@@ -267,7 +343,11 @@ def _shortened(model: str) -> str:
     """The id without resource paths: ARNs, ``models/``, ``publishers/google/models/``."""
     if model.startswith("arn:"):
         return model.rpartition("/")[2]
-    return model.rpartition("/models/")[2] if "/models/" in model else model.removeprefix("models/")
+    return (
+        model.rpartition("/models/")[2]
+        if "/models/" in model
+        else model.removeprefix("models/")
+    )
 
 
 def _bedrock_bare(name: str) -> str:
@@ -276,4 +356,8 @@ def _bedrock_bare(name: str) -> str:
     if match is None:
         return name
     bare = match["model"]
-    return bare if bare.startswith("claude-v") else re.sub(r"(-v\d+)?(:\d+)?(:\d+k)?$", "", bare)
+    return (
+        bare
+        if bare.startswith("claude-v")
+        else re.sub(r"(-v\d+)?(:\d+)?(:\d+k)?$", "", bare)
+    )

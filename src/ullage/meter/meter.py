@@ -56,7 +56,9 @@ log = logging.getLogger("ullage.meter")
 UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
 
-EXCESS = "Back-calculated messages negative (-%d), estimates of the other rows are too high"
+EXCESS = (
+    "Back-calculated messages negative (-%d), estimates of the other rows are too high"
+)
 """The seeds' warning, logged once a meter where the estimates of the other rows exceed the whole."""
 
 
@@ -119,19 +121,39 @@ class Meter:
         self._has_warned = False
         if model:
             served_by, model = read_name(model, own, provider=provider)
-            self._emit(SessionStarted(model=model, wire=wire or served_by.wire, provider=served_by.name))
+            self._emit(
+                SessionStarted(
+                    model=model, wire=wire or served_by.wire, provider=served_by.name
+                )
+            )
 
     @classmethod
-    def _of(cls, fold: Fold, *, wire: str = "", on_event: Callable[[Event], None] | None = None) -> Meter:
+    def _of(
+        cls,
+        fold: Fold,
+        *,
+        wire: str = "",
+        on_event: Callable[[Event], None] | None = None,
+    ) -> Meter:
         """The meter of a session that was folded already, such as one out of a checkpoint; ``fold`` is its own."""
-        meter = cls(estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event)
+        meter = cls(
+            estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event
+        )
         meter._fold = fold
-        meter._calls = fold.seq  # no fewer than there were calls, so that no name is given twice
+        meter._calls = (
+            fold.seq
+        )  # no fewer than there were calls, so that no name is given twice
         return meter
 
     # -- beside a loop --
 
-    def before(self, request: Request | Mapping[str, Any], *, call: str = "", purpose: Purpose = "main") -> Reading:
+    def before(
+        self,
+        request: Request | Mapping[str, Any],
+        *,
+        call: str = "",
+        purpose: Purpose = "main",
+    ) -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
         ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
@@ -142,7 +164,10 @@ class Meter:
         else:
             fold = self._fold
             request = self._bodies.read(
-                request, wire=self._wire or None, provider=fold.provider or None, model=fold.model
+                request,
+                wire=self._wire or None,
+                provider=fold.provider or None,
+                model=fold.model,
             )
         self._calls += 1
         name = call or f"call-{self._calls}"
@@ -154,7 +179,11 @@ class Meter:
                 call=name,
                 purpose=purpose,
                 fingerprint=self.fingerprint(),
-                estimate=Amount(tokens=reading.used.tokens, low=reading.used.low, high=reading.used.high),
+                estimate=Amount(
+                    tokens=reading.used.tokens,
+                    low=reading.used.low,
+                    high=reading.used.high,
+                ),
                 snapshot=reading.snapshot_id,
                 stream=request.stream,
             )
@@ -182,7 +211,9 @@ class Meter:
         if output is not None and purpose == "main" and outcome != "failed":
             message = output if isinstance(output, Message) else self._read_answer(output)
             if message.parts:
-                message = msgspec.structs.replace(message, call=call, id=message.id or f"{call}.answer")
+                message = msgspec.structs.replace(
+                    message, call=call, id=message.id or f"{call}.answer"
+                )
                 self._emit(MessageAdded(message=message))
         return self.reading()
 
@@ -200,7 +231,10 @@ class Meter:
     def reading(self) -> Reading:
         """The window now: at rest, as if the next request began a user turn. O(rows), whatever the history's length."""
         fold, reading = self._fold, self._reading
-        if reading is None or (self._read_at, reading.session) != (fold.revision, fold.session):
+        if reading is None or (self._read_at, reading.session) != (
+            fold.revision,
+            fold.session,
+        ):
             reading = self._read()
             self._read_at = fold.revision
         elif reading.seq != fold.seq:
@@ -213,11 +247,21 @@ class Meter:
         forecast = fold.forecast()
         window, reserve, input_limit, compaction_point = fold.limits.denominators
         tokens, low, high = forecast.tokens, forecast.low, forecast.high
-        content = (fold.session, fold.revision, fold.model, tokens, low, high, window.tokens)
+        content = (
+            fold.session,
+            fold.revision,
+            fold.model,
+            tokens,
+            low,
+            high,
+            window.tokens,
+        )
         notes = list(forecast.notes)
         if window.tokens is None:
             name = fold.model or "this model"
-            notes.append(f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…).")
+            notes.append(
+                f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…)."
+            )
         breakdown = rows.rows_of(fold, forecast)
         if breakdown.excess:
             level = logging.DEBUG if self._has_warned else logging.INFO
@@ -265,7 +309,9 @@ class Meter:
         """The messages in view, in order."""
         return tuple(entry.message for entry in self._fold.view)
 
-    def request(self, *, stream: bool = False, messages: tuple[Message, ...] | None = None) -> Request:
+    def request(
+        self, *, stream: bool = False, messages: tuple[Message, ...] | None = None
+    ) -> Request:
         """The next request as the events have it: model, system, tools, parameters and the messages in view.
 
         A caller that has the messages already, in the order of the request, gives them: then they are not collected.
@@ -317,22 +363,32 @@ class Meter:
 
     def _emit(self, event: Event) -> None:
         seq = self._fold.seq + 1
-        event = msgspec.structs.replace(event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}")
+        event = msgspec.structs.replace(
+            event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}"
+        )
         self.apply(event)
         if self._on_event is not None:
             self._on_event(event)
 
     def _read_answer(self, output: object) -> Message:
         fold = self._fold
-        return self._bodies.read_answer(fold.wire, output, provider=fold.provider, model=fold.model)
+        return self._bodies.read_answer(
+            fold.wire, output, provider=fold.provider, model=fold.model
+        )
 
     def _follow(self, request: Request) -> None:
         """Events for what the request changes against what is in view."""
         fold = self._fold
-        if (request.model, request.wire, request.provider or fold.provider) != (fold.model, fold.wire, fold.provider):
+        if (request.model, request.wire, request.provider or fold.provider) != (
+            fold.model,
+            fold.wire,
+            fold.provider,
+        ):
             self._emit(
                 ModelChanged(
-                    model=request.model or fold.model, wire=request.wire, provider=request.provider or fold.provider
+                    model=request.model or fold.model,
+                    wire=request.wire,
+                    provider=request.provider or fold.provider,
                 )
             )
         if fold.system is None or fold.system != request.system:
@@ -350,7 +406,9 @@ class Meter:
             if old is not new and not same_content(old, new):
                 break
             same += 1
-        if same == len(held) - 1 < len(messages) and self._is_edited(held[same], messages[same]):
+        if same == len(held) - 1 < len(messages) and self._is_edited(
+            held[same], messages[same]
+        ):
             self._replace(held[same], messages[same])
             same += 1
         if same < len(held):
@@ -364,14 +422,20 @@ class Meter:
         return self._fold.is_output(held) and held.role == sent.role
 
     def _replace(self, old: Message, new: Message) -> None:
-        changed = msgspec.structs.replace(new, id=old.id, revision=old.revision + 1, call=old.call)
+        changed = msgspec.structs.replace(
+            new, id=old.id, revision=old.revision + 1, call=old.call
+        )
         self._emit(MessageReplaced(message=changed))
 
-    def _diverge(self, held: list[Message], messages: tuple[Message, ...], same: int) -> None:
+    def _diverge(
+        self, held: list[Message], messages: tuple[Message, ...], same: int
+    ) -> None:
         """The request is no extension: edits in place, a shorter history, or another one."""
         old_tail, new_tail = held[same:], messages[same:]
         kept = 0
-        while kept < min(len(old_tail), len(new_tail)) and same_content(old_tail[-1 - kept], new_tail[-1 - kept]):
+        while kept < min(len(old_tail), len(new_tail)) and same_content(
+            old_tail[-1 - kept], new_tail[-1 - kept]
+        ):
             kept += 1
         gone, come = old_tail[: len(old_tail) - kept], new_tail[: len(new_tail) - kept]
         if len(gone) == len(come):
@@ -393,13 +457,27 @@ class Meter:
     def _as_output(self, message: Message) -> Message:
         """The answer of the last call may be in the next request only: then it is known by its place."""
         fold = self._fold
-        if message.role != "assistant" or message.call or fold.anchor is None or fold.output is not None:
+        if (
+            message.role != "assistant"
+            or message.call
+            or fold.anchor is None
+            or fold.output is not None
+        ):
             return message
-        return message if fold.since.messages else msgspec.structs.replace(message, call=fold.anchor.call or None)
+        return (
+            message
+            if fold.since.messages
+            else msgspec.structs.replace(message, call=fold.anchor.call or None)
+        )
 
     def _log_actual(self) -> None:
         last = self._fold.track.last
-        if last is None or last.actual is None or last.error is None or last.error_percent is None:
+        if (
+            last is None
+            or last.actual is None
+            or last.error is None
+            or last.error_percent is None
+        ):
             return
         log.info(
             "Context estimate: estimated=%d, actual=%d, error=%+d (%+.1f%%)",

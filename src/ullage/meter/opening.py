@@ -85,7 +85,9 @@ ESTIMATED: Final = {
 }
 """Without a tokenizer."""
 
-UNKNOWN: Final = OpeningWidths(HalfWidth(12, 0.35), HalfWidth(120, 0.8), HalfWidth(60, 0.8))
+UNKNOWN: Final = OpeningWidths(
+    HalfWidth(12, 0.35), HalfWidth(120, 0.8), HalfWidth(60, 0.8)
+)
 """For models without measurements."""
 
 HISTORY: Final = HalfWidth(4, 0.1)

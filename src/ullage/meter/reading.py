@@ -119,11 +119,17 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def until_compaction(self) -> int | None:
         """Tokens from ``used.high`` to the compaction point; ``None`` while there is none."""
-        return None if self.compaction_point is None else self.compaction_point - self.used.high
+        return (
+            None
+            if self.compaction_point is None
+            else self.compaction_point - self.used.high
+        )
 
     def should_compact(self) -> bool:
         """True when the upper end of the interval has reached the compaction point."""
-        return self.compaction_point is not None and self.used.high >= self.compaction_point
+        return (
+            self.compaction_point is not None and self.used.high >= self.compaction_point
+        )
 
     def __str__(self) -> str:
         """One line: the tokens used with their interval, of how many, and the tokens left to the compaction threshold.

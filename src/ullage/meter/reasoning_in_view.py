@@ -37,14 +37,24 @@ class ReasoningInView:
         if step.begins:
             self.begin_turn()
 
-    def put(self, message: str, tokens: float, rests: Counted = NOTHING_COUNTED, *, calls: bool = False) -> None:
+    def put(
+        self,
+        message: str,
+        tokens: float,
+        rests: Counted = NOTHING_COUNTED,
+        *,
+        calls: bool = False,
+    ) -> None:
         """Set the amount of a message, what it rests on, and whether it holds tool calls.
 
         A new one belongs to the current turn.
         """
         is_new = message not in self.tokens
         if is_new or message in self.in_turn:
-            known, known_rests = self.tokens.get(message, 0.0), self.rests.get(message, NOTHING_COUNTED)
+            known, known_rests = (
+                self.tokens.get(message, 0.0),
+                self.rests.get(message, NOTHING_COUNTED),
+            )
             self.in_turn.add(message)
             self.turn += tokens - known
             self.turn_rests = self.turn_rests.plus(rests.plus(known_rests, -1))

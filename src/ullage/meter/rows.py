@@ -41,17 +41,23 @@ class PartEstimate(NamedTuple):
 
 def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
-    if fold.shares is None:  # what every request carries, made again only when that changes
+    if (
+        fold.shares is None
+    ):  # what every request carries, made again only when that changes
         fold.shares = (*_system_shares(fold), *_tool_shares(fold), *_answer_share(fold))
     fixed = list(fold.shares)
     if fold.unlogged and fold.partly_unlogged:
         note = "system prompt, tools and what else the first request held"
-        fixed.append(Share(name=UNLOGGED, tokens=fold.unlogged, source="by_difference", note=note))
+        fixed.append(
+            Share(name=UNLOGGED, tokens=fold.unlogged, source="by_difference", note=note)
+        )
     summary = sum(fold.view.rows.get(SUMMARY, {}).values())
     if summary >= 0.5:
         fixed.append(Share(name=SUMMARY, tokens=summary))
     messages = _message_shares(fold, forecast)
-    return break_down(forecast.tokens, fixed, messages, reported=forecast.last_input is not None)
+    return break_down(
+        forecast.tokens, fixed, messages, reported=forecast.last_input is not None
+    )
 
 
 def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
@@ -75,16 +81,28 @@ def _system_shares(fold: Fold) -> list[Share]:
             name = f"{name} ({len(held)})"
         children: tuple[Share, ...] = ()
         if len(held) > 1 or held[0][0].name:
-            children = tuple(Share(name=block.name or kind, tokens=tokens) for block, tokens in held)
-        shares.append(Share(name=name, tokens=sum(tokens for _, tokens in held), children=children))
+            children = tuple(
+                Share(name=block.name or kind, tokens=tokens) for block, tokens in held
+            )
+        shares.append(
+            Share(name=name, tokens=sum(tokens for _, tokens in held), children=children)
+        )
     return shares
 
 
 def _tool_shares(fold: Fold) -> list[Share]:
     tools = fold.tools or ()
     cost = fold.fixed.tools
-    loaded = [(tool, tokens) for tool, tokens in zip(tools, cost.each, strict=True) if not tool.deferred]
-    deferred = [(tool, tokens) for tool, tokens in zip(tools, cost.deferred, strict=True) if tool.deferred]
+    loaded = [
+        (tool, tokens)
+        for tool, tokens in zip(tools, cost.each, strict=True)
+        if not tool.deferred
+    ]
+    deferred = [
+        (tool, tokens)
+        for tool, tokens in zip(tools, cost.deferred, strict=True)
+        if tool.deferred
+    ]
     shares: list[Share] = []
     if loaded:
         children = _by_server(loaded)
@@ -92,9 +110,13 @@ def _tool_shares(fold: Fold) -> list[Share]:
         if once >= 1:
             children.append(Share(name="once for all", tokens=once))
         biggest = sorted(loaded, key=lambda pair: -pair[1])[:2]
-        note = "largest: " + " · ".join(f"{tool.name} {tokens:,.0f}" for tool, tokens in biggest)
+        note = "largest: " + " · ".join(
+            f"{tool.name} {tokens:,.0f}" for tool, tokens in biggest
+        )
         name = f"Tools ({len(loaded)})"
-        shares.append(Share(name=name, tokens=cost.tokens, children=tuple(children), note=note))
+        shares.append(
+            Share(name=name, tokens=cost.tokens, children=tuple(children), note=note)
+        )
     if deferred:
         shares.append(
             Share(
@@ -111,23 +133,37 @@ def _tool_shares(fold: Fold) -> list[Share]:
 def _by_server(tools: Iterable[tuple[Tool, float]]) -> list[Share]:
     servers: dict[str, list[Share]] = {}
     for tool, cost in sorted(tools, key=lambda pair: -pair[1]):
-        servers.setdefault(tool.server, []).append(Share(name=tool.name, tokens=cost, id=tool.name))
+        servers.setdefault(tool.server, []).append(
+            Share(name=tool.name, tokens=cost, id=tool.name)
+        )
     own = servers.pop("", [])
     mcp = [
-        Share(name=f"MCP {server} ({len(held)})", tokens=sum(share.tokens for share in held), children=tuple(held))
+        Share(
+            name=f"MCP {server} ({len(held)})",
+            tokens=sum(share.tokens for share in held),
+            children=tuple(held),
+        )
         for server, held in servers.items()
     ]
     return sorted([*own, *mcp], key=lambda share: -share.tokens)
 
 
 def _answer_share(fold: Fold) -> list[Share]:
-    return [Share(name="Answer format", tokens=fold.fixed.answer)] if fold.fixed.answer else []
+    return (
+        [Share(name="Answer format", tokens=fold.fixed.answer)]
+        if fold.fixed.answer
+        else []
+    )
 
 
 def _message_shares(fold: Fold, forecast: Forecast) -> Sequence[Share]:
     view = fold.view
     for row in view.touched:
-        held = [Share(name=name, tokens=tokens) for name, tokens in view.rows[row].items() if tokens >= 0.5]
+        held = [
+            Share(name=name, tokens=tokens)
+            for name, tokens in view.rows[row].items()
+            if tokens >= 0.5
+        ]
         held.sort(key=_largest_first)
         view.shares[row] = Share(
             name=row,
@@ -135,9 +171,17 @@ def _message_shares(fold: Fold, forecast: Forecast) -> Sequence[Share]:
             children=tuple(held) if held and held[0].name else (),
         )
     view.touched.clear()
-    shares = [share for row, share in view.shares.items() if share.tokens >= 0.5 and row != SUMMARY]
+    shares = [
+        share
+        for row, share in view.shares.items()
+        if share.tokens >= 0.5 and row != SUMMARY
+    ]
     if forecast.reasoning >= 0.5:
-        shares.append(Share(name="Reasoning", tokens=forecast.reasoning, note="sent back and counted"))
+        shares.append(
+            Share(
+                name="Reasoning", tokens=forecast.reasoning, note="sent back and counted"
+            )
+        )
     shares.sort(key=_largest_first)
     return shares
 
@@ -156,7 +200,9 @@ class Breakdown(NamedTuple):
     excess: int
 
 
-def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, reported: bool) -> Breakdown:
+def break_down(
+    used: int, fixed: Sequence[Share], messages: Sequence[Share], *, reported: bool
+) -> Breakdown:
     """Rows for ``used`` tokens: the ``fixed`` ones as estimated, Messages by difference. Their sum is ``used``.
 
     ``messages`` are the estimates of what Messages hold. When the fixed rows alone exceed ``used``, they are scaled
@@ -168,7 +214,9 @@ def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, 
         granted = _fixed_rows(tuple(fixed), used)
     left = used - granted.tokens
     source: Source = "by_difference" if reported else "estimated"
-    rest = Row(name="Messages", tokens=left, source=source, children=_inside(left, messages))
+    rest = Row(
+        name="Messages", tokens=left, source=source, children=_inside(left, messages)
+    )
     return Breakdown((*granted.rows, rest), excess)
 
 
@@ -184,7 +232,10 @@ def _fixed_rows(fixed: tuple[Share, ...], total: int | None) -> _Granted:
     wanted = [share.tokens for share in fixed if share.summed]
     tokens = round(sum(wanted)) if total is None else total
     granted = iter(apportion(tokens, wanted))
-    rows = tuple(_row_of(share, next(granted) if share.summed else round(share.tokens)) for share in fixed)
+    rows = tuple(
+        _row_of(share, next(granted) if share.summed else round(share.tokens))
+        for share in fixed
+    )
     return _Granted(rows, tokens if wanted else 0)
 
 
@@ -195,7 +246,9 @@ def _inside(total: int, shares: Sequence[Share]) -> tuple[Row, ...]:
     granted = apportion(min(total, explained), wanted)
     rows = [_row_of(share, tokens) for share, tokens in zip(shares, granted, strict=True)]
     if total > explained and rows:
-        rows.append(Row(name="Unattributed", tokens=total - explained, source="by_difference"))
+        rows.append(
+            Row(name="Unattributed", tokens=total - explained, source="by_difference")
+        )
     return tuple(rows)
 
 
@@ -208,7 +261,12 @@ def _row_of(share: Share, tokens: int) -> Row:
         whole = sum(weights)
         part = whole if share.tokens <= 0 else tokens * min(1.0, whole / share.tokens)
         granted = apportion(min(tokens, round(part)), weights)
-        children = tuple([_row_of(child, each) for child, each in zip(share.children, granted, strict=True)])
+        children = tuple(
+            [
+                _row_of(child, each)
+                for child, each in zip(share.children, granted, strict=True)
+            ]
+        )
     return Row(
         name=share.name,
         tokens=tokens,

@@ -14,7 +14,17 @@ import msgspec
 from ullage.meter.limits import Prices
 from ullage.usage import KINDS, Usage, UsageSum
 
-SpendCategory = Literal["main", "summary", "title", "count", "child", "other", "failed", "cancelled", "dropped"]
+SpendCategory = Literal[
+    "main",
+    "summary",
+    "title",
+    "count",
+    "child",
+    "other",
+    "failed",
+    "cancelled",
+    "dropped",
+]
 """What a call was for; a call that did not finish is listed under its outcome instead, whatever it was for."""
 
 MILLION = 1_000_000
@@ -40,7 +50,10 @@ class Money(msgspec.Struct, frozen=True, kw_only=True):
         if cost is None:
             return msgspec.structs.replace(self, unpriced=self.unpriced + 1)
         return msgspec.structs.replace(
-            self, usd=self.usd + cost.usd, priced=self.priced + 1, inexact=self.inexact + (not cost.exact)
+            self,
+            usd=self.usd + cost.usd,
+            priced=self.priced + 1,
+            inexact=self.inexact + (not cost.exact),
         )
 
 
@@ -54,7 +67,13 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
     by_purpose: dict[SpendCategory, UsageSum] = {}
     money: Money = Money()
 
-    def plus(self, usage: Usage | None, *, purpose: SpendCategory = "main", prices: Prices | None = None) -> Spend:
+    def plus(
+        self,
+        usage: Usage | None,
+        *,
+        purpose: SpendCategory = "main",
+        prices: Prices | None = None,
+    ) -> Spend:
         """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same."""
         sums = dict(self.by_purpose)
         sums[purpose] = sums.get(purpose, UsageSum()).plus(usage)
@@ -78,7 +97,9 @@ def cost_of(usage: Usage, prices: Prices) -> Cost | None:
     rate = prices.at(usage.context or 0)
     exact = usage.input is not None and usage.output is not None
     read, write = usage.cache_read or 0, usage.cache_write or 0
-    total = ((usage.input or 0) - read - write) * rate.input + (usage.output or 0) * rate.output
+    total = ((usage.input or 0) - read - write) * rate.input + (
+        usage.output or 0
+    ) * rate.output
     for tokens, price in ((read, rate.cache_read), (write, rate.cache_write)):
         total += tokens * (rate.input if price is None else price)
         exact = exact and (price is not None or not tokens)
@@ -91,7 +112,9 @@ def merge_sums(sums: Iterable[UsageSum]) -> UsageSum:
     """Several sums as one."""
     total = UsageSum()
     for one in sums:
-        unsaid = {kind: total.unsaid.get(kind, 0) + one.unsaid.get(kind, 0) for kind in KINDS}
+        unsaid = {
+            kind: total.unsaid.get(kind, 0) + one.unsaid.get(kind, 0) for kind in KINDS
+        }
         total = UsageSum(
             calls=total.calls + one.calls,
             unsaid={kind: count for kind, count in unsaid.items() if count},

@@ -53,7 +53,11 @@ class StepRatios:
 
         Steps come in order; what is not plausible is not kept.
         """
-        if through <= behind or estimated <= 0 or not PLAUSIBLE[0] <= actual / estimated <= PLAUSIBLE[1]:
+        if (
+            through <= behind
+            or estimated <= 0
+            or not PLAUSIBLE[0] <= actual / estimated <= PLAUSIBLE[1]
+        ):
             return
         self.behind.append(behind)
         self.through.append(through)
@@ -151,7 +155,11 @@ class State:
     def missing(self) -> str:
         """What of every request is not in the log, in words; empty when all of it is."""
         if self.system is None:
-            return "System prompt and tools are" if self.tools is None else "The system prompt is"
+            return (
+                "System prompt and tools are"
+                if self.tools is None
+                else "The system prompt is"
+            )
         return "Tools are" if self.tools is None else ""
 
     @property
@@ -189,7 +197,9 @@ class State:
         if self.anchor is None:
             return None
         changed = self.fixed.tokens - self.anchor.fixed
-        return ForecastBasis(self.anchor, self.output, self.output_left, self.since, changed, self.removed)
+        return ForecastBasis(
+            self.anchor, self.output, self.output_left, self.since, changed, self.removed
+        )
 
     def forecast(self) -> Forecast:
         """What the next request holds. Costs O(1) in the length of the history."""
@@ -219,7 +229,11 @@ class State:
 
     def is_output(self, message: Message | Entry) -> bool:
         """Whether this is the answer of the call that the reading rests on."""
-        return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
+        return (
+            self.anchor is not None
+            and bool(message.call)
+            and message.call == self.anchor.call
+        )
 
     def scale_of(self, entry: Entry) -> float:
         """Reported tokens per estimated token of a message that the anchor covers: of its own step, else of all."""

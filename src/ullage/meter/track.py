@@ -41,7 +41,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
 
     @property
     def error_percent(self) -> float | None:
-        return None if self.actual is None else 100 * (self.estimated - self.actual) / self.actual
+        return (
+            None
+            if self.actual is None
+            else 100 * (self.estimated - self.actual) / self.actual
+        )
 
 
 @dataclass(slots=True)

@@ -68,7 +68,9 @@ class Entry:
     facts: Facts
     content: Message | None
 
-    def __init__(self, id: str, order: int, facts: Facts, content: Message | None) -> None:
+    def __init__(
+        self, id: str, order: int, facts: Facts, content: Message | None
+    ) -> None:
         self.id = id
         self.order = order
         self.facts = facts
@@ -82,7 +84,9 @@ class Entry:
     def message(self) -> Message:
         """The message. Raises ``LedgerError`` where its content is missing."""
         if self.content is None:
-            raise LedgerError(f"The content of the message {self.id} was not loaded from the ledger.")
+            raise LedgerError(
+                f"The content of the message {self.id} was not loaded from the ledger."
+            )
         return self.content
 
     @property
@@ -146,17 +150,34 @@ class View:
             self.rolled = fingerprint.of_messages(entry.message for entry in self)
         return self.rolled
 
-    def add(self, message: Message, cost: MessageCost, *, opening: float, origin: ContentLocation) -> Entry:
+    def add(
+        self,
+        message: Message,
+        cost: MessageCost,
+        *,
+        opening: float,
+        origin: ContentLocation,
+    ) -> Entry:
         """Put a message at the end."""
         self.orders += 1
-        entry = self._enter(message, Facts(message.role, message.call or "", origin, opening, cost), self.orders)
+        entry = self._enter(
+            message,
+            Facts(message.role, message.call or "", origin, opening, cost),
+            self.orders,
+        )
         self.recent[message.id] = entry
         if self.rolled is not None:
             self.rolled = fingerprint.roll(self.rolled, message)
         return entry
 
     def replace(
-        self, message: Message, cost: MessageCost, *, opening: float, origin: ContentLocation, keep_order: bool
+        self,
+        message: Message,
+        cost: MessageCost,
+        *,
+        opening: float,
+        origin: ContentLocation,
+        keep_order: bool,
     ) -> Entry:
         """Put a message in the place of the one with its id."""
         old = self.entries[message.id]
@@ -165,7 +186,9 @@ class View:
         if not keep_order:
             self.orders += 1
             order = self.orders
-        entry = self._enter(message, Facts(message.role, message.call or "", origin, opening, cost), order)
+        entry = self._enter(
+            message, Facts(message.role, message.call or "", origin, opening, cost), order
+        )
         if not keep_order or message.id in self.recent:
             self.recent[message.id] = entry
         self.rolled = None
@@ -190,7 +213,9 @@ class View:
     def arrange(self, ids: Iterable[str]) -> None:
         """Bring the entries into this order; ids that are not in view are ignored, the other entries follow."""
         first = {each: self.entries[each] for each in ids if each in self.entries}
-        self.entries = first | {each: entry for each, entry in self.entries.items() if each not in first}
+        self.entries = first | {
+            each: entry for each, entry in self.entries.items() if each not in first
+        }
         self.rolled = None
 
     def put_back(self, entry: Entry) -> None:
@@ -201,7 +226,9 @@ class View:
 
     def since(self, order: int) -> list[Entry]:
         """Entries made after ``order``, oldest first. ``order`` may only grow from call to call."""
-        self.recent = {each: entry for each, entry in self.recent.items() if entry.order > order}
+        self.recent = {
+            each: entry for each, entry in self.recent.items() if entry.order > order
+        }
         return list(self.recent.values())
 
     def _count(self, entry: Entry, sign: int) -> None:
@@ -221,7 +248,11 @@ class View:
         wanted = set(parts)
         found: dict[str, set[str]] = {}
         for entry in self:
-            held = {part.id for part in entry.cost.parts if _is_result(part) and part.id in wanted}
+            held = {
+                part.id
+                for part in entry.cost.parts
+                if _is_result(part) and part.id in wanted
+            }
             if held:
                 found[entry.id] = held
         return found
@@ -264,7 +295,9 @@ def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:
         message,
         revision=message.revision + 1,
         parts=tuple(
-            _cleared_result(part, notice) if isinstance(part, ToolResultPart) and part.id in chosen else part
+            _cleared_result(part, notice)
+            if isinstance(part, ToolResultPart) and part.id in chosen
+            else part
             for part in message.parts
         ),
     )

@@ -24,7 +24,13 @@ RESERVE_SHARE = 5
 
 _SETTINGS = ("window", "default_window", "reserve", "trigger", "auto")
 
-_RANK: dict[WindowSource, int] = {"user": 4, "provider": 3, "error": 2, "catalogue": 1, "unknown": 0}
+_RANK: dict[WindowSource, int] = {
+    "user": 4,
+    "provider": 3,
+    "error": 2,
+    "catalogue": 1,
+    "unknown": 0,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +71,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 < self.trigger < float("inf"):
-            raise SettingError(f"trigger={self.trigger} can't be reached: give a share up to 1, or tokens above 1.")
+            raise SettingError(
+                f"trigger={self.trigger} can't be reached: give a share up to 1, or tokens above 1."
+            )
         if self.reserve is not None and self.reserve < 0:
-            raise SettingError(f"reserve={self.reserve} is below zero: give the tokens to keep free for the answer.")
+            raise SettingError(
+                f"reserve={self.reserve} is below zero: give the tokens to keep free for the answer."
+            )
 
     def learn(self, event: LimitLearnt) -> Limits:
         """These limits and what one event says, where its source ranks at least as high."""
@@ -99,7 +109,9 @@ class Limits:
             limits = replace(limits, **{name: value})  # type: ignore[arg-type]
         return limits
 
-    def of_model(self, window: int | None, input_cap: int | None, max_output: int | None) -> Limits:
+    def of_model(
+        self, window: int | None, input_cap: int | None, max_output: int | None
+    ) -> Limits:
         """The limits of another model, as the catalogue has them: what was learnt of the last one is dropped."""
         return replace(
             self,
@@ -145,7 +157,9 @@ class Limits:
         return Denominators(window, reserve, limit, point)
 
 
-def _believed(held: Limit | None, tokens: int | None, source: WindowSource) -> Limit | None:
+def _believed(
+    held: Limit | None, tokens: int | None, source: WindowSource
+) -> Limit | None:
     if tokens is None or tokens <= 0:
         return held
     limit = Limit(tokens=tokens, source=source)

@@ -28,7 +28,9 @@ REFRESHED: Final = "models.json"
 FORMAT: Final = 1
 
 Price = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
-PriceTier = tuple[Annotated[int, msgspec.Meta(ge=0)], Price, Price, Price | None, Price | None]
+PriceTier = tuple[
+    Annotated[int, msgspec.Meta(ge=0)], Price, Price, Price | None, Price | None
+]
 """For prompts of more than so many tokens: input, output, cache read and cache write, in US dollars per million."""
 
 _REGEX_CHARS: Final = 200
@@ -150,10 +152,14 @@ def checked(data: bytes) -> Catalogue:
     except msgspec.MsgspecError as problem:
         raise ValueError(str(problem)) from problem
     if catalogue.format != FORMAT:
-        raise ValueError(f"its format is {catalogue.format}, and this version of Ullage reads {FORMAT}")
+        raise ValueError(
+            f"its format is {catalogue.format}, and this version of Ullage reads {FORMAT}"
+        )
     models = sum(len(rows) for rows in catalogue.providers.values())
     if not 0 < models <= CATALOGUE_MODELS:
-        raise ValueError(f"it lists {models:,} models, and may list 1 to {CATALOGUE_MODELS:,}")
+        raise ValueError(
+            f"it lists {models:,} models, and may list 1 to {CATALOGUE_MODELS:,}"
+        )
     for provider, rows in catalogue.providers.items():
         for row in rows:
             wrong = next(_problems(row), "")
@@ -164,10 +170,18 @@ def checked(data: bytes) -> Catalogue:
 
 def encode(catalogue: Catalogue) -> bytes:
     """The catalogue as the bytes of its file, one model a line."""
-    head = {name: getattr(catalogue, name) for name in ("format", "package", "version", "date", "licence")}
+    head = {
+        name: getattr(catalogue, name)
+        for name in ("format", "package", "version", "date", "licence")
+    }
     lines = [f"  {_json(name)}: {_json(value)}," for name, value in head.items()]
-    providers = [f"    {_json(name)}: [\n{_lines(rows)}\n    ]" for name, rows in catalogue.providers.items()]
-    return "\n".join(["{", *lines, '  "providers": {', ",\n".join(providers), "  }", "}", ""]).encode()
+    providers = [
+        f"    {_json(name)}: [\n{_lines(rows)}\n    ]"
+        for name, rows in catalogue.providers.items()
+    ]
+    return "\n".join(
+        ["{", *lines, '  "providers": {', ",\n".join(providers), "  }", "}", ""]
+    ).encode()
 
 
 def differences(old: Catalogue, new: Catalogue) -> Mapping[str, int]:
@@ -182,7 +196,11 @@ def differences(old: Catalogue, new: Catalogue) -> Mapping[str, int]:
 
 
 def _by_patterns(catalogue: Catalogue) -> dict[tuple[str, str], CatalogueRow]:
-    return {(provider, row.patterns): row for provider, rows in catalogue.providers.items() for row in rows}
+    return {
+        (provider, row.patterns): row
+        for provider, rows in catalogue.providers.items()
+        for row in rows
+    }
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -13,7 +13,9 @@ from ullage.models.providers import Auth, Provider, check_wire, is_listed, provi
 KEYS: Final = ("base_url", "wire", "key_env", "auth")
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
-_VARIABLE: Final = re.compile(r"([A-Z][A-Z0-9_]*_)?(API_?KEY|KEY|TOKEN|SECRET)(_[A-Z0-9_]+)?")
+_VARIABLE: Final = re.compile(
+    r"([A-Z][A-Z0-9_]*_)?(API_?KEY|KEY|TOKEN|SECRET)(_[A-Z0-9_]+)?"
+)
 """Names of variables whose values are masked in logs."""
 _ADDRESS: Final = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?")
 _RESERVED: Final = frozenset({"ft", "arn"})
@@ -27,12 +29,20 @@ def read_endpoints(table: object, wires: Collection[str]) -> dict[str, Provider]
     what would be right, and shows nothing that may be secret.
     """
     if not isinstance(table, Mapping):
-        raise SettingError("endpoints can't be this: give a table for each name, as in [endpoints.lab].")
+        raise SettingError(
+            "endpoints can't be this: give a table for each name, as in [endpoints.lab]."
+        )
     endpoints: dict[str, Provider] = {}
     for name, entry in table.items():
-        provider = entry if isinstance(entry, Provider) else _read_endpoint(str(name), entry, wires)
+        provider = (
+            entry
+            if isinstance(entry, Provider)
+            else _read_endpoint(str(name), entry, wires)
+        )
         if provider.name in endpoints:
-            raise SettingError(f"endpoints.{name}: there are two endpoints of this name. Rename one of them.")
+            raise SettingError(
+                f"endpoints.{name}: there are two endpoints of this name. Rename one of them."
+            )
         endpoints[provider.name] = provider
     return endpoints
 
@@ -46,7 +56,9 @@ def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider
             "Choose another name."
         )
     if not _NAME.fullmatch(lowered) or lowered in _RESERVED:
-        raise SettingError(f"{where}: a name is a letter, then letters, digits, '-', '_' and '.'. Choose another name.")
+        raise SettingError(
+            f"{where}: a name is a letter, then letters, digits, '-', '_' and '.'. Choose another name."
+        )
     if not isinstance(entry, Mapping):
         raise SettingError(f"{where} can't be this: give a table of {', '.join(KEYS)}.")
     for key in entry:
@@ -63,7 +75,9 @@ def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider
         )
     auth = texts["auth"] or "bearer"
     if auth not in get_args(Auth):
-        raise SettingError(f"{where}.auth={auth!r} can't be: there are {', '.join(get_args(Auth))}.")
+        raise SettingError(
+            f"{where}.auth={auth!r} can't be: there are {', '.join(get_args(Auth))}."
+        )
     try:
         wire = check_wire(texts["wire"] or "chat", wires)
     except SettingError as problem:

@@ -78,7 +78,13 @@ def _as_regex(clause: Any) -> str:
     first = _patterns(clause)[0]
     kind, text = first[0], first[1:]
     literal = re.escape(text)
-    return {"=": f"{literal}$", "^": literal, "$": f".*{literal}$", "*": f".*{literal}", "~": text}[kind]
+    return {
+        "=": f"{literal}$",
+        "^": literal,
+        "$": f".*{literal}$",
+        "*": f".*{literal}",
+        "~": text,
+    }[kind]
 
 
 def _price_in_force(prices: Any, on: datetime.date) -> Any:
@@ -100,7 +106,9 @@ def _tiers(price: Any) -> tuple[PriceTier, ...]:
     values = [getattr(price, kind, None) for kind in _KINDS]
     if values[0] is None or values[1] is None:
         return ()
-    starts = sorted({tier.start for value in values for tier in getattr(value, "tiers", ())})
+    starts = sorted(
+        {tier.start for value in values for tier in getattr(value, "tiers", ())}
+    )
     tiers = []
     for start in (0, *starts):
         paid, answered, read, written = (_at(value, start) for value in values)

@@ -80,9 +80,7 @@ class Provider:
         return self.auth if is_known_there else "bearer"
 
 
-_BEDROCK_ID: Final = (
-    r"^arn:aws[a-z-]*:bedrock:|^([a-z]{2,4}(-gov)?\.|global\.)?(anthropic|amazon|meta|mistral|cohere)\.[a-z]"
-)
+_BEDROCK_ID: Final = r"^arn:aws[a-z-]*:bedrock:|^([a-z]{2,4}(-gov)?\.|global\.)?(anthropic|amazon|meta|mistral|cohere)\.[a-z]"
 
 TABLE: Final[tuple[Provider, ...]] = (
     # vendors, and clouds that serve the models of vendors
@@ -292,10 +290,17 @@ TABLE: Final[tuple[Provider, ...]] = (
 NO_PROVIDER: Final = Provider(name="", wire="")
 """Stands where a name names none."""
 
-UNNAMED: Final = Provider(name="", key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"), needs_key=False, hosting="own server")
+UNNAMED: Final = Provider(
+    name="",
+    key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"),
+    needs_key=False,
+    hosting="own server",
+)
 """A server of which nothing but its address is known: OpenAI-compatible."""
 
-_BY_NAME: Final[Mapping[str, Provider]] = {name: row for row in TABLE for name in (row.name, *row.aliases)}
+_BY_NAME: Final[Mapping[str, Provider]] = {
+    name: row for row in TABLE for name in (row.name, *row.aliases)
+}
 _NAMED_ALIKE: Final = 0.7
 """``difflib``'s ratio above which a provider's name is suggested: ``antropic`` has 0.94, ``goggle`` 0.83."""
 
@@ -337,7 +342,9 @@ class ModelName(NamedTuple):
 NO_ENDPOINTS: Final[Mapping[str, Provider]] = {}
 
 
-def read_name(name: str, endpoints: Mapping[str, Provider] = NO_ENDPOINTS, *, provider: str = "") -> ModelName:
+def read_name(
+    name: str, endpoints: Mapping[str, Provider] = NO_ENDPOINTS, *, provider: str = ""
+) -> ModelName:
     """``provider:model`` in its halves. ``endpoints`` are the user's own, by their names (``models/endpoints.py``).
 
     With ``provider`` the name is the model's own, whatever colons it has.
@@ -348,13 +355,17 @@ def read_name(name: str, endpoints: Mapping[str, Provider] = NO_ENDPOINTS, *, pr
     one that does not: sent as it is, it would reach a provider that the user did not mean.
     """
     if provider:
-        return ModelName(endpoints.get(provider.strip().lower()) or provider_named(provider), name)
+        return ModelName(
+            endpoints.get(provider.strip().lower()) or provider_named(provider), name
+        )
     head, colon, model = name.partition(":")
     if not colon:
         return ModelName(NO_PROVIDER, name)
     named = endpoints.get(head.strip().lower()) or _BY_NAME.get(head.strip().lower())
     if named is not None and not model.strip():
-        raise SettingError(f"{name!r} names no model. Write it behind the colon, as in '{named.name}:MODEL'.")
+        raise SettingError(
+            f"{name!r} names no model. Write it behind the colon, as in '{named.name}:MODEL'."
+        )
     if named is not None:
         return ModelName(named, model.strip())
     if _OWN_COLON.match(name):
@@ -362,7 +373,9 @@ def read_name(name: str, endpoints: Mapping[str, Provider] = NO_ENDPOINTS, *, pr
     raise SettingError(_unknown_provider(head.strip(), model.strip(), endpoints))
 
 
-_OWN_COLON: Final = re.compile(r"[^:]*[0-9/][^:]*:|(ft|arn):|[^:]+:(\d|latest$)", re.IGNORECASE)
+_OWN_COLON: Final = re.compile(
+    r"[^:]*[0-9/][^:]*:|(ft|arn):|[^:]+:(\d|latest$)", re.IGNORECASE
+)
 
 
 def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) -> str:
@@ -385,4 +398,6 @@ def check_wire(wire: str, wires: Collection[str]) -> str:
         return wire
     alike = difflib.get_close_matches(wire, wires, n=1)
     meant = f" Did you mean {alike[0]!r}?" if alike else ""
-    raise SettingError(f"There is no wire {wire!r}.{meant} Known are: {', '.join(wires)}.")
+    raise SettingError(
+        f"There is no wire {wire!r}.{meant} Known are: {', '.join(wires)}."
+    )

@@ -98,7 +98,9 @@ class Agent:
         learns: bool | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
-        arguments: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
+        arguments: dict[str, object] = {
+            name: value for name, value in settings.items() if value is not None
+        }
         if model:
             arguments["model"] = model
         if system:
@@ -109,8 +111,14 @@ class Agent:
         self._arguments = arguments
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
-        self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config is True else config or ()
-        self._own_tools = as_tools(one for one in given if not isinstance(one, str | McpServer))
+        self._files: Sequence[Layer] = (
+            read_configs(Path.cwd(), self._environment)
+            if config is True
+            else config or ()
+        )
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
         self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
         self._servers: tuple[McpServer, ...] = ()
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
@@ -134,13 +142,17 @@ class Agent:
 
     # -- sessions --
 
-    def session(self, id: str = "", *, resume: bool = True, **settings: Unpack[SessionSettings]) -> Session:
+    def session(
+        self, id: str = "", *, resume: bool = True, **settings: Unpack[SessionSettings]
+    ) -> Session:
         """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
 
         Resumes an interrupted turn and queued messages unless ``resume=False``. ``settings`` are the own settings of a
         session that is created.
         """
-        return Session(self, id or new_session_id(), resume=resume, settings=dict(settings))
+        return Session(
+            self, id or new_session_id(), resume=resume, settings=dict(settings)
+        )
 
     async def ask(self, *pieces: MessageInput, session: str = "") -> Result:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn."""
@@ -179,7 +191,11 @@ class Agent:
         The same two give the same copy, so that its sessions share resources.
         """
         guest = self._guest
-        if guest is None or guest._given_store is not store or guest._given_client is not client:
+        if (
+            guest is None
+            or guest._given_store is not store
+            or guest._given_client is not client
+        ):
             guest = copy.copy(self)
             guest._given_store, guest._given_client, guest._guest = store, client, None
             guest._shared, guest._resources, guest._open = None, None, 0
@@ -269,7 +285,10 @@ class Agent:
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
-        return settings.destination().provider.hosting == "own server" or not endpoint.is_local
+        return (
+            settings.destination().provider.hosting == "own server"
+            or not endpoint.is_local
+        )
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model; nothing if it can't be read."""
@@ -300,7 +319,9 @@ class Agent:
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
-            made = builtin_tools(settings.tools, root=narrow or settings.root, sandbox=sandbox)
+            made = builtin_tools(
+                settings.tools, root=narrow or settings.root, sandbox=sandbox
+            )
             own = as_tools([*made, *self._own_tools])
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
@@ -317,7 +338,9 @@ class Agent:
         return NarrowRoot(self.settings.root or Path.cwd(), settings.root)
 
     def _sandbox(self, settings: Settings) -> Sandbox:
-        place = getattr(self._given_store, "path", self._given_store)  # a store that is a file says where it lies
+        place = getattr(
+            self._given_store, "path", self._given_store
+        )  # a store that is a file says where it lies
         store = Path(place) if isinstance(place, str | Path) else None
         return sandbox_of(settings, self._environment, store)
 
@@ -326,7 +349,11 @@ class Agent:
         self._made.clear()
 
     def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
-        blocks = [SystemBlock(text=clean_text(settings.system).text)] if settings.system else []
+        blocks = (
+            [SystemBlock(text=clean_text(settings.system).text)]
+            if settings.system
+            else []
+        )
         root = self._narrow(settings) or settings.root or Path.cwd()
         for name in settings.instructions:
             if text := read_instructions(root, name):
@@ -340,10 +367,14 @@ def program_name() -> str:
     return f"ullage {version('ullage')}"
 
 
-def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING) -> list[Event]:
+def first_events(
+    settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING
+) -> list[Event]:
     """The first events of a session. Raises ``SettingError`` for a model without a provider."""
     if not settings.model:
-        raise SettingError("No model is set: say one, as in model='anthropic:claude-haiku-4-5'.")
+        raise SettingError(
+            "No model is set: say one, as in model='anthropic:claude-haiku-4-5'."
+        )
     provider, model = settings.destination()
     started = SessionStarted(
         model=model,
@@ -355,13 +386,25 @@ def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibrat
     events: list[Event] = [started]
     if learnt.models:
         state = msgspec.Raw(learnt.as_json())
-        events.append(Calibrated(model=model, call="", estimated=0, actual=0, error=0, ratio=1.0, state=state))
+        events.append(
+            Calibrated(
+                model=model,
+                call="",
+                estimated=0,
+                actual=0,
+                error=0,
+                ratio=1.0,
+                state=state,
+            )
+        )
     if own:
         events.append(SettingsChanged(settings=dict(own)))
     return events
 
 
-def servers_of(settings: Settings, environment: Mapping[str, str], sandbox: Sandbox) -> list[McpServer]:
+def servers_of(
+    settings: Settings, environment: Mapping[str, str], sandbox: Sandbox
+) -> list[McpServer]:
     """The MCP servers that the settings name. Raises ``SettingError`` for a variable that is not set."""
     servers: list[McpServer] = []
     for name, server in settings.mcp.items():
@@ -397,7 +440,9 @@ def _check_root(resolved: Resolved) -> None:
     root = resolved.settings.root
     if root is not None and not root.is_dir():
         source = resolved.source_of("root")
-        raise SettingError(f"root ({source}): {root} is no directory. Make it, or name another one.")
+        raise SettingError(
+            f"root ({source}): {root} is no directory. Make it, or name another one."
+        )
 
 
 def read_instructions(root: Path | NarrowRoot, name: str) -> str:

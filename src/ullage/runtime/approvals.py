@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
-from ullage.agent.grants import SHELL, Grant, covers, offered_prefix, prefix_text, why_no_prefix
+from ullage.agent.grants import (
+    SHELL,
+    Grant,
+    covers,
+    offered_prefix,
+    prefix_text,
+    why_no_prefix,
+)
 from ullage.agent.loop import OpenCall
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
@@ -66,7 +73,11 @@ def question_about(runtime: SessionRuntime, call: OpenCall) -> Question:
 
 def questions(runtime: SessionRuntime) -> list[Question]:
     """The questions that wait for an answer, in order."""
-    return [question_about(runtime, call) for call in runtime.ledger.loop.open if call.state == "asked"]
+    return [
+        question_about(runtime, call)
+        for call in runtime.ledger.loop.open
+        if call.state == "asked"
+    ]
 
 
 def needs_approval(runtime: SessionRuntime, call: OpenCall) -> bool:
@@ -81,7 +92,9 @@ def needs_approval(runtime: SessionRuntime, call: OpenCall) -> bool:
     except BadArguments:
         return True  # without readable arguments the tool's rule can't find the call harmless
     except Exception:
-        log.exception("The rule of %s for approval failed: the call needs approval", call.name)
+        log.exception(
+            "The rule of %s for approval failed: the call needs approval", call.name
+        )
         return True
 
 
@@ -106,19 +119,29 @@ def grant_for(runtime: SessionRuntime, call: OpenCall) -> Grant | None:
     except BadArguments:
         return None
     declaration = declaration_digest(tool)
-    found = (one.grant for one in grants_of(runtime) if covers(one.grant, call.name, arguments, declaration))
+    found = (
+        one.grant
+        for one in grants_of(runtime)
+        if covers(one.grant, call.name, arguments, declaration)
+    )
     return next(found, None)
 
 
 def is_to_ask(runtime: SessionRuntime, call: OpenCall) -> bool:
     """Whether this call needs approval and has none, neither from a person nor from a grant."""
-    return not call.is_approved and needs_approval(runtime, call) and grant_for(runtime, call) is None
+    return (
+        not call.is_approved
+        and needs_approval(runtime, call)
+        and grant_for(runtime, call) is None
+    )
 
 
 def grants_of(runtime: SessionRuntime) -> list[ScopedGrant]:
     """The grants of this session and of its project."""
     session = [ScopedGrant("session", grant) for grant in runtime.ledger.loop.grants]
-    return session + [ScopedGrant("project", grant) for grant in runtime.shared.grants.of(runtime.root)]
+    return session + [
+        ScopedGrant("project", grant) for grant in runtime.shared.grants.of(runtime.root)
+    ]
 
 
 def declaration_digest(tool: AgentTool) -> str:
@@ -147,7 +170,9 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
     """A grant for a tool of the session. Raises ``CommandRefused`` for one whose effect can't be foreseen."""
     known = runtime.tools.get(tool)
     if known is None:
-        raise CommandRefused(f"The session has no tool {tool!r}, so nothing can be granted for it.")
+        raise CommandRefused(
+            f"The session has no tool {tool!r}, so nothing can be granted for it."
+        )
     if known.unconfined:
         raise CommandRefused(
             f"Calls of {tool} can't be granted here: nothing confines them on this machine, so each needs approval."
@@ -155,7 +180,9 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
     if tool == SHELL and (why := why_no_prefix(tuple(prefix))):
         raise CommandRefused(why)
     if tool != SHELL and prefix:
-        raise CommandRefused(f"Only {SHELL} takes a prefix; a grant for {tool} is for all of its calls.")
+        raise CommandRefused(
+            f"Only {SHELL} takes a prefix; a grant for {tool} is for all of its calls."
+        )
     return Grant(
         id=f"g-{secrets.token_hex(6)}",
         tool=tool,
@@ -165,14 +192,25 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
     )
 
 
-def granted_events(runtime: SessionRuntime, grant: Grant, scope: GrantScope) -> list[Event]:
+def granted_events(
+    runtime: SessionRuntime, grant: Grant, scope: GrantScope
+) -> list[Event]:
     """The event of a session's grant, and approvals of the waiting calls that the grant covers."""
     events: list[Event] = []
     if scope == "session":
-        events.append(GrantGiven(grant=grant.id, tool=grant.tool, prefix=grant.prefix, declaration=grant.declaration))
+        events.append(
+            GrantGiven(
+                grant=grant.id,
+                tool=grant.tool,
+                prefix=grant.prefix,
+                declaration=grant.declaration,
+            )
+        )
     for call in runtime.ledger.loop.open:
         if call.state == "asked" and _is_covered(grant, call):
-            events.append(ApprovalGiven(call_id=call.call_id, approved=True, digest=call.digest))
+            events.append(
+                ApprovalGiven(call_id=call.call_id, approved=True, digest=call.digest)
+            )
     return events
 
 
@@ -191,13 +229,23 @@ def revoked_event(runtime: SessionRuntime, grant: str) -> GrantRevoked | None:
 
 
 def answer(
-    runtime: SessionRuntime, call_id: str, approved: bool, note: str, digest: str, *, by_nobody: bool
+    runtime: SessionRuntime,
+    call_id: str,
+    approved: bool,
+    note: str,
+    digest: str,
+    *,
+    by_nobody: bool,
 ) -> ApprovalGiven | None:
     """The answer for a waiting call; ``None`` if no call of this id waits for one.
 
     Without a digest it is for the only waiting call of this id. Raises ``CommandRefused`` for another digest.
     """
-    asked = [call for call in runtime.ledger.loop.open if call.call_id == call_id and call.state == "asked"]
+    asked = [
+        call
+        for call in runtime.ledger.loop.open
+        if call.call_id == call_id and call.state == "asked"
+    ]
     if not asked:
         return None
     meant = [call for call in asked if digest in ("", call.digest)]
@@ -207,7 +255,9 @@ def answer(
             "Look at it again and answer with its own digest."
         )
     if len({call.digest for call in meant}) > 1:
-        raise CommandRefused(f"Several calls have the id {call_id!r}: answer with the digest of the one you mean.")
+        raise CommandRefused(
+            f"Several calls have the id {call_id!r}: answer with the digest of the one you mean."
+        )
     return ApprovalGiven(
         call_id=call_id,
         approved=approved,

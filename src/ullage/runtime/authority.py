@@ -60,7 +60,9 @@ def _fewer(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept
 def _more(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
     added = tuple(name for name in wanted if name not in ceiling)
     lifts = not wanted and bool(ceiling)
-    return Kept((*ceiling, *added), f"no approval for {', '.join(ceiling)}" if lifts else "")
+    return Kept(
+        (*ceiling, *added), f"no approval for {', '.join(ceiling)}" if lifts else ""
+    )
 
 
 def _inside(wanted: Path | None, ceiling: Path | None, wire: str) -> Kept:
@@ -95,14 +97,22 @@ def _visible(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Ke
     return Kept(kept, ", ".join(name for name in wanted if name not in kept))
 
 
-def _sampling(wanted: Mapping[str, object], ceiling: Mapping[str, object], wire: str) -> Kept:
+def _sampling(
+    wanted: Mapping[str, object], ceiling: Mapping[str, object], wire: str
+) -> Kept:
     kept, dropped = split(wanted, wire)
-    own = {name: wanted[name] for name in dropped if name in ceiling and wanted[name] == ceiling[name]}
+    own = {
+        name: wanted[name]
+        for name in dropped
+        if name in ceiling and wanted[name] == ceiling[name]
+    }
     left = [name for name in dropped if name not in own]
     return Kept({**kept, **own}, ", ".join(left))
 
 
-def _sampling_of_models(wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, wire: str) -> Kept:
+def _sampling_of_models(
+    wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, wire: str
+) -> Kept:
     tables: dict[str, Mapping[str, object]] = {}
     dropped: list[str] = []
     for model, table in wanted.items():
@@ -115,15 +125,20 @@ def _sampling_of_models(wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, w
 def is_hidden(name: str) -> bool:
     """Whether a file is private by its name: ``.env``, ``prod.env``, anything in ``.git``."""
     path = PurePath(name)
-    return path.name.lower().endswith(".env") or any(part.startswith(".") and part != "." for part in path.parts)
+    return path.name.lower().endswith(".env") or any(
+        part.startswith(".") and part != "." for part in path.parts
+    )
 
 
 ANYONE: Final = Authority()
 """Harmless: it changes within limits how the conversation is counted, shown or stored."""
 CHOICE: Final = Authority(
-    project="asked", why="decides which provider gets the conversation, which key is used and what is spent"
+    project="asked",
+    why="decides which provider gets the conversation, which key is used and what is spent",
 )
-EFFORT: Final = Authority(project="asked", why="decides how many calls are paid for before the program gives up")
+EFFORT: Final = Authority(
+    project="asked", why="decides how many calls are paid for before the program gives up"
+)
 BUDGET: Final = Authority(
     session="narrower",
     project="asked",
@@ -163,7 +178,9 @@ BASE_URL: Final = Authority(
     option="--base-url",
 )
 ENDPOINTS: Final = Authority(
-    session="never", project="never", why="decides where the conversation is sent, and with which key"
+    session="never",
+    project="never",
+    why="decides where the conversation is sent, and with which key",
 )
 TOOLS: Final = Authority(
     session="narrower",
@@ -183,7 +200,9 @@ APPROVE: Final = Authority(
     is_ceiling=True,
 )
 MCP: Final = Authority(
-    session="never", project="asked", why="starts programs, connects to servers and gives them the conversation"
+    session="never",
+    project="asked",
+    why="starts programs, connects to servers and gives them the conversation",
 )
 ROOT: Final = Authority(
     session="narrower",
@@ -203,5 +222,9 @@ SANDBOX: Final = Authority(
     is_ceiling=True,
     option="--sandbox",
 )
-SANDBOX_PLACES: Final = Authority(session="never", project="never", why="opens places that commands could not reach")
-TRUSTED: Final = Authority(session="never", project="never", why="is what gives a project's file its rights")
+SANDBOX_PLACES: Final = Authority(
+    session="never", project="never", why="opens places that commands could not reach"
+)
+TRUSTED: Final = Authority(
+    session="never", project="never", why="is what gives a project's file its rights"
+)

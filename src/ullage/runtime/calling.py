@@ -55,15 +55,22 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     if drops := ledger.loop.drops:
         await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
     meter, settings = ledger.meter, runtime.settings
-    request = meter.request(stream=settings.stream, messages=runtime.requests.messages(meter))
+    request = meter.request(
+        stream=settings.stream, messages=runtime.requests.messages(meter)
+    )
     await load_media(runtime)
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.before_call(request, reading))
     max_output = step.max_output or asked_output(runtime)
-    options = dataclasses.replace(settings.options, media=runtime.media, max_output=max_output)
+    options = dataclasses.replace(
+        settings.options, media=runtime.media, max_output=max_output
+    )
     call = f"call-{ledger.loop.seq + 1}"
-    started: list[Event] = [*runtime.reading_events(), *epoch_changed(runtime, request, options)]
+    started: list[Event] = [
+        *runtime.reading_events(),
+        *epoch_changed(runtime, request, options),
+    ]
     used = reading.used
     started.append(
         CallStarted(
@@ -102,7 +109,9 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
 def lacks_limits(runtime: SessionRuntime) -> bool:
     """Whether the model's window or largest output is unknown, and its endpoint has not been asked."""
     meter = runtime.ledger.meter
-    is_known = runtime.reading.window.tokens is not None and meter.limits.max_output is not None
+    is_known = (
+        runtime.reading.window.tokens is not None and meter.limits.max_output is not None
+    )
     return not is_known and runtime.asked_limits != meter._fold.model
 
 
@@ -117,12 +126,18 @@ async def learn_limits(runtime: SessionRuntime) -> None:
     if found is None or (found.window is None and found.max_output is None):
         return
     learnt = LimitLearnt(
-        model=model, source="provider", window=found.window, input_cap=found.input_cap, max_output=found.max_output
+        model=model,
+        source="provider",
+        window=found.window,
+        input_cap=found.input_cap,
+        max_output=found.max_output,
     )
     await runtime.ledger.write([learnt])
 
 
-def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -> list[Event]:
+def epoch_changed(
+    runtime: SessionRuntime, request: Request, options: Options
+) -> list[Event]:
     """A new epoch if the request does not extend the last one and no event has announced it.
 
     That happens when the policy, or the model's wire, leaves out reasoning that was sent before.
@@ -140,7 +155,9 @@ def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -
         endpoint = runtime.endpoint()
     except ProviderError:
         return []  # the call itself will fail with this error
-    changes_earlier = runtime.requests.changes_earlier(request, endpoint, earlier, policy=meter.policy, options=options)
+    changes_earlier = runtime.requests.changes_earlier(
+        request, endpoint, earlier, policy=meter.policy, options=options
+    )
     return [runtime.new_epoch("reasoning")] if changes_earlier else []
 
 
@@ -155,13 +172,20 @@ def asked_output(runtime: SessionRuntime) -> int | None:
     return min(asked, most.tokens)
 
 
-async def _stream(runtime: SessionRuntime, request: Request, call: str, options: Options) -> Answer:
+async def _stream(
+    runtime: SessionRuntime, request: Request, call: str, options: Options
+) -> Answer:
     ledger, settings = runtime.ledger, runtime.settings
     retried: list[CallRetried] = []
 
     def note_retry(retrying: Retrying) -> None:
         retried.append(
-            CallRetried(call=call, attempt=retrying.attempt, wait_s=retrying.wait_s, error=str(retrying.error))
+            CallRetried(
+                call=call,
+                attempt=retrying.attempt,
+                wait_s=retrying.wait_s,
+                error=str(retrying.error),
+            )
         )
 
     async def pause(seconds: float) -> None:
@@ -184,7 +208,13 @@ async def _stream(runtime: SessionRuntime, request: Request, call: str, options:
         sleep=pause,
         history=runtime.requests.history,
     )
-    drafted = drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
+    drafted = drafting(
+        ledger.store,
+        ledger.held,
+        call,
+        flush_s=settings.flush_s,
+        flush_bytes=settings.flush_bytes,
+    )
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
@@ -201,7 +231,15 @@ def ended(call: str, answer: Answer) -> list[Event]:
     message = answer.message
     if overflowed(answer) is not None:
         error = "The provider answered nothing and says that the limit was reached: the window was full."
-        return [CallEnded(call=call, outcome="failed", usage=answer.usage, error=error, error_kind="Overflow")]
+        return [
+            CallEnded(
+                call=call,
+                outcome="failed",
+                usage=answer.usage,
+                error=error,
+                error_kind="Overflow",
+            )
+        ]
     events: list[Event] = [
         CallEnded(
             call=call,
@@ -214,15 +252,32 @@ def ended(call: str, answer: Answer) -> list[Event]:
         )
     ]
     if message.parts:
-        events.append(MessageAdded(message=message if outcome == "finished" else replace(message, interrupted=outcome)))
+        events.append(
+            MessageAdded(
+                message=message
+                if outcome == "finished"
+                else replace(message, interrupted=outcome)
+            )
+        )
     return events
 
 
 def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[Event]:
     """The events for a call without an answer, and for a limit that its error names."""
-    kind = next((one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS), type(problem).__name__)
+    kind = next(
+        (one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS),
+        type(problem).__name__,
+    )
     counted = problem.count if isinstance(problem, Overflow) else None
-    events: list[Event] = [CallEnded(call=call, outcome="failed", error=str(problem), error_kind=kind, counted=counted)]
+    events: list[Event] = [
+        CallEnded(
+            call=call,
+            outcome="failed",
+            error=str(problem),
+            error_kind=kind,
+            counted=counted,
+        )
+    ]
     if isinstance(problem, Overflow) and problem.limit is not None:
         cap = problem.limit if problem.input_alone else None
         events.append(
@@ -239,13 +294,21 @@ def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[E
 async def load_media(runtime: SessionRuntime) -> None:
     """Load the bytes of images and files that are new in view. Missing bytes are sent as a note."""
     if runtime.wanted is None:
-        runtime.wanted = [source for message in runtime.ledger.meter.messages for source in sources_of(message)]
+        runtime.wanted = [
+            source
+            for message in runtime.ledger.meter.messages
+            for source in sources_of(message)
+        ]
     while runtime.wanted:
         source = runtime.wanted[-1]
         if source not in runtime.media:
             handle = source.removeprefix(BLOB_SOURCE)
-            with contextlib.suppress(SessionNotFound):  # an imported session may name bytes that came with no file
-                runtime.media[source] = await runtime.ledger.store.kept(runtime.ledger.session, handle)
+            with contextlib.suppress(
+                SessionNotFound
+            ):  # an imported session may name bytes that came with no file
+                runtime.media[source] = await runtime.ledger.store.kept(
+                    runtime.ledger.session, handle
+                )
         runtime.wanted.pop()
 
 
@@ -257,6 +320,11 @@ def what_was_learnt(runtime: SessionRuntime, call: str) -> list[Event]:
         return []
     ratio = last.actual / last.estimated if last.estimated else 1.0
     learnt = Calibrated(
-        model=fold.model, call=call, estimated=last.estimated, actual=last.actual, error=last.error, ratio=ratio
+        model=fold.model,
+        call=call,
+        estimated=last.estimated,
+        actual=last.actual,
+        error=last.error,
+        ratio=ratio,
     )
     return [learnt]

@@ -16,7 +16,13 @@ from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.blocks import Options
 from ullage.codec.wires import default_output
-from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
+from ullage.context.budget import (
+    aim_of,
+    bytes_limit_of,
+    correction_of,
+    image_limit_of,
+    should_prepare,
+)
 from ullage.context.costs import count_images, size_bytes
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.request_limits import RequestLimits, request_limits
@@ -58,9 +64,13 @@ def may_compact(runtime: SessionRuntime) -> bool:
     if loop.compact_asked is not None:
         return True
     is_refused = loop.failed in OVERFLOWS
-    is_too_large = reading.input_limit is not None and reading.used.high > reading.input_limit
+    is_too_large = (
+        reading.input_limit is not None and reading.used.high > reading.input_limit
+    )
     is_due = reading.should_compact() or is_too_large
-    if not runtime.settings.auto or not (is_refused or is_due or is_over_request(runtime)):
+    if not runtime.settings.auto or not (
+        is_refused or is_due or is_over_request(runtime)
+    ):
         return False
     return not refusal(runtime, "overflow" if is_refused else "point")
 
@@ -92,7 +102,8 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
             keep=settings.keep,
             protect_tokens=settings.protect_tokens,
             instructions=settings.summary_instructions,
-            own_model=bool(settings.summary_model) and settings.summary_model != settings.model,
+            own_model=bool(settings.summary_model)
+            and settings.summary_model != settings.model,
         ),
         pins=memory.pins,
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
@@ -128,7 +139,9 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
 
     Raises only errors of the store and of hooks. A cancel is safe at any point and leaves the view unchanged.
     """
-    before = await runtime.record_reading()  # so that displays show the reading that decides
+    before = (
+        await runtime.record_reading()
+    )  # so that displays show the reading that decides
     name = f"compaction-{runtime.ledger.loop.seq + 1}"
     if not await _is_allowed(runtime, step, name):
         return
@@ -139,11 +152,17 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     strategies, attempt = Strategies(order), Attempt()
     while True:
         async with runtime.ledger.still():
-            found = await to_completion(asyncio.to_thread(strategies.next, situation_of(runtime, step, name), attempt))
+            found = await to_completion(
+                asyncio.to_thread(
+                    strategies.next, situation_of(runtime, step, name), attempt
+                )
+            )
         match found:
             case AskModel():
                 await runtime.ledger.write(found.events)
-                attempt = found.attempt.answered(await summarise(runtime, found.ask, "summary"))
+                attempt = found.attempt.answered(
+                    await summarise(runtime, found.ask, "summary")
+                )
             case Commit():
                 compactions.prepared = None
                 runtime.stuck = None
@@ -170,14 +189,21 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
                 high=runtime.reading.used.high,
                 history=fold_of(runtime).view.digest,
             )
-            await runtime.ledger.write([started, CompactionRolledBack(compaction=name, reason="vetoed", note=wish.why)])
+            await runtime.ledger.write(
+                [
+                    started,
+                    CompactionRolledBack(compaction=name, reason="vetoed", note=wish.why),
+                ]
+            )
             return False
         if wish:
             await runtime.ledger.write([Pinned(messages=wish)])
     return True
 
 
-async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False) -> SummaryAnswer:
+async def summarise(
+    runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False
+) -> SummaryAnswer:
     """Call the model for a summary. Its usage is spend; an error of the provider is a value for the strategy."""
     ledger, settings = runtime.ledger, runtime.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
@@ -185,7 +211,9 @@ async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, d
     started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
     await ledger.write([started])
     try:
-        endpoint, model = settings.endpoint(runtime.shared.environment, settings.summary_model)
+        endpoint, model = settings.endpoint(
+            runtime.shared.environment, settings.summary_model
+        )
         request = _request(runtime, wanted, model, endpoint.wire, endpoint.provider)
         answer = await ask(
             request,
@@ -202,7 +230,13 @@ async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, d
         )
     except ProviderError as problem:
         kind = type(problem).__name__
-        failed = CallEnded(call=call, purpose=purpose, outcome="failed", error=str(problem), error_kind=kind)
+        failed = CallEnded(
+            call=call,
+            purpose=purpose,
+            outcome="failed",
+            error=str(problem),
+            error_kind=kind,
+        )
         await ledger.write([failed])
         return SummaryAnswer(None, error=kind)
     ended = CallEnded(
@@ -222,7 +256,9 @@ async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, d
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
 
-def _largest_answer(runtime: SessionRuntime, wanted: Ask, model: str, endpoint: Endpoint) -> int | None:
+def _largest_answer(
+    runtime: SessionRuntime, wanted: Ask, model: str, endpoint: Endpoint
+) -> int | None:
     """The largest output the call asks for: the planned one, at most the model's.
 
     ``None`` if the model's is unknown and the wire does not require one: the provider would refuse too large a value.
@@ -237,12 +273,19 @@ def _largest_answer(runtime: SessionRuntime, wanted: Ask, model: str, endpoint: 
     return wanted.max_output if known is None else min(wanted.max_output, known)
 
 
-def _request(runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provider: str) -> Request:
+def _request(
+    runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provider: str
+) -> Request:
     held = runtime.ledger.meter.request(stream=runtime.settings.stream)
     if wanted.extends:
         return replace(held, messages=wanted.messages)
     return Request(
-        wire=wire, model=model, provider=provider, system=wanted.system, messages=wanted.messages, stream=held.stream
+        wire=wire,
+        model=model,
+        provider=provider,
+        system=wanted.system,
+        messages=wanted.messages,
+        stream=held.stream,
     )
 
 
@@ -251,7 +294,9 @@ def prepare_ahead(runtime: SessionRuntime) -> None:
     compactions = runtime.compactions
     if compactions.preparing is not None or compactions.prepared is not None:
         return
-    if not runtime.settings.auto or not should_prepare(runtime.reading, runtime.settings.background_at):
+    if not runtime.settings.auto or not should_prepare(
+        runtime.reading, runtime.settings.background_at
+    ):
         return
     compactions.preparing = start(_prepare(runtime))
 
@@ -259,7 +304,11 @@ def prepare_ahead(runtime: SessionRuntime) -> None:
 async def _prepare(runtime: SessionRuntime) -> None:
     compactions = runtime.compactions
     try:
-        preparation = prepare(situation_of(runtime, Compact("point"), f"prepared-{runtime.ledger.loop.seq + 1}"))
+        preparation = prepare(
+            situation_of(
+                runtime, Compact("point"), f"prepared-{runtime.ledger.loop.seq + 1}"
+            )
+        )
         if isinstance(preparation, Declined):
             return
         answer = await summarise(runtime, preparation.ask, "summary", detached=True)
@@ -298,7 +347,11 @@ def is_over_request(runtime: SessionRuntime) -> bool:
         return False
     met = _met(runtime)
     last = runtime.compactions.last_look
-    if last is None or (last.view, last.served, last.met) != (view.digest, _served(runtime), met):
+    if last is None or (last.view, last.served, last.met) != (
+        view.digest,
+        _served(runtime),
+        met,
+    ):
         last = LastLook(view.digest, _served(runtime), met, _is_over(runtime))
         runtime.compactions.last_look = last
     return last.is_over
@@ -307,8 +360,12 @@ def is_over_request(runtime: SessionRuntime) -> bool:
 def limited(runtime: SessionRuntime, situation: Situation) -> Situation:
     """The situation with the limits of one request: the lowest of the documented ones and those of refusals."""
     fold = situation.fold
-    limits = _least(_met(runtime), request_limits(fold.provider, fold.model, situation.messages))
-    return dataclasses.replace(situation, image_limit=limits.most_images, bytes_limit=limits.most_bytes)
+    limits = _least(
+        _met(runtime), request_limits(fold.provider, fold.model, situation.messages)
+    )
+    return dataclasses.replace(
+        situation, image_limit=limits.most_images, bytes_limit=limits.most_bytes
+    )
 
 
 def note_limits(runtime: SessionRuntime, problem: Overflow, situation: Situation) -> None:
@@ -347,5 +404,7 @@ def _served(runtime: SessionRuntime) -> Served:
 
 def _least(one: RequestLimits, other: RequestLimits) -> RequestLimits:
     pairs = zip(one, other, strict=True)
-    images, size = (min((most for most in pair if most is not None), default=None) for pair in pairs)
+    images, size = (
+        min((most for most in pair if most is not None), default=None) for pair in pairs
+    )
     return RequestLimits(images, size)

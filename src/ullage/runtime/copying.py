@@ -31,7 +31,9 @@ class Fork(NamedTuple):
     dropped: tuple[str, ...]
 
 
-async def fork(store: Store, origin: str, session: str = "", *, through: int | None = None) -> Fork:
+async def fork(
+    store: Store, origin: str, session: str = "", *, through: int | None = None
+) -> Fork:
     """A new session with the events of ``origin``, up to ``through`` or all of them. Raises as ``Store.fork`` does."""
     name = session or new_session_id()
     last = (await store.about(origin)).seq if through is None else through

@@ -11,7 +11,13 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from ullage.codec.stream import CallDelta, PartDone, ReasoningDelta, StreamEvent, TextDelta
+from ullage.codec.stream import (
+    CallDelta,
+    PartDone,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
 from ullage.encoding import encode
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
 from ullage.store.store import DraftPiece, Lease, Store
@@ -22,7 +28,12 @@ _part = msgspec.json.Decoder(Part)
 
 @asynccontextmanager
 async def drafting(
-    store: Store, lease: Lease, call: str, *, flush_s: float = 0.05, flush_bytes: int = 1_024
+    store: Store,
+    lease: Lease,
+    call: str,
+    *,
+    flush_s: float = 0.05,
+    flush_bytes: int = 1_024,
 ) -> AsyncIterator[AnswerDraft]:
     """A draft of one answer, stored in batches while the block runs.
 
@@ -71,11 +82,23 @@ class AnswerDraft:
             case TextDelta():
                 piece = DraftPiece(self._call, offset, "text", event.part, event.text)
             case ReasoningDelta():
-                piece = DraftPiece(self._call, offset, "reasoning", event.part, event.text)
+                piece = DraftPiece(
+                    self._call, offset, "reasoning", event.part, event.text
+                )
             case CallDelta():
-                piece = DraftPiece(self._call, offset, "call", event.part, event.text, event.call_id, event.name)
+                piece = DraftPiece(
+                    self._call,
+                    offset,
+                    "call",
+                    event.part,
+                    event.text,
+                    event.call_id,
+                    event.name,
+                )
             case PartDone():
-                piece = DraftPiece(self._call, offset, "done", event.part.id, encode(event.part).decode())
+                piece = DraftPiece(
+                    self._call, offset, "done", event.part.id, encode(event.part).decode()
+                )
             case _:
                 return None
         self._offset += 1
@@ -120,7 +143,10 @@ def put_together(pieces: Sequence[DraftPiece], *, message_id: str, call: str) ->
         else:
             texts.setdefault(piece.part, []).append(piece.text)
             kinds.setdefault(piece.part, piece)
-    parts = [whole[name] if name in whole else _grown(first, "".join(texts[name])) for name, first in kinds.items()]
+    parts = [
+        whole[name] if name in whole else _grown(first, "".join(texts[name]))
+        for name, first in kinds.items()
+    ]
     return Message(id=message_id, role="assistant", parts=tuple(parts), call=call)
 
 
@@ -129,6 +155,8 @@ def _grown(first: DraftPiece, text: str) -> Part:
         case "reasoning":
             return ReasoningPart(id=first.part, text=text)
         case "call":
-            return ToolCallPart(id=first.part, call_id=first.call_id, name=first.name, arguments=text)
+            return ToolCallPart(
+                id=first.part, call_id=first.call_id, name=first.name, arguments=text
+            )
         case _:
             return TextPart(id=first.part, text=text)

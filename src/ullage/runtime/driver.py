@@ -12,7 +12,14 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
-from ullage.agent.closing import Persisted, UnfinishedWork, after_cancel, after_crash, closed, handed_back
+from ullage.agent.closing import (
+    Persisted,
+    UnfinishedWork,
+    after_cancel,
+    after_crash,
+    closed,
+    handed_back,
+)
 from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop
 from ullage.agent.steps import (
@@ -29,7 +36,13 @@ from ullage.agent.steps import (
     RunTools,
     Settle,
 )
-from ullage.errors import LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable
+from ullage.errors import (
+    LeaseLost,
+    SessionBusy,
+    SessionNotFound,
+    SettingError,
+    StoreUnavailable,
+)
 from ullage.events import (
     ApprovalAsked,
     Cancelled,
@@ -44,7 +57,12 @@ from ullage.events import (
 from ullage.messages import Message, clean_text
 from ullage.runtime.approvals import is_to_ask
 from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn_limits
-from ullage.runtime.compacting import compact, is_over_request, may_compact, stop_preparing
+from ullage.runtime.compacting import (
+    compact,
+    is_over_request,
+    may_compact,
+    stop_preparing,
+)
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.opening import opened, save_if_due
@@ -56,7 +74,13 @@ from ullage.tasks import background, to_completion
 
 log = logging.getLogger("ullage.runtime")
 
-EXPECTED: Final = (LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable)
+EXPECTED: Final = (
+    LeaseLost,
+    SessionBusy,
+    SessionNotFound,
+    SettingError,
+    StoreUnavailable,
+)
 """Errors that are no bug of the driver: the caller is told, or another driver continues."""
 
 LONGEST_ERROR: Final = 500
@@ -138,7 +162,9 @@ class Driver:
         loop, ledger = runtime.ledger.loop, runtime.ledger
         paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
         # Stored without folding: the exception may have left the folds incomplete, so they are made again.
-        await to_completion(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
+        await to_completion(
+            ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True)
+        )
         self.problem = problem
 
     async def _reopen(self) -> None:
@@ -152,7 +178,9 @@ class Driver:
         async with self._shared.store.watch(self._session) as watch:
             await watch.wait(BUSY_WAIT_S)
         about = await self._shared.store.about(self._session)
-        return bool(about.held_by) or bool(await self._shared.store.pending(self._session))
+        return bool(about.held_by) or bool(
+            await self._shared.store.pending(self._session)
+        )
 
     @contextlib.asynccontextmanager
     async def _held(self) -> AsyncIterator[SessionRuntime]:
@@ -162,10 +190,14 @@ class Driver:
         leases: list[Lease] = []
 
         async def acquire() -> None:
-            leases.append(await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s))
+            leases.append(
+                await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s)
+            )
 
         try:
-            await to_completion(acquire())  # the store gives the lease even if the caller is cancelled meanwhile
+            await to_completion(
+                acquire()
+            )  # the store gives the lease even if the caller is cancelled meanwhile
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
@@ -198,7 +230,9 @@ class Driver:
             await self._interruptible(runtime, learn_limits(runtime))
             return None
         if loop.turn or loop.queue or is_compaction_asked or view.media:
-            await runtime.ledger.load()  # a session at rest without media decides without its messages
+            await (
+                runtime.ledger.load()
+            )  # a session at rest without media decides without its messages
         step = decide(self._situation(runtime))
         if isinstance(step, Rest):
             await runtime.record_reading()
@@ -228,8 +262,12 @@ class Driver:
             return
         runs_tools = any(call.state == "started" for call in loop.open)
         if runs_tools and not loop.cancel_answered:
-            returned = handed_back(loop) if runtime.settings.cancel_queue == "return" else []
-            await runtime.ledger.write([*returned, Cancelled(persisted="tools_in_progress")], exact=True)
+            returned = (
+                handed_back(loop) if runtime.settings.cancel_queue == "return" else []
+            )
+            await runtime.ledger.write(
+                [*returned, Cancelled(persisted="tools_in_progress")], exact=True
+            )
         if runs_tools and loop.cancel == "finish":
             return
         current.cancel()
@@ -261,9 +299,13 @@ class Driver:
                 max_output=asked_output(runtime),
                 is_over_request=is_over_request(runtime),
             ),
-            needs_approval=frozenset(call.call_id for call in waiting if is_to_ask(runtime, call)),
+            needs_approval=frozenset(
+                call.call_id for call in waiting if is_to_ask(runtime, call)
+            ),
             sequential=frozenset(
-                call.call_id for call in loop.open if call.name in runtime.tools and runtime.tools[call.name].sequential
+                call.call_id
+                for call in loop.open
+                if call.name in runtime.tools and runtime.tools[call.name].sequential
             ),
             may_compact=may_compact(runtime),
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
@@ -281,7 +323,10 @@ class Driver:
             case Compact():
                 await self._interruptible(runtime, compact(runtime, step))
             case AskApproval():
-                asked = [ApprovalAsked(call_id=call.call_id, digest=call.digest) for call in step.calls]
+                asked = [
+                    ApprovalAsked(call_id=call.call_id, digest=call.digest)
+                    for call in step.calls
+                ]
                 await write(asked, durable=True)
             case CloseCalls():
                 await write(closed(step.calls, step.outcome, step.why))
@@ -294,17 +339,27 @@ class Driver:
             case Deliver():
                 await self._deliver(runtime, step)
             case Pause():
-                await write([TurnPaused(turn=loop.turn, reason=step.reason, note=step.note)], durable=True)
+                await write(
+                    [TurnPaused(turn=loop.turn, reason=step.reason, note=step.note)],
+                    durable=True,
+                )
             case EndTurn():
                 events: list[Event] = [
                     *runtime.reading_events(),
-                    TurnEnded(turn=loop.turn, reason=step.reason, note=step.note, steps=loop.steps),
+                    TurnEnded(
+                        turn=loop.turn,
+                        reason=step.reason,
+                        note=step.note,
+                        steps=loop.steps,
+                    ),
                 ]
                 await write(events)
             case Rest():
                 return
 
-    async def _interruptible(self, runtime: SessionRuntime, doing: Coroutine[Any, Any, None]) -> None:
+    async def _interruptible(
+        self, runtime: SessionRuntime, doing: Coroutine[Any, Any, None]
+    ) -> None:
         """Carry out a step that a cancel may interrupt; the next decision settles the work it leaves open."""
         async with background(doing) as task:
             self._current = task
@@ -319,9 +374,15 @@ class Driver:
         """End the turn: close open work as after a crash, and calls that were not started."""
         await self._settle(runtime, Settle("crash"))
         loop = runtime.ledger.loop
-        events = closed(loop.open, "not_started", "Not run: the turn ended before this call was started.")
+        events = closed(
+            loop.open,
+            "not_started",
+            "Not run: the turn ended before this call was started.",
+        )
         if loop.turn:
-            events.append(TurnEnded(turn=loop.turn, reason="failed", note=note, steps=loop.steps))
+            events.append(
+                TurnEnded(turn=loop.turn, reason="failed", note=note, steps=loop.steps)
+            )
         await runtime.ledger.write(events)
 
     async def _settle(self, runtime: SessionRuntime, step: Settle) -> None:
@@ -330,9 +391,17 @@ class Driver:
         partial: Message | None = None
         if loop.call:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
-            partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
+            partial = put_together(
+                pieces, message_id=f"{loop.call}.answer", call=loop.call
+            )
         usage = runtime.usage_of_cut(partial) if loop.call else None
-        left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}", usage, runtime.usage_of_aside(loop.side_call))
+        left = UnfinishedWork(
+            loop,
+            partial,
+            f"note-{loop.seq + 1}",
+            usage,
+            runtime.usage_of_aside(loop.side_call),
+        )
         if step.how == "crash":
             events = after_crash(left)
         else:
@@ -350,7 +419,10 @@ class Driver:
             events.append(TurnStarted(turn=turn, usd=runtime.reading.spend.money.usd))
         waiting = {one.message.id: one.message for one in loop.queue}
         for name in step.messages:
-            events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
+            events += [
+                QueueLeft(message_id=name, how="delivered"),
+                MessageAdded(message=waiting[name]),
+            ]
         await runtime.ledger.write(events, exact=True, durable=True)
 
 

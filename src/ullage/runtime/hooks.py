@@ -28,7 +28,9 @@ async def run_hook(doing: Awaitable[T]) -> T:
     try:
         return await doing
     except Exception as problem:
-        raise HookFailed(f"A hook failed: {type(problem).__name__}: {problem}") from problem
+        raise HookFailed(
+            f"A hook failed: {type(problem).__name__}: {problem}"
+        ) from problem
 
 
 class Refusal(NamedTuple):
@@ -49,7 +51,9 @@ class Hook:
     async def after_call(self, answer: Answer, reading: Reading) -> None:
         """An answer has been recorded."""
 
-    async def before_tool(self, name: str, arguments: Mapping[str, Any] | None, call_id: str) -> Refusal | None:
+    async def before_tool(
+        self, name: str, arguments: Mapping[str, Any] | None, call_id: str
+    ) -> Refusal | None:
         """A tool is about to run; ``arguments`` is ``None`` where they are no JSON object. A refusal stops it."""
         return None
 
@@ -57,7 +61,9 @@ class Hook:
         """A tool has ended; what is given back is what is recorded."""
         return output
 
-    async def before_compaction(self, reading: Reading, trigger: str) -> Refusal | tuple[str, ...]:
+    async def before_compaction(
+        self, reading: Reading, trigger: str
+    ) -> Refusal | tuple[str, ...]:
         """The view is about to be made smaller: ids of messages to pin, or a refusal."""
         return ()
 

@@ -65,7 +65,9 @@ class Host:
         if self._sweeping is not None:
             await stop(self._sweeping)
         sessions, self._sessions = list(self._sessions.values()), {}
-        closed = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+        closed = await asyncio.gather(
+            *(session.close() for session in sessions), return_exceptions=True
+        )
         for session, how in zip(sessions, closed, strict=True):
             if isinstance(how, Exception):
                 log.error("The session %s did not close: %s", session.id, how)
@@ -83,9 +85,13 @@ class Host:
             raise RuntimeError("The host is not open: use `async with`.")
         return self._shared
 
-    async def begin(self, session: str = "", settings: Mapping[str, object] | None = None) -> Session:
+    async def begin(
+        self, session: str = "", settings: Mapping[str, object] | None = None
+    ) -> Session:
         """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
-        own = {name: value for name, value in (settings or {}).items() if value is not None}
+        own = {
+            name: value for name, value in (settings or {}).items() if value is not None
+        }
         resolved = self._open.commanded(own)
         self.agent._check_settings(resolved)
         name = session or new_session_id()
@@ -179,7 +185,11 @@ async def is_unfinished(store: Store, row: SessionRow) -> bool:
     is_left = _is_left_by(await store.read(row.id, after=max(0, row.seq - TAIL)))
     if is_left is None:
         loop = (await folded(store, row.id)).loop
-        return bool(loop.cancel or loop.compact_asked is not None or (loop.turn and not loop.paused))
+        return bool(
+            loop.cancel
+            or loop.compact_asked is not None
+            or (loop.turn and not loop.paused)
+        )
     return is_left
 
 

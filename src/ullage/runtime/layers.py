@@ -16,7 +16,15 @@ from ullage.runtime.setting_values import is_secret_name, literal_secrets
 from ullage.runtime.settings import KEYS, Place, environment_name, nearest, read_value
 from ullage.runtime.toml_lines import line_of
 
-NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS", "ULLAGE_TOKEN"})
+NO_SETTINGS: Final = frozenset(
+    {
+        "ULLAGE_DATA",
+        "ULLAGE_CONFIG",
+        "ULLAGE_API_KEY",
+        "ULLAGE_RECORDINGS",
+        "ULLAGE_TOKEN",
+    }
+)
 """Variables that are read elsewhere: directories, a file, a key, a server's token."""
 
 TABLES: Final = ("params", "mcp", "models", "endpoints")
@@ -64,7 +72,9 @@ def read_layer(layer: Layer) -> Layer:
         try:
             value = read_value(key, given)
         except SettingError as problem:
-            raise SettingError(f"{layer.where(*_path_of_problem(key, given))}: {problem}") from problem
+            raise SettingError(
+                f"{layer.where(*_path_of_problem(key, given))}: {problem}"
+            ) from problem
         if layer.path is not None and isinstance(value, Path):
             value = layer.path.parent / value
         if layer.path is not None and key == "trusted":
@@ -84,11 +94,15 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         key = name.removeprefix("ULLAGE_").lower()
         if key in KEYS:
             if not environment_name(key):
-                raise SettingError(f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml.")
+                raise SettingError(
+                    f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml."
+                )
             values[key] = value
         elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_TYPO):
             meant = f"ULLAGE_{alike[0].upper()}"
-            raise SettingError(f"The environment sets {name}, which is no setting. Did you mean {meant!r}?")
+            raise SettingError(
+                f"The environment sets {name}, which is no setting. Did you mean {meant!r}?"
+            )
     return read_layer(Layer(place="environment", values=values))
 
 

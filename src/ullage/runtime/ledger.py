@@ -64,7 +64,12 @@ class Ledger:
         return self.lease
 
     async def write(
-        self, events: Sequence[Event], *, exact: bool = False, durable: bool = False, ends_draft: str = ""
+        self,
+        events: Sequence[Event],
+        *,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
     ) -> bool:
         """Store and fold these events, after the commands that were stored before them.
 
@@ -72,7 +77,9 @@ class Ledger:
         another was, and it is folded. A write is completed and folded even if the caller is cancelled.
         """
         decided = self.loop.seq if exact else None
-        return await to_completion(self._write(events, decided, durable=durable, ends_draft=ends_draft))
+        return await to_completion(
+            self._write(events, decided, durable=durable, ends_draft=ends_draft)
+        )
 
     async def catch_up(self) -> int:
         """Fold the events that others have stored since; returns their number."""
@@ -83,7 +90,11 @@ class Ledger:
         if self._is_loaded:
             return
         async with self._lock:
-            await load_contents(self.store, self.session, list(self.meter._fold.view) if entries is None else entries)
+            await load_contents(
+                self.store,
+                self.session,
+                list(self.meter._fold.view) if entries is None else entries,
+            )
             self._is_loaded = self._is_loaded or entries is None
 
     async def has(self, seq: int) -> bool:
@@ -97,14 +108,28 @@ class Ledger:
         async with self._lock:
             yield
 
-    async def _write(self, events: Sequence[Event], decided: int | None, *, durable: bool, ends_draft: str) -> bool:
+    async def _write(
+        self,
+        events: Sequence[Event],
+        decided: int | None,
+        *,
+        durable: bool,
+        ends_draft: str,
+    ) -> bool:
         async with self._lock:
             self._check()
             exact = decided is not None
-            if exact and self.loop.seq != decided:  # another event was folded before the lock was free
+            if (
+                exact and self.loop.seq != decided
+            ):  # another event was folded before the lock was free
                 return False
             stored = await self.store.append(
-                self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
+                self.held,
+                events,
+                after=self.loop.seq,
+                exact=exact,
+                durable=durable,
+                ends_draft=ends_draft,
             )
             await self._fold(stored)
             return not exact or len(stored) == len(events)
@@ -118,7 +143,9 @@ class Ledger:
 
     def _check(self) -> None:
         if self.is_broken:
-            raise RuntimeError(f"The folds of the session {self.session} are incomplete. Open it again.")
+            raise RuntimeError(
+                f"The folds of the session {self.session} are incomplete. Open it again."
+            )
 
     async def _fold(self, events: Sequence[Event]) -> None:
         self.is_broken = True

@@ -17,7 +17,12 @@ from ullage.events import Event
 from ullage.meter.meter import Meter
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger, load_for
-from ullage.runtime.session_runtime import AgentRuntime, Compactions, ResolvedFrom, SessionRuntime
+from ullage.runtime.session_runtime import (
+    AgentRuntime,
+    Compactions,
+    ResolvedFrom,
+    SessionRuntime,
+)
 from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
@@ -62,7 +67,9 @@ async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
     folds = await folded(shared.store, session, estimator=shared.settings.estimator)
     if damaged := folds.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
-        log.warning("Events of the session %s can't be read and are left out: %s.", session, rows)
+        log.warning(
+            "Events of the session %s can't be read and are left out: %s.", session, rows
+        )
     resolved = shared.resolve(folds.loop.settings)
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
     runtime = SessionRuntime(
@@ -93,11 +100,19 @@ def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
             log.exception("A hook failed at an event of the session %s", ledger.session)
 
 
-async def folded(store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto") -> Folds:
+async def folded(
+    store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto"
+) -> Folds:
     """All three folds of a session, from its checkpoint if this code can read it."""
     folds = await _from_checkpoint(store, session, estimator)
     if folds is None:
-        folds = Folds(Meter(estimator=estimator, session=session), Loop(), LoopMemory(), 0, Checkpoints())
+        folds = Folds(
+            Meter(estimator=estimator, session=session),
+            Loop(),
+            LoopMemory(),
+            0,
+            Checkpoints(),
+        )
     meter, loop, memory = folds.meter, folds.loop, folds.memory
     for event in await store.read(session, after=folds.checkpointed):
         await load_for(event, store, session, meter)
@@ -107,7 +122,9 @@ async def folded(store: Store, session: str, *, estimator: str | Callable[[str],
     return folds._replace(loop=loop, memory=memory)
 
 
-async def _from_checkpoint(store: Store, session: str, estimator: str | Callable[[str], float]) -> Folds | None:
+async def _from_checkpoint(
+    store: Store, session: str, estimator: str | Callable[[str], float]
+) -> Folds | None:
     stored = await store.checkpoint(session, written_by())
     if stored is None:
         return None
@@ -128,6 +145,10 @@ async def save_if_due(runtime: SessionRuntime) -> None:
         return
     async with ledger.still():
         seq = ledger.loop.seq
-        data = pack(ledger.loop, runtime.memory, runtime.checkpoints.save(ledger.meter._fold))
-        await ledger.store.save_checkpoint(ledger.held, Checkpoint(seq, written_by(), data))
+        data = pack(
+            ledger.loop, runtime.memory, runtime.checkpoints.save(ledger.meter._fold)
+        )
+        await ledger.store.save_checkpoint(
+            ledger.held, Checkpoint(seq, written_by(), data)
+        )
     runtime.checkpointed = seq

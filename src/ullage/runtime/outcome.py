@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from ullage import errors
-from ullage.errors import ContextUnfixable, InternalError, Overflow, ProviderError, UllageError
+from ullage.errors import (
+    ContextUnfixable,
+    InternalError,
+    Overflow,
+    ProviderError,
+    UllageError,
+)
 from ullage.messages import Message, TextPart
 from ullage.meter.reading import Reading
 from ullage.store.store import QueueKind
@@ -31,7 +37,9 @@ class CancelAnswer(NamedTuple):
     """The effect of a cancel. ``persisted`` is what was kept; ``returned`` are messages given back from the queue."""
 
     cancelled: bool
-    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    persisted: (
+        Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    )
     returned: tuple[Message, ...] = ()
 
 
@@ -57,14 +65,18 @@ class Result(NamedTuple):
         return self
 
 
-def error_of(reason: str, kind: str, note: str, stuck: ContextUnfixable | None) -> UllageError | None:
+def error_of(
+    reason: str, kind: str, note: str, stuck: ContextUnfixable | None
+) -> UllageError | None:
     """The error of a turn's end; ``None`` if it did not fail."""
     if reason == "too_large":
         return stuck or Overflow(note)
     if reason != "failed":
         return None
     named = getattr(errors, kind, ProviderError)
-    return (named if issubclass(named, ProviderError | InternalError) else ProviderError)(note)
+    return (named if issubclass(named, ProviderError | InternalError) else ProviderError)(
+        note
+    )
 
 
 def last_words(messages: Sequence[Message]) -> str:

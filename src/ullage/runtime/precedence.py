@@ -28,7 +28,13 @@ from ullage.wire.endpoints import destination_of
 
 log = logging.getLogger(__name__)
 
-_RANKS: Final[tuple[Place, ...]] = ("argument", "session", "project file", "user file", "environment")
+_RANKS: Final[tuple[Place, ...]] = (
+    "argument",
+    "session",
+    "project file",
+    "user file",
+    "environment",
+)
 
 _UNNAMED_SERVER: Final = "(server)"
 """Stands for the provider of a model that names none: the server at the operator's address."""
@@ -91,13 +97,19 @@ def resolve(
     key, with the nearest known one; for an impossible value; for a field of ``params`` that only the encoder sets. The
     message names the file and the line, or the variable.
     """
-    read = [read_layer(Layer(place="argument", values=arguments)), *map(read_layer, files)]
+    read = [
+        read_layer(Layer(place="argument", values=arguments)),
+        *map(read_layer, files),
+    ]
     read.append(environment_layer(environment))
     own, unreadable = _readable(Layer(place="session", values=session))
     layers = _with_trust(_ranked([*read, own]))
 
     # A session's narrower value of a ceiling counts although an argument has a higher rank.
-    above = {*session_first, *(key for key in own.values if meaning_of(key).who.is_ceiling)}
+    above = {
+        *session_first,
+        *(key for key in own.values if meaning_of(key).who.is_ceiling),
+    }
     model = _model_in_use(layers, own, above)
 
     narrowed = unreadable
@@ -108,16 +120,27 @@ def resolve(
         elif layer.place != "session":
             allowed.append(layer)
     ceiling, _ = _merged(allowed, model)
-    limits = {key: value for key, value in ceiling.items() if meaning_of(key).who.session == "narrower"}
+    limits = {
+        key: value
+        for key, value in ceiling.items()
+        if meaning_of(key).who.session == "narrower"
+    }
     own = _session_within(own, Settings(**limits), model.wire, narrowed)
 
     values, sources = _merged(_with_session(allowed, own, above), model)
-    if model.is_elsewhere:  # the operator's address and wire belong to the provider of the operator's model
+    if (
+        model.is_elsewhere
+    ):  # the operator's address and wire belong to the provider of the operator's model
         values["base_url"] = ""
         if "wire" not in sources or sources["wire"].place != "session":
             values["wire"] = ""
     _refuse_owned(values, layers, model.wire)
-    return Resolved(settings=Settings(**values), layers=layers, sources=sources, narrowed=tuple(narrowed))
+    return Resolved(
+        settings=Settings(**values),
+        layers=layers,
+        sources=sources,
+        narrowed=tuple(narrowed),
+    )
 
 
 # -- what a session or a caller asked for beyond the operator's settings --
@@ -151,7 +174,11 @@ def left_out(resolved: Resolved) -> str:
 
     Names the settings and not their values, which anyone may have written.
     """
-    keys = list(dict.fromkeys(found.key for found in resolved.narrowed if found.place == "session"))
+    keys = list(
+        dict.fromkeys(
+            found.key for found in resolved.narrowed if found.place == "session"
+        )
+    )
     if not keys:
         return ""
     options = [meaning_of(key).who.option for key in keys if meaning_of(key).who.option]
@@ -185,11 +212,16 @@ def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
 
 def _with_trust(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """The layers, a project's file in a directory that the operator trusts as one that the user has agreed to."""
-    trusting = [layer for layer in layers if layer.is_operator and "trusted" in layer.values]
+    trusting = [
+        layer for layer in layers if layer.is_operator and "trusted" in layer.values
+    ]
     if not trusting:
         return layers
     trusted = cast(tuple[Path, ...], trusting[0].values["trusted"])
-    return tuple(replace(layer, is_agreed=True) if _is_trusted(layer, trusted) else layer for layer in layers)
+    return tuple(
+        replace(layer, is_agreed=True) if _is_trusted(layer, trusted) else layer
+        for layer in layers
+    )
 
 
 def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
@@ -198,10 +230,16 @@ def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
     return is_inside(layer.path.parent, trusted)
 
 
-def _with_session(others: Sequence[Layer], own: Layer, above: Collection[str]) -> list[Layer]:
+def _with_session(
+    others: Sequence[Layer], own: Layer, above: Collection[str]
+) -> list[Layer]:
     """The session's layer among the others: above the arguments with the keys in ``above``, below with the rest."""
-    first = replace(own, values={key: value for key, value in own.values.items() if key in above})
-    rest = replace(own, values={key: value for key, value in own.values.items() if key not in above})
+    first = replace(
+        own, values={key: value for key, value in own.values.items() if key in above}
+    )
+    rest = replace(
+        own, values={key: value for key, value in own.values.items() if key not in above}
+    )
     return [first, *_ranked([*others, rest])]
 
 
@@ -219,21 +257,37 @@ class _ModelInUse(NamedTuple):
     is_elsewhere: bool
 
 
-def _model_in_use(layers: Sequence[Layer], own: Layer, above: Collection[str]) -> _ModelInUse:
+def _model_in_use(
+    layers: Sequence[Layer], own: Layer, above: Collection[str]
+) -> _ModelInUse:
     """The model that counts. A project's file counts here if the user has agreed to it.
 
     An address belongs to the provider of the model that is named beside it, else of the operator's model; without a
     model, to models that name no provider. No other provider's key goes there.
     """
-    others = [layer for layer in layers if layer.is_operator or (layer.place == "project file" and layer.is_agreed)]
-    addressed = [layer for layer in layers if layer.is_operator and layer.values.get("base_url")][:1]
+    others = [
+        layer
+        for layer in layers
+        if layer.is_operator or (layer.place == "project file" and layer.is_agreed)
+    ]
+    addressed = [
+        layer for layer in layers if layer.is_operator and layer.values.get("base_url")
+    ][:1]
     base_url = _first("base_url", addressed)
     endpoints: dict[str, Provider] = {}
     for layer in layers:
         if layer.is_operator:
-            endpoints = {**cast(Mapping[str, Provider], layer.values.get("endpoints", {})), **endpoints}
+            endpoints = {
+                **cast(Mapping[str, Provider], layer.values.get("endpoints", {})),
+                **endpoints,
+            }
 
-    owner, _ = _provider_of(_first("model", [*addressed, *others]), base_url, _first("wire", others), endpoints)
+    owner, _ = _provider_of(
+        _first("model", [*addressed, *others]),
+        base_url,
+        _first("wire", others),
+        endpoints,
+    )
     if not owner and base_url:
         owner = _UNNAMED_SERVER
     ranked = _with_session(others, own, above)
@@ -251,12 +305,16 @@ def _model_in_use(layers: Sequence[Layer], own: Layer, above: Collection[str]) -
     return _ModelInUse(names, wire, is_elsewhere)
 
 
-def _provider_of(model: str, base_url: str, wire: str, endpoints: Mapping[str, Provider]) -> tuple[str, str]:
+def _provider_of(
+    model: str, base_url: str, wire: str, endpoints: Mapping[str, Provider]
+) -> tuple[str, str]:
     """The provider's name (``_UNNAMED_SERVER`` for one without) and wire; both empty where there is no provider."""
     if not model:
         return "", ""
     try:
-        provider, _ = destination_of(model, base_url=base_url, wire=wire, endpoints=endpoints)
+        provider, _ = destination_of(
+            model, base_url=base_url, wire=wire, endpoints=endpoints
+        )
     except SettingError:
         return "", ""
     return provider.name or _UNNAMED_SERVER, provider.wire
@@ -269,7 +327,9 @@ def _first(key: str, layers: Iterable[Layer]) -> str:
 # -- merging layers --
 
 
-def _merged(layers: Sequence[Layer], model: _ModelInUse) -> tuple[dict[str, Any], dict[str, SettingSource]]:
+def _merged(
+    layers: Sequence[Layer], model: _ModelInUse
+) -> tuple[dict[str, Any], dict[str, SettingSource]]:
     """The values of all layers, the highest rank first among them, and the source of each."""
     values: dict[str, Any] = {}
     sources: dict[str, SettingSource] = {}
@@ -307,7 +367,9 @@ def _add(
         sources[key] = SettingSource(layer.place, where)
 
 
-def _merged_tables(key: str, lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any]:
+def _merged_tables(
+    key: str, lower: Mapping[str, Any], higher: Mapping[str, Any]
+) -> dict[str, Any]:
     merged = {**lower, **higher}
     if key == "models":
         for name in lower.keys() & higher.keys():
@@ -328,18 +390,24 @@ def _project_within(layer: Layer, wire: str, narrowed: list[Narrowed]) -> Layer:
         if who.project == "any":
             values[key] = value
         elif who.project == "never" or (who.project == "asked" and not layer.is_agreed):
-            narrowed.append(Narrowed(layer.place, key, shown(value), where, who.project == "asked"))
+            narrowed.append(
+                Narrowed(layer.place, key, shown(value), where, who.project == "asked")
+            )
         elif layer.is_agreed or who.narrow is None:
             values[key] = _without_owned(key, value, wire)
         else:
             kept = who.narrow(value, getattr(defaults, key), wire)
             values[key] = kept.value
             if kept.dropped:
-                narrowed.append(Narrowed(layer.place, key, kept.dropped, where, may_be_asked=True))
+                narrowed.append(
+                    Narrowed(layer.place, key, kept.dropped, where, may_be_asked=True)
+                )
     return replace(layer, values=values)
 
 
-def _session_within(layer: Layer, ceiling: Settings, wire: str, narrowed: list[Narrowed]) -> Layer:
+def _session_within(
+    layer: Layer, ceiling: Settings, wire: str, narrowed: list[Narrowed]
+) -> Layer:
     """What a session may set within the operator's settings. The rest goes to ``narrowed``."""
     values: dict[str, object] = {}
     for key, value in layer.values.items():
@@ -363,14 +431,20 @@ def _without_owned(key: str, value: object, wire: str) -> object:
     if key == "models" and isinstance(value, Mapping):
         tables: dict[str, object] = {}
         for model, table in value.items():
-            tables[model] = {name: _without_owned(name, inner, wire) for name, inner in table.items()}
+            tables[model] = {
+                name: _without_owned(name, inner, wire) for name, inner in table.items()
+            }
         return tables
     return value
 
 
 def _refuse_owned(values: Mapping[str, Any], layers: Sequence[Layer], wire: str) -> None:
     for name in owned_in(values.get("params", {}), wire):
-        setting = [layer for layer in layers if name in cast(Mapping[str, object], layer.values.get("params", {}))]
+        setting = [
+            layer
+            for layer in layers
+            if name in cast(Mapping[str, object], layer.values.get("params", {}))
+        ]
         where = f"{setting[0].where('params', name)}: " if setting else ""
         raise SettingError(
             f"{where}params.{name} can't be set: that field of a request is made from the session itself. Remove it."

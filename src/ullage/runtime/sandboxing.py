@@ -14,7 +14,9 @@ from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
 
 
-def sandbox_of(settings: Settings, environment: Mapping[str, str], store: Path | None = None) -> Sandbox:
+def sandbox_of(
+    settings: Settings, environment: Mapping[str, str], store: Path | None = None
+) -> Sandbox:
     """How commands with these settings are confined. ``store`` is a database outside the data directory."""
     config = user_config(environment)
     return Sandbox(

@@ -25,7 +25,15 @@ from msgspec.structs import replace
 from ullage.agent.grants import Grant
 from ullage.agent.loop import Loop
 from ullage.context.lineage import Whereabouts, explain
-from ullage.errors import BadKey, CommandRefused, InputError, InternalError, SessionNotFound, UllageError, WrongType
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    InputError,
+    InternalError,
+    SessionNotFound,
+    UllageError,
+    WrongType,
+)
 from ullage.events import (
     CancelAsked,
     Cancelled,
@@ -108,7 +116,9 @@ class Session:
     progress as a crash would, without loss: the next process that drives the session continues it.
     """
 
-    def __init__(self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]) -> None:
+    def __init__(
+        self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]
+    ) -> None:
         self.id = session
         self._agent = agent
         self._drives = resume
@@ -143,7 +153,10 @@ class Session:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close(waits=problem is None)
 
@@ -231,7 +244,9 @@ class Session:
 
     # -- messages --
 
-    async def send(self, *pieces: MessageInput, kind: QueueKind = "steer", id: str = "") -> Receipt:
+    async def send(
+        self, *pieces: MessageInput, kind: QueueKind = "steer", id: str = ""
+    ) -> Receipt:
         """Send a message, at rest or during a turn; returns once it is stored.
 
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
@@ -239,9 +254,13 @@ class Session:
         returns the state of the first receipt. Raises ``BadKey`` for a missing key; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
-            raise WrongType(f"kind is 'steer' or 'follow_up', and not {kind!r}. Nothing was stored.")
+            raise WrongType(
+                f"kind is 'steer' or 'follow_up', and not {kind!r}. Nothing was stored."
+            )
         if not isinstance(id, str):
-            raise WrongType(f"A message's id is a str, and not {type(id).__name__}. Nothing was stored.")
+            raise WrongType(
+                f"A message's id is a str, and not {type(id).__name__}. Nothing was stored."
+            )
         await self._check_key()
         message = await self.message(*pieces, id=id)
         receipt = await self._open.store.send(self.id, message, kind)
@@ -269,9 +288,14 @@ class Session:
         Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message.
         """
         if all(isinstance(piece, str) and not piece.strip() for piece in pieces):
-            raise InputError("The message is empty: give text, an image, a file or a path. Nothing was stored.")
+            raise InputError(
+                "The message is empty: give text, an image, a file or a path. Nothing was stored."
+            )
         name = id or f"m-{secrets.token_hex(8)}"
-        parts = [await self._part(f"{name}.{place}", piece) for place, piece in enumerate(pieces)]
+        parts = [
+            await self._part(f"{name}.{place}", piece)
+            for place, piece in enumerate(pieces)
+        ]
         return Message(id=name, role="user", parts=tuple(parts))
 
     async def _part(self, name: str, piece: MessageInput) -> Part:
@@ -281,7 +305,9 @@ class Session:
                 return TextPart(id=name, text=clean.text, raw=clean.raw)
             case bytes() | Path():
                 if isinstance(piece, Path):
-                    return await self._media(name, await asyncio.to_thread(piece.read_bytes), piece.name)
+                    return await self._media(
+                        name, await asyncio.to_thread(piece.read_bytes), piece.name
+                    )
                 return await self._media(name, piece, "")
             case TextPart() | ImagePart() | FilePart():
                 return piece
@@ -296,8 +322,12 @@ class Session:
         source = f"{BLOB_SOURCE}{handle}"
         if picture := as_picture(data, name):
             return replace(picture.part, source=source)
-        mime = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
-        return FilePart(id=name, mime=mime, name=file_name, size_bytes=len(data), source=source)
+        mime = (
+            "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
+        )
+        return FilePart(
+            id=name, mime=mime, name=file_name, size_bytes=len(data), source=source
+        )
 
     async def pending(self) -> list[WaitingMessage]:
         """The queued messages in the order of delivery."""
@@ -309,7 +339,9 @@ class Session:
 
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
-        return await self._open.store.edit(self.id, await self.message(*pieces, id=message_id))
+        return await self._open.store.edit(
+            self.id, await self.message(*pieces, id=message_id)
+        )
 
     async def withdraw(self, message_id: str) -> Message:
         """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
@@ -322,7 +354,9 @@ class Session:
 
     # -- steering the loop --
 
-    async def cancel(self, tools: Literal["stop", "finish"] | None = None) -> CancelAnswer:
+    async def cancel(
+        self, tools: Literal["stop", "finish"] | None = None
+    ) -> CancelAnswer:
         """Stop the turn; the answer says what was kept. Returns once that is stored; processes end within 2 s after.
 
         ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
@@ -332,7 +366,9 @@ class Session:
         how = tools or runtime.settings.cancel_tools
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
         self._drive()
-        returned: dict[str, Message] = {each.message.id: each.message for each in runtime.ledger.loop.queue}
+        returned: dict[str, Message] = {
+            each.message.id: each.message for each in runtime.ledger.loop.queue
+        }
         given_back: list[Message] = []
         async with (
             aclosing(store.follow(self.id, after=asked.seq)) as events,  # type: ignore[type-var]
@@ -346,14 +382,22 @@ class Session:
                         return CancelAnswer(True, event.persisted, tuple(given_back))
                     case TurnEnded(reason="cancelled"):
                         return CancelAnswer(True, None, tuple(given_back))
-        raise CommandRefused(f"The session {self.id} was closed before the cancel was answered.")
+        raise CommandRefused(
+            f"The session {self.id} was closed before the cancel was answered."
+        )
 
     async def questions(self) -> list[Question]:
         """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
         return questions(await self._driving.look())
 
     async def approve(
-        self, call_id: str, approved: bool = True, note: str = "", *, digest: str = "", by_nobody: bool = False
+        self,
+        call_id: str,
+        approved: bool = True,
+        note: str = "",
+        *,
+        digest: str = "",
+        by_nobody: bool = False,
     ) -> None:
         """Answer for a tool call that needs approval; ``note`` is the reason of a denial, for the model.
 
@@ -365,7 +409,9 @@ class Session:
         if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
             await self._command(given)
 
-    async def grant(self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session") -> Grant:
+    async def grant(
+        self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session"
+    ) -> Grant:
         """Allow all calls of a tool, or all commands that begin with these words, without asking again.
 
         The scope is this session, or every session with its root. Waiting calls that the grant covers run. Raises
@@ -390,9 +436,15 @@ class Session:
         if event := revoked_event(runtime, grant):
             await self._command(event)
             return
-        is_of_project = any(known.id == grant for known in runtime.shared.grants.of(runtime.root))
-        if not is_of_project or not await asyncio.to_thread(runtime.shared.grants.revoke, grant):
-            raise CommandRefused(f"There is no grant {grant!r} in this session or its project.")
+        is_of_project = any(
+            known.id == grant for known in runtime.shared.grants.of(runtime.root)
+        )
+        if not is_of_project or not await asyncio.to_thread(
+            runtime.shared.grants.revoke, grant
+        ):
+            raise CommandRefused(
+                f"There is no grant {grant!r} in this session or its project."
+            )
 
     async def resume(self) -> None:
         """Resume a paused turn, with its budgets counted from zero, or an interrupted one.
@@ -401,11 +453,15 @@ class Session:
         """
         loop = (await self._driving.look()).ledger.loop
         if loop.paused:
-            await self._command(TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd))
+            await self._command(
+                TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd)
+            )
         elif await self.is_interrupted():
             self.drive()
         else:
-            raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
+            raise CommandRefused(
+                f"The session {self.id} does not wait for anything: there is nothing to resume."
+            )
 
     async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
         """Change settings of this session; the next reading shows it. ``None`` unsets one.
@@ -417,10 +473,15 @@ class Session:
     async def _set(self, settings: Mapping[str, object]) -> None:
         """``set`` for settings as text, such as ``{"window": "200k"}``."""
         runtime = await self._driving.look()
-        after = self._open.commanded(settings, runtime.ledger.loop.settings, changed=runtime.changed)
+        after = self._open.commanded(
+            settings, runtime.ledger.loop.settings, changed=runtime.changed
+        )
         if "model" in settings and after.model:
             after.destination()
-        plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+        plain = {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in settings.items()
+        }
         await self._command(SettingsChanged(settings=plain))
 
     async def rewind(self, message_id: str) -> None:
@@ -440,7 +501,9 @@ class Session:
         """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
         loop = (await self._driving.look()).ledger.loop
         if loop.turn or loop.compaction:
-            raise CommandRefused("A turn is running: cancel it or wait for its end, then uncompact.")
+            raise CommandRefused(
+                "A turn is running: cancel it or wait for its end, then uncompact."
+            )
         await self._command(Uncompacted(compaction=compaction))
 
     async def explain(self, message_id: str) -> Whereabouts:
@@ -500,7 +563,9 @@ class Session:
         for the session.
         """
         begin = (await self._open.store.about(self.id)).seq if after is None else after
-        async with aclosing(self._open.store.follow(self.id, after=begin, offset=offset)) as events:  # type: ignore[type-var]
+        async with aclosing(
+            self._open.store.follow(self.id, after=begin, offset=offset)
+        ) as events:  # type: ignore[type-var]
             if not until_rest:
                 async for event in events:
                     yield event
@@ -519,8 +584,12 @@ class Session:
         try:
             while end is None or seen < end:
                 # A driver of another process may die without an event: only polling finds that out.
-                waiting, timeout_s = ([coming], POLL_S) if idle.done() else ([coming, idle], None)
-                await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+                waiting, timeout_s = (
+                    ([coming], POLL_S) if idle.done() else ([coming, idle], None)
+                )
+                await asyncio.wait(
+                    waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+                )
                 if coming.done():
                     event = coming.result()
                     seen = seen if isinstance(event, DraftPiece) else event.seq
@@ -552,9 +621,13 @@ class Session:
 
     async def is_interrupted(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
-        if not self._is_idle.is_set() or is_at_rest((await self._driving.look()).ledger.loop):
+        if not self._is_idle.is_set() or is_at_rest(
+            (await self._driving.look()).ledger.loop
+        ):
             return False
-        return not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
+        return (
+            not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
+        )
 
     async def wait(self, *, check: bool = True) -> Result:
         """Wait until the session rests or waits for a person.
@@ -581,7 +654,11 @@ class Session:
         if not is_at_rest(loop):
             return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
         reason = loop.paused or loop.ended
-        kind = loop.failed or InternalError.__name__ if loop.paused else runtime.memory.last_error
+        kind = (
+            loop.failed or InternalError.__name__
+            if loop.paused
+            else runtime.memory.last_error
+        )
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem

@@ -26,7 +26,9 @@ class SessionRequests:
 
     def __init__(self) -> None:
         self.history = History()
-        self._added: list[Message] | None = None  # None if the next request does not just extend the last one
+        self._added: list[Message] | None = (
+            None  # None if the next request does not just extend the last one
+        )
         self._repaired: frozenset[tuple[str, str, str]] = frozenset()
 
     def note(self, event: Event) -> None:
@@ -35,7 +37,13 @@ class SessionRequests:
             case MessageAdded():
                 if self._added is not None:
                     self._added.append(event.message)
-            case MessageReplaced() | Rewound() | Pruned() | CompactionCommitted() | Uncompacted():
+            case (
+                MessageReplaced()
+                | Rewound()
+                | Pruned()
+                | CompactionCommitted()
+                | Uncompacted()
+            ):
                 self._added = None
 
     def messages(self, meter: Meter) -> tuple[Message, ...]:
@@ -76,7 +84,9 @@ class SessionRequests:
             before = History()
             prepare(earlier, endpoint, policy=policy, options=options, history=before)
         last = before.last
-        now = prepare(request, endpoint, policy=policy, options=options, history=self.history)
+        now = prepare(
+            request, endpoint, policy=policy, options=options, history=self.history
+        )
         if last is None:
             return False
         was, new = last.repaired.request, now.repaired.request

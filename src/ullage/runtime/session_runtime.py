@@ -42,7 +42,13 @@ from ullage.meter.reading import Reading
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
 from ullage.runtime.ledger import Ledger
-from ullage.runtime.precedence import Resolved, check_values, left_out, refuse_beyond, resolve
+from ullage.runtime.precedence import (
+    Resolved,
+    check_values,
+    left_out,
+    refuse_beyond,
+    resolve,
+)
 from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
@@ -85,20 +91,28 @@ class AgentRuntime:
     servers: Callable[[], Sequence[McpServer]] = tuple
     """The MCP servers of the tools."""
 
-    def resolve(self, session: Mapping[str, object], *, changed: Collection[str] = ()) -> Resolved:
+    def resolve(
+        self, session: Mapping[str, object], *, changed: Collection[str] = ()
+    ) -> Resolved:
         """The settings of a session with these own ones, within the operator's. Raises ``SettingError``.
 
         ``changed`` names those that were changed since the session was opened: they win over the arguments.
         """
         first = session.keys() if self.yields else changed
-        return resolve(self.arguments, session, self.files, self.environment, session_first=first)
+        return resolve(
+            self.arguments, session, self.files, self.environment, session_first=first
+        )
 
     def left_out(self, session: Mapping[str, object]) -> str:
         """One sentence about own settings of a session that do not count; empty if all of them do."""
         return left_out(self.resolve(session))
 
     def commanded(
-        self, changes: Mapping[str, object], own: Mapping[str, object] | None = None, *, changed: Collection[str] = ()
+        self,
+        changes: Mapping[str, object],
+        own: Mapping[str, object] | None = None,
+        *,
+        changed: Collection[str] = (),
     ) -> Settings:
         """The settings after a command that changes these in a session with ``own`` ones; ``None`` unsets one.
 
@@ -213,7 +227,9 @@ class SessionRuntime:
 
     def new_epoch(self, reason: str) -> EpochChanged:
         """The event for a request that does not extend the last one: the provider's cache of the prefix is lost."""
-        return EpochChanged(epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
+        return EpochChanged(
+            epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens
+        )
 
     def resolve_settings(self) -> Resolved:
         """The settings in effect after everything that is folded. Raises ``SettingError``.
@@ -223,7 +239,9 @@ class SessionRuntime:
         """
         own = self.ledger.loop.settings
         if self.resolved is None or self.resolved.own is not own:
-            self.resolved = ResolvedFrom(own, self.shared.resolve(own, changed=self.changed))
+            self.resolved = ResolvedFrom(
+                own, self.shared.resolve(own, changed=self.changed)
+            )
         return self.resolved.result
 
     def endpoint(self, settings: Settings | None = None) -> Endpoint:
@@ -233,7 +251,9 @@ class SessionRuntime:
         """
         settings = settings or self.settings
         if self.reached is None or self.reached.settings is not settings:
-            self.reached = ReachedBy(settings, settings.endpoint(self.shared.environment)[0])
+            self.reached = ReachedBy(
+                settings, settings.endpoint(self.shared.environment)[0]
+            )
         return self.reached.endpoint
 
     @property
@@ -243,7 +263,10 @@ class SessionRuntime:
     def reading_events(self) -> list[ReadingTaken]:
         """The current reading as an event; none if it equals the last one recorded."""
         reading = self.reading
-        if self.memory.taken is not None and self.memory.taken.snapshot == reading.snapshot_id:
+        if (
+            self.memory.taken is not None
+            and self.memory.taken.snapshot == reading.snapshot_id
+        ):
             return []
         event = reading_event(
             reading,
@@ -279,7 +302,13 @@ class SessionRuntime:
         estimated_output = round(counter_for("pretoken").count(written, "o200k"))
         output = max(seen.output or 0, estimated_output)
         if seen.input:
-            return replace(seen, output=output, final=False, placeholder=True, flags=(*seen.flags, "output estimated"))
+            return replace(
+                seen,
+                output=output,
+                final=False,
+                placeholder=True,
+                flags=(*seen.flags, "output estimated"),
+            )
         started = self.memory.started
         estimate = None if started is None else started.estimate
         return Usage(
@@ -296,7 +325,14 @@ class SessionRuntime:
         size = self.memory.asides.get(call)
         if size is None:
             return None
-        return Usage(input=size, output=0, final=False, verified=False, placeholder=True, flags=("estimated",))
+        return Usage(
+            input=size,
+            output=0,
+            final=False,
+            verified=False,
+            placeholder=True,
+            flags=("estimated",),
+        )
 
 
 def _written(part: Part) -> str:
@@ -315,6 +351,8 @@ def sources_of(message: Message) -> list[str]:
     for part in message.parts:
         contents = part.content if isinstance(part, ToolResultPart) else (part,)
         for content in contents:
-            if isinstance(content, ImagePart | FilePart) and content.source.startswith(BLOB_SOURCE):
+            if isinstance(content, ImagePart | FilePart) and content.source.startswith(
+                BLOB_SOURCE
+            ):
                 found.append(content.source)
     return found

@@ -114,7 +114,12 @@ def whole(lowest: int = 0, highest: int | None = None) -> ValueReader:
 
     def read(given: object) -> int:
         value = _number(given)
-        if value is None or value != math.floor(value) or value < lowest or (highest is not None and value > highest):
+        if (
+            value is None
+            or value != math.floor(value)
+            or value < lowest
+            or (highest is not None and value > highest)
+        ):
             top = "" if highest is None else f" and at most {highest:,}"
             raise ValueError(f"give a whole number, at least {lowest:,}{top}")
         return int(value)
@@ -122,16 +127,30 @@ def whole(lowest: int = 0, highest: int | None = None) -> ValueReader:
     return read
 
 
-def real(lowest: float = 0.0, highest: float | None = None, *, above: bool = False, below: bool = False) -> ValueReader:
+def real(
+    lowest: float = 0.0,
+    highest: float | None = None,
+    *,
+    above: bool = False,
+    below: bool = False,
+) -> ValueReader:
     """A number in a range; ``above`` and ``below`` leave the range's own ends out."""
 
     def read(given: object) -> float:
         value = _number(given)
         low = value is None or value < lowest or (above and value == lowest)
-        high = value is not None and highest is not None and (value > highest or (below and value == highest))
+        high = (
+            value is not None
+            and highest is not None
+            and (value > highest or (below and value == highest))
+        )
         if value is None or low or high:
             least = f"above {lowest:g}" if above else f"at least {lowest:g}"
-            most = "" if highest is None else f" and {'below' if below else 'at most'} {highest:g}"
+            most = (
+                ""
+                if highest is None
+                else f" and {'below' if below else 'at most'} {highest:g}"
+            )
             raise ValueError(f"give a number, {least}{most}")
         return float(value)
 
@@ -172,14 +191,18 @@ def estimator(given: object) -> str | Callable[[str], float]:
         return given
     if isinstance(given, str) and given.strip() in ESTIMATORS:
         return given.strip()
-    raise ValueError(f"there are {', '.join(ESTIMATORS)}, and in Python a function from a text to tokens")
+    raise ValueError(
+        f"there are {', '.join(ESTIMATORS)}, and in Python a function from a text to tokens"
+    )
 
 
 def names(given: object) -> tuple[str, ...]:
     """A list of names, or one text with commas."""
     if isinstance(given, str):
         return tuple(each.strip() for each in given.split(",") if each.strip())
-    if isinstance(given, Sequence) and all(isinstance(each, str) and each for each in given):
+    if isinstance(given, Sequence) and all(
+        isinstance(each, str) and each for each in given
+    ):
         return tuple(given)
     raise ValueError("give a list of names")
 
@@ -211,7 +234,9 @@ def absolute_directories(given: object) -> tuple[Path, ...]:
     found = directories(given)
     for each in found:
         if not each.is_absolute():
-            raise ValueError(f"write an absolute path or one that begins with ~/ in the place of {str(each)!r}")
+            raise ValueError(
+                f"write an absolute path or one that begins with ~/ in the place of {str(each)!r}"
+            )
     return found
 
 
@@ -226,7 +251,9 @@ def params(given: object) -> dict[str, object]:
     """Fields for a request body: a table of JSON values, bounded in depth and size."""
     fields = table(given)
     if value_excess(fields, most=TOML_DEPTH):
-        raise ValueError(f"give a table that is nested no deeper than {TOML_DEPTH} levels")
+        raise ValueError(
+            f"give a table that is nested no deeper than {TOML_DEPTH} levels"
+        )
     try:
         size = len(msgspec.json.encode(fields))
     except (TypeError, ValueError, msgspec.MsgspecError) as problem:
@@ -243,7 +270,11 @@ def servers(given: object) -> dict[str, McpServerSetting]:
 
 def sandboxed(given: object) -> object:
     """The sandbox of a server; ``true`` means ``workspace``."""
-    chosen = {True: "workspace", False: "off"}.get(given, given) if isinstance(given, bool) else given
+    chosen = (
+        {True: "workspace", False: "off"}.get(given, given)
+        if isinstance(given, bool)
+        else given
+    )
     return one_of("off", "workspace", "workspace+network")(chosen)
 
 
@@ -264,7 +295,9 @@ def _server(name: str, given: object) -> McpServerSetting:
         return given
     fields = table(given) if isinstance(given, Mapping) else {}
     if not fields or fields.keys() - _SERVER_READERS.keys():
-        raise ValueError(f"a server such as {name!r} has only {', '.join(_SERVER_READERS)}")
+        raise ValueError(
+            f"a server such as {name!r} has only {', '.join(_SERVER_READERS)}"
+        )
     read: dict[str, Any] = {}
     for key, value in fields.items():
         try:
@@ -276,7 +309,9 @@ def _server(name: str, given: object) -> McpServerSetting:
             raise ValueError(f"{inner} of the server {name!r} holds texts alone")
     server = McpServerSetting(**read)
     if server.enabled and bool(server.command) == bool(server.url):
-        raise ValueError(f"the server {name!r} has a command or a url, and one of them alone")
+        raise ValueError(
+            f"the server {name!r} has a command or a url, and one of them alone"
+        )
     return server
 
 
@@ -289,7 +324,12 @@ def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str
     found: list[tuple[str, ...]] = []
     for key, value in given.items():
         here = (*path, str(key))
-        if is_secret_name(str(key)) and isinstance(value, str) and value and not _REFERENCE.search(value):
+        if (
+            is_secret_name(str(key))
+            and isinstance(value, str)
+            and value
+            and not _REFERENCE.search(value)
+        ):
             found.append(here)
         found.extend(literal_secrets(value, here))
     return found

@@ -62,7 +62,11 @@ def _setting(
     per_model: bool = False,
 ) -> Any:
     has_variable = not isinstance(default, dict)
-    described = {"setting": Meaning(meaning, read, unit, who, default_text, per_model, has_variable)}
+    described = {
+        "setting": Meaning(
+            meaning, read, unit, who, default_text, per_model, has_variable
+        )
+    }
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -129,10 +133,16 @@ class Settings:
         None, "the sampling temperature", values.optional(values.real(0, 2)),
         default_text="the provider's", per_model=True,
     )  # fmt: skip
-    stream: bool = _setting(True, "whether an answer is shown while it streams", values.flag)
-    include_in_context: bool = _setting(True, "whether earlier reasoning is sent back at all", values.flag)
+    stream: bool = _setting(
+        True, "whether an answer is shown while it streams", values.flag
+    )
+    include_in_context: bool = _setting(
+        True, "whether earlier reasoning is sent back at all", values.flag
+    )
     strip: Strip = _setting(
-        "none", "which of it is left out: `none`, `all`, `all_but_last`", values.one_of(*get_args(Strip))
+        "none",
+        "which of it is left out: `none`, `all`, `all_but_last`",
+        values.one_of(*get_args(Strip)),
     )
     models: Mapping[str, Mapping[str, object]] = _setting(
         {},
@@ -195,7 +205,9 @@ class Settings:
         default_text="the session's",
         who=authority.CHOICE,
     )
-    summary_instructions: str = _setting("", "further instructions for summaries", values.text)
+    summary_instructions: str = _setting(
+        "", "further instructions for summaries", values.text
+    )
     background_at: float | None = _setting(
         None, "from which share on a summary is prepared while the model answers",
         values.optional(values.real(0, 1, above=True, below=True)),
@@ -230,10 +242,21 @@ class Settings:
         values.whole(1, 100),
         who=authority.EFFORT,
     )
-    connect_s: float = _setting(10.0, "the time limit for a connection", _SECONDS, unit="seconds")
-    first_byte_s: float = _setting(600.0, "the time limit until an answer begins", _SECONDS, unit="seconds")
-    between_s: float = _setting(180.0, "the longest pause inside an answer", _SECONDS, unit="seconds")
-    call_s: float = _setting(CALL_S, "the time limit for an answer, from its first byte on", _SECONDS, unit="seconds")
+    connect_s: float = _setting(
+        10.0, "the time limit for a connection", _SECONDS, unit="seconds"
+    )
+    first_byte_s: float = _setting(
+        600.0, "the time limit until an answer begins", _SECONDS, unit="seconds"
+    )
+    between_s: float = _setting(
+        180.0, "the longest pause inside an answer", _SECONDS, unit="seconds"
+    )
+    call_s: float = _setting(
+        CALL_S,
+        "the time limit for an answer, from its first byte on",
+        _SECONDS,
+        unit="seconds",
+    )
     loading_s: float = _setting(
         LOADING_S, "how long to wait for a server that loads its model; 0 does not wait", values.real(0),
         unit="seconds",
@@ -316,8 +339,12 @@ class Settings:
         values.absolute_directories,
         who=authority.SANDBOX_PLACES,
     )
-    sequential_tools: bool = _setting(False, "whether tools run one after another", values.flag)
-    tool_timeout_s: float = _setting(600.0, "the time limit for a tool call", _SECONDS, unit="seconds")
+    sequential_tools: bool = _setting(
+        False, "whether tools run one after another", values.flag
+    )
+    tool_timeout_s: float = _setting(
+        600.0, "the time limit for a tool call", _SECONDS, unit="seconds"
+    )
     result_tokens: int = _setting(
         10_000, "how much of one result the model gets at once; the rest is stored and can be read", _COUNT,
         unit="tokens",
@@ -325,13 +352,22 @@ class Settings:
 
     # -- storing --
     lease_ttl_s: float = _setting(
-        10.0, "how long a driver that no longer responds holds its session", values.real(1, 3_600), unit="seconds"
+        10.0,
+        "how long a driver that no longer responds holds its session",
+        values.real(1, 3_600),
+        unit="seconds",
     )
     flush_s: float = _setting(
-        0.05, "how long streamed text waits to be stored", values.real(0, 0.1), unit="seconds, at most 0.1"
+        0.05,
+        "how long streamed text waits to be stored",
+        values.real(0, 0.1),
+        unit="seconds, at most 0.1",
     )
     flush_bytes: int = _setting(
-        1024, "how much of it waits to be stored", values.whole(1, 1024), unit="bytes, at most 1,024"
+        1024,
+        "how much of it waits to be stored",
+        values.whole(1, 1024),
+        unit="bytes, at most 1,024",
     )
     trusted: tuple[Path, ...] = _setting(
         (),
@@ -351,9 +387,16 @@ class Settings:
 
     def destination(self, model: str = "") -> Destination:
         """The provider of a model, by default of the one that is set. Raises ``SettingError``."""
-        return destination_of(model or self.model, base_url=self.base_url, wire=self.wire, endpoints=self.endpoints)
+        return destination_of(
+            model or self.model,
+            base_url=self.base_url,
+            wire=self.wire,
+            endpoints=self.endpoints,
+        )
 
-    def endpoint(self, environment: Mapping[str, str], model: str = "") -> tuple[Endpoint, str]:
+    def endpoint(
+        self, environment: Mapping[str, str], model: str = ""
+    ) -> tuple[Endpoint, str]:
         """Where a model is reached and its own name there. Raises ``SettingError`` and ``BadKey``.
 
         The address and the wire that are set belong to the model that is set: another one (a summary's) is reached by
@@ -371,7 +414,9 @@ class Settings:
     @property
     def policy(self) -> ReasoningPolicy:
         """Which earlier reasoning is sent."""
-        return ReasoningPolicy(include_in_context=self.include_in_context, strip=self.strip)
+        return ReasoningPolicy(
+            include_in_context=self.include_in_context, strip=self.strip
+        )
 
     @property
     def options(self) -> Options:
@@ -385,7 +430,8 @@ class Settings:
 
 
 _MEANINGS: Final[Mapping[str, Meaning]] = {
-    one.name: cast(Meaning, one.metadata["setting"]) for one in dataclasses.fields(Settings)
+    one.name: cast(Meaning, one.metadata["setting"])
+    for one in dataclasses.fields(Settings)
 }
 KEYS: Final = tuple(_MEANINGS)
 """Every key, in the order of the documentation."""
@@ -421,13 +467,17 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     The table of another ``model`` is not looked up: for that, resolve again with the change.
     Raises ``SettingError`` for an unknown key, with the nearest known one, and for a value that a key can't take.
     """
-    read = {key: read_value(key, value, meaning_of(key)) for key, value in changes.items()}
+    read = {
+        key: read_value(key, value, meaning_of(key)) for key, value in changes.items()
+    }
     return dataclasses.replace(settings, **read)
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
     """The end of a message: the known name that was probably meant."""
-    close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.0)
+    close = difflib.get_close_matches(
+        name.lower().replace("-", "_"), known, n=1, cutoff=0.0
+    )
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
@@ -435,10 +485,14 @@ def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
     read: dict[str, dict[str, object]] = {}
     for model, table in tables.items():
         if not isinstance(table, Mapping):
-            raise SettingError(f"models.{model} can't be {_shown(table)}: give a table of {', '.join(PER_MODEL)}.")
+            raise SettingError(
+                f"models.{model} can't be {_shown(table)}: give a table of {', '.join(PER_MODEL)}."
+            )
         for key in table:
             if key not in PER_MODEL:
-                raise SettingError(f"models.{model} can't set {key!r}.{nearest(str(key), PER_MODEL)}")
+                raise SettingError(
+                    f"models.{model} can't set {key!r}.{nearest(str(key), PER_MODEL)}"
+                )
         read[model] = {key: read_value(key, value) for key, value in table.items()}
     return read
 

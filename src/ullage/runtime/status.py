@@ -39,7 +39,9 @@ def status_of(event: ReadingTaken) -> Status:
     )
 
 
-def reading_event(reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float) -> ReadingTaken:
+def reading_event(
+    reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float
+) -> ReadingTaken:
     """The reading as an event. ``on`` and ``off`` are shares of the compaction point, or of the input limit."""
     limit = reading.compaction_point or reading.input_limit
     is_near = last is not None and last.near_limit
@@ -47,7 +49,9 @@ def reading_event(reading: Reading, *, messages: int, last: ReadingTaken | None,
         is_near = reading.used.high >= (off if is_near else on) * limit
     return ReadingTaken(
         snapshot=reading.snapshot_id,
-        used=Amount(tokens=reading.used.tokens, low=reading.used.low, high=reading.used.high),
+        used=Amount(
+            tokens=reading.used.tokens, low=reading.used.low, high=reading.used.high
+        ),
         window=reading.window.tokens,
         compaction_point=reading.compaction_point,
         input_limit=reading.input_limit,

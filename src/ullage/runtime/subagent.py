@@ -35,7 +35,9 @@ _SCHEMA: Final = msgspec.Raw(
 )
 
 
-def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_600.0) -> AgentTool:
+def subagent(
+    agent: Agent, *, name: str, description: str, timeout_s: float = 3_600.0
+) -> AgentTool:
     """A tool that gives ``agent`` a task and returns its last answer.
 
     Its session is ``parent/call id`` in the parent's store, so that it resumes after a crash. Each of
@@ -52,7 +54,9 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
         return await _perform(agent, task, context)
 
     declaration = Tool(name=name, description=description, schema=_SCHEMA)
-    return AgentTool(declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s)
+    return AgentTool(
+        declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s
+    )
 
 
 async def _perform(agent: Agent, task: str, context: CallContext) -> Output:
@@ -62,7 +66,9 @@ async def _perform(agent: Agent, task: str, context: CallContext) -> Output:
     async with agent.session(child, resume=False) as session:
         fold = (await session._look()).ledger.meter._fold
         known = await _noted(context) if fold.spend.all.calls else set()
-        await runtime.ledger.write([ChildStarted(call_id=context.call_id, child=child, model=fold.model)])
+        await runtime.ledger.write(
+            [ChildStarted(call_id=context.call_id, child=child, model=fold.model)]
+        )
         try:
             async with background(_mirror(session, context, known)):
                 result = await _answered(session, task)
@@ -87,7 +93,11 @@ async def _answered(session: Session, task: str) -> Result:
 async def _noted(context: CallContext) -> set[str]:
     """Calls of children that the parent's ledger has. Reads all of it: for a child only that has made calls before."""
     events = await context.store.read(context.session)
-    return {event.call for event in events if isinstance(event, CallEnded) and event.purpose == "child"}
+    return {
+        event.call
+        for event in events
+        if isinstance(event, CallEnded) and event.purpose == "child"
+    }
 
 
 async def _cancel(session: Session) -> None:
@@ -113,7 +123,9 @@ async def _mirror_rest(session: Session, context: CallContext, known: set[str]) 
             await _note(event, session, context, known)
 
 
-async def _note(event: CallEnded, session: Session, context: CallContext, known: set[str]) -> None:
+async def _note(
+    event: CallEnded, session: Session, context: CallContext, known: set[str]
+) -> None:
     call = event.call if event.purpose == "child" else f"{session.id}:{event.call}"
     if call in known:
         return

@@ -21,7 +21,15 @@ from ullage.messages import Tool
 from ullage.runtime.session_runtime import SessionRuntime
 from ullage.runtime.settings import Settings
 
-RESOLVED = ("window", "default_window", "reserve", "trigger", "auto", "include_in_context", "strip")
+RESOLVED = (
+    "window",
+    "default_window",
+    "reserve",
+    "trigger",
+    "auto",
+    "include_in_context",
+    "strip",
+)
 """Settings that a reading depends on: their values in effect are recorded, whatever their source."""
 
 
@@ -29,14 +37,20 @@ async def sync_settings(runtime: SessionRuntime) -> None:
     """Record the changes since the last call. Raises ``SettingError``."""
     loop = runtime.ledger.loop
     tools = runtime.shared.tools(runtime.settings)
-    if runtime.synced_settings is loop.settings and runtime.tools is tools and not runtime.memory.broken:
+    if (
+        runtime.synced_settings is loop.settings
+        and runtime.tools is tools
+        and not runtime.memory.broken
+    ):
         return
     runtime.settings = runtime.resolve_settings().settings
     runtime.tools = runtime.shared.tools(runtime.settings)
     events = changes(runtime)
     if events:
         await runtime.ledger.write(events)
-    runtime.synced_settings = loop.settings  # settings that change during the write are recorded the next time
+    runtime.synced_settings = (
+        loop.settings
+    )  # settings that change during the write are recorded the next time
 
 
 def changes(runtime: SessionRuntime) -> list[Event]:
@@ -51,8 +65,14 @@ def changes(runtime: SessionRuntime) -> list[Event]:
             rewrites.append("policy")
     if settings.model:
         provider, model = settings.destination()
-        if (provider.name, provider.wire, model) != (held.provider, held.wire, held.model):
-            events.append(ModelChanged(model=model, wire=provider.wire, provider=provider.name))
+        if (provider.name, provider.wire, model) != (
+            held.provider,
+            held.wire,
+            held.model,
+        ):
+            events.append(
+                ModelChanged(model=model, wire=provider.wire, provider=provider.name)
+            )
             rewrites.append("model")
     system = runtime.shared.system(settings)
     if system != held.system or not runtime.ledger.loop.turns:
@@ -72,7 +92,9 @@ def changes(runtime: SessionRuntime) -> list[Event]:
     return events
 
 
-def _server_notices(runtime: SessionRuntime, before: Sequence[Tool], after: Sequence[Tool]) -> list[Event]:
+def _server_notices(
+    runtime: SessionRuntime, before: Sequence[Tool], after: Sequence[Tool]
+) -> list[Event]:
     """An event for each MCP server whose tools, problem or notes have changed."""
     notices: list[Event] = []
     is_first = not runtime.ledger.loop.turns
@@ -82,12 +104,19 @@ def _server_notices(runtime: SessionRuntime, before: Sequence[Tool], after: Sequ
         changed = tuple(name for name in now if name in was and now[name] != was[name])
         added: tuple[str, ...] = ()
         removed: tuple[str, ...] = ()
-        if was and not is_first:  # in a new session, or if the server had no tools, all of them are new
+        if (
+            was and not is_first
+        ):  # in a new session, or if the server had no tools, all of them are new
             added = tuple(name for name in now if name not in was)
             if not server.problem:
                 removed = tuple(name for name in was if name not in now)
         state = (server.problem, server.notes)
-        if state != runtime.noticed.get(server.name, ("", ())) or added or removed or changed:
+        if (
+            state != runtime.noticed.get(server.name, ("", ()))
+            or added
+            or removed
+            or changed
+        ):
             notices.append(
                 ToolServerNoticed(
                     server=server.name,

@@ -66,7 +66,9 @@ class Telemetry(Hook):
         try:
             from opentelemetry import trace
         except ImportError as problem:
-            raise MissingExtra("Spans need OpenTelemetry: pip install 'ullage[telemetry]'") from problem
+            raise MissingExtra(
+                "Spans need OpenTelemetry: pip install 'ullage[telemetry]'"
+            ) from problem
         self._api = trace
         self._tracer: Tracer = trace.get_tracer(NAME, tracer_provider=provider)
         self._sessions: dict[str, _Session] = {}
@@ -89,7 +91,9 @@ class Telemetry(Hook):
                     "gen_ai.tool.call.id": event.call_id,
                     "gen_ai.tool.type": "function",
                 }
-                session.tools[event.call_id] = self._span(f"execute_tool {event.name}", session, event, attributes)
+                session.tools[event.call_id] = self._span(
+                    f"execute_tool {event.name}", session, event, attributes
+                )
             case ToolEnded():
                 wrong = "" if event.outcome == "finished" else event.outcome
                 self._end(session.tools.pop(event.call_id, None), event, wrong)
@@ -111,24 +115,44 @@ class Telemetry(Hook):
                 "gen_ai.operation.name": "invoke_agent",
                 "gen_ai.conversation.id": event.session,
             }
-            session.turn = self._tracer.start_span("invoke_agent", attributes=attributes, start_time=_time(event))
+            session.turn = self._tracer.start_span(
+                "invoke_agent", attributes=attributes, start_time=_time(event)
+            )
         return session.turn
 
     def _turn_over(self, session: _Session, event: TurnEnded | TurnPaused) -> None:
         turn, session.turn = session.turn, None
         if turn is not None:
-            name = "ullage.turn.ended" if isinstance(event, TurnEnded) else "ullage.turn.paused"
+            name = (
+                "ullage.turn.ended"
+                if isinstance(event, TurnEnded)
+                else "ullage.turn.paused"
+            )
             turn.set_attribute(name, event.reason)
-            self._end(turn, event, event.reason if event.reason in ("failed", "dropped", "too_large") else "")
+            self._end(
+                turn,
+                event,
+                event.reason
+                if event.reason in ("failed", "dropped", "too_large")
+                else "",
+            )
 
-    def _compaction(self, session: _Session, event: CompactionCommitted | CompactionRolledBack) -> None:
+    def _compaction(
+        self, session: _Session, event: CompactionCommitted | CompactionRolledBack
+    ) -> None:
         if session.turn is None:
             return
-        attributes: _Attributes = {"ullage.compaction": event.compaction, "ullage.rung": event.rung}
+        attributes: _Attributes = {
+            "ullage.compaction": event.compaction,
+            "ullage.rung": event.rung,
+        }
         name = "ullage.compaction.rolled_back"
         if isinstance(event, CompactionCommitted):
             name = "ullage.compaction.committed"
-            attributes |= {"ullage.tokens.before": event.before or 0, "ullage.tokens.after": event.after or 0}
+            attributes |= {
+                "ullage.tokens.before": event.before or 0,
+                "ullage.tokens.after": event.after or 0,
+            }
         else:
             attributes["ullage.reason"] = event.reason
         session.turn.add_event(name, attributes, timestamp=_time(event))
@@ -139,7 +163,10 @@ class Telemetry(Hook):
         if event.purpose == "child":
             return  # the child's own session has its span
         made = event.fingerprint or Fingerprint()
-        model, provider = made.model, provider_named(made.endpoint).telemetry or canonical(made.endpoint)
+        model, provider = (
+            made.model,
+            provider_named(made.endpoint).telemetry or canonical(made.endpoint),
+        )
         attributes: _Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model,
@@ -153,9 +180,13 @@ class Telemetry(Hook):
         if provider:
             attributes["gen_ai.provider.name"] = provider
         if event.purpose == "main":
-            self._turn(session, event).set_attributes({"gen_ai.provider.name": provider, "gen_ai.request.model": model})
+            self._turn(session, event).set_attributes(
+                {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
+            )
         kind = self._api.SpanKind.CLIENT
-        session.calls[event.call] = self._span(f"chat {model}".strip(), session, event, attributes, kind)
+        session.calls[event.call] = self._span(
+            f"chat {model}".strip(), session, event, attributes, kind
+        )
 
     def _call_ended(self, session: _Session, event: CallEnded) -> None:
         span = session.calls.pop(event.call, None)
@@ -165,19 +196,28 @@ class Telemetry(Hook):
         if event.model:
             span.set_attribute("gen_ai.response.model", event.model)
         if event.stop:
-            span.set_attribute("gen_ai.response.finish_reasons", [STOPS.get(event.stop, event.stop)])
+            span.set_attribute(
+                "gen_ai.response.finish_reasons", [STOPS.get(event.stop, event.stop)]
+            )
         wrong = "" if event.outcome == "finished" else event.error_kind or event.outcome
         self._end(span, event, wrong, event.error)
 
     # -- spans --
 
     def _span(
-        self, name: str, session: _Session, event: Event, attributes: _Attributes, kind: SpanKind | None = None
+        self,
+        name: str,
+        session: _Session,
+        event: Event,
+        attributes: _Attributes,
+        kind: SpanKind | None = None,
     ) -> Span:
         """Below the turn, where there is one: a summary may be made at rest."""
         return self._tracer.start_span(
             name,
-            context=None if session.turn is None else self._api.set_span_in_context(session.turn),
+            context=None
+            if session.turn is None
+            else self._api.set_span_in_context(session.turn),
             kind=kind or self._api.SpanKind.INTERNAL,
             attributes={**attributes, "gen_ai.conversation.id": event.session},
             start_time=_time(event),
@@ -204,7 +244,9 @@ def _usage(event: CallEnded) -> _Attributes:
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
         "gen_ai.usage.reasoning.output_tokens": usage.reasoning,
     }
-    reported: _Attributes = {name: tokens for name, tokens in fields.items() if tokens is not None}
+    reported: _Attributes = {
+        name: tokens for name, tokens in fields.items() if tokens is not None
+    }
     if usage.placeholder or not usage.final:
         reported["ullage.usage.estimated"] = True
     return reported

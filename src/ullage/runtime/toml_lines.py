@@ -28,7 +28,9 @@ _STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 def is_too_deep(text: str, most: int = TOML_DEPTH) -> bool:
     """Whether a TOML text nests brackets deeper than ``most``, strings and comments aside. Does not recurse."""
-    steps = (_STEPS[letter] for letter in _NOT_STRUCTURE.sub("", text) if letter in _STEPS)
+    steps = (
+        _STEPS[letter] for letter in _NOT_STRUCTURE.sub("", text) if letter in _STEPS
+    )
     return max(accumulate(steps), default=0) > most
 
 

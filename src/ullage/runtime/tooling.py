@@ -15,7 +15,14 @@ from ullage.agent.approving import REFUSED_BY_A_RULE
 from ullage.agent.closing import closed
 from ullage.agent.loop import OpenCall
 from ullage.errors import SessionNotFound
-from ullage.events import ApprovalAsked, Event, MessageAdded, ToolEnded, ToolOutcome, ToolStarted
+from ullage.events import (
+    ApprovalAsked,
+    Event,
+    MessageAdded,
+    ToolEnded,
+    ToolOutcome,
+    ToolStarted,
+)
 from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
 from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage.runtime.hooks import Refusal, run_hook
@@ -39,7 +46,9 @@ class CallContext:
     async def keep(self, data: bytes) -> str:
         return await self.store.keep(self.session, data)
 
-    async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         try:
             return await self.store.kept(self.session, handle, start=start, size=size)
         except SessionNotFound:
@@ -123,7 +132,9 @@ async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:
     except BadArguments:
         arguments = None
     for hook in runtime.shared.hooks:
-        if refusal := await run_hook(hook.before_tool(call.name, arguments, call.call_id)):
+        if refusal := await run_hook(
+            hook.before_tool(call.name, arguments, call.call_id)
+        ):
             return refusal
     return None
 
@@ -131,29 +142,45 @@ async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:
 async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     call, tool = ready
     ledger = runtime.ledger
-    context = CallContext(ledger.session, call.call_id, runtime.root, ledger.store, runtime)
+    context = CallContext(
+        ledger.session, call.call_id, runtime.root, ledger.store, runtime
+    )
     ran = await run_call(tool, call.arguments, context)
     output = ran.output
     for hook in runtime.shared.hooks:
         output = await run_hook(hook.after_tool(call.name, output, call.call_id))
     reading = runtime.reading
-    room = None if reading.input_limit is None else reading.input_limit - reading.used.high
+    room = (
+        None if reading.input_limit is None else reading.input_limit - reading.used.high
+    )
     running = sum(one.state == "started" for one in ledger.loop.open)
-    most = budget_tokens(room, tool.result_tokens or runtime.settings.result_tokens, calls=running)
+    most = budget_tokens(
+        room, tool.result_tokens or runtime.settings.result_tokens, calls=running
+    )
     fitted = await fit(output, context, most)
     await ledger.write(await _result(call, fitted, ran.outcome, context))
 
 
-async def _result(call: OpenCall, fitted: Fitted, outcome: ToolOutcome, context: CallContext) -> list[Event]:
+async def _result(
+    call: OpenCall, fitted: Fitted, outcome: ToolOutcome, context: CallContext
+) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
     if output.text or not output.pictures:
         content.append(TextPart(id=f"{name}.text", text=output.text))
     for place, picture in enumerate(output.pictures):
         handle = await context.keep(picture.data)
-        content.append(replace(picture.part, id=f"{name}.picture{place}", source=f"{BLOB_SOURCE}{handle}"))
+        content.append(
+            replace(
+                picture.part, id=f"{name}.picture{place}", source=f"{BLOB_SOURCE}{handle}"
+            )
+        )
     part = ToolResultPart(
-        id=name, call_id=call.call_id, name=call.name, content=tuple(content), is_error=output.is_error
+        id=name,
+        call_id=call.call_id,
+        name=call.name,
+        content=tuple(content),
+        is_error=output.is_error,
     )
     ended = ToolEnded(
         call_id=call.call_id,
@@ -161,4 +188,7 @@ async def _result(call: OpenCall, fitted: Fitted, outcome: ToolOutcome, context:
         handle=fitted.handle,
         size_bytes=fitted.size_bytes,
     )
-    return [ended, MessageAdded(message=Message(id=f"{name}.message", role="tool", parts=(part,)))]
+    return [
+        ended,
+        MessageAdded(message=Message(id=f"{name}.message", role="tool", parts=(part,))),
+    ]

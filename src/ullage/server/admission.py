@@ -25,12 +25,23 @@ HEADER_LINES: Final = 100
 
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
-FORM_TYPES: Final = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
+FORM_TYPES: Final = frozenset(
+    {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"}
+)
 """Content types that any page may send to any server (https://fetch.spec.whatwg.org/#cors-safelisted-request-header)."""
 
-_HOST: Final = re.compile(r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?")
+_HOST: Final = re.compile(
+    r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?"
+)
 _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
-_ONCE: Final = (b"host", b"origin", b"content-length", b"transfer-encoding", b"authorization", b"content-type")
+_ONCE: Final = (
+    b"host",
+    b"origin",
+    b"content-length",
+    b"transfer-encoding",
+    b"authorization",
+    b"content-type",
+)
 
 
 class RequestHead(NamedTuple):
@@ -55,13 +66,21 @@ class RequestHead(NamedTuple):
         return any(key == name for key, _ in self.headers)
 
 
-def refusal(head: RequestHead, names: Collection[str], origins: Collection[str]) -> Problem | None:
+def refusal(
+    head: RequestHead, names: Collection[str], origins: Collection[str]
+) -> Problem | None:
     """Why a request is refused; ``None`` if it is accepted.
 
     ``names`` are the accepted hosts; empty: any. ``origins`` are further addresses of the server's own page, such as
     that of a proxy before it.
     """
-    return _framing(head) or _host(head, names) or _origin(head, origins) or _site(head) or _content_type(head)
+    return (
+        _framing(head)
+        or _host(head, names)
+        or _origin(head, origins)
+        or _site(head)
+        or _content_type(head)
+    )
 
 
 def host_name(host: str) -> str:
@@ -75,22 +94,54 @@ def host_name(host: str) -> str:
 def _framing(head: RequestHead) -> Problem | None:
     """Refuses requests that two programs could read differently."""
     if head.version not in ("1.0", "1.1"):
-        return problem(505, "http-version", f"This server does not speak HTTP/{head.version}.", "Use HTTP/1.1.")
-    size = len(head.target) + sum(len(name) + len(value) + 4 for name, value in head.headers)
+        return problem(
+            505,
+            "http-version",
+            f"This server does not speak HTTP/{head.version}.",
+            "Use HTTP/1.1.",
+        )
+    size = len(head.target) + sum(
+        len(name) + len(value) + 4 for name, value in head.headers
+    )
     if size > HEAD_BYTES:
-        return problem(431, "headers", f"The request's head has more than {HEAD_BYTES:,} bytes.", "Send less.")
+        return problem(
+            431,
+            "headers",
+            f"The request's head has more than {HEAD_BYTES:,} bytes.",
+            "Send less.",
+        )
     if len(head.headers) > HEADER_LINES:
-        return problem(431, "headers", f"The request has {len(head.headers)} header lines.", "Send at most 100.")
+        return problem(
+            431,
+            "headers",
+            f"The request has {len(head.headers)} header lines.",
+            "Send at most 100.",
+        )
     for name in _ONCE:
         if sum(key == name for key, _ in head.headers) > 1:
-            return problem(400, "bad-request", f"The request has more than one {name.decode()!r} header.", "Send one.")
+            return problem(
+                400,
+                "bad-request",
+                f"The request has more than one {name.decode()!r} header.",
+                "Send one.",
+            )
     if head.has(b"transfer-encoding") and head.has(b"content-length"):
-        return problem(400, "bad-request", "The request has both Content-Length and Transfer-Encoding.", "Send one.")
+        return problem(
+            400,
+            "bad-request",
+            "The request has both Content-Length and Transfer-Encoding.",
+            "Send one.",
+        )
     length = head.value(b"content-length").encode("latin-1")
     if length and not _LENGTH.fullmatch(length):
         return problem(400, "bad-request", "The Content-Length is no number of bytes.")
     if not head.path.startswith("/"):
-        return problem(400, "bad-request", "The request's target is no path.", "Ask for a path that begins with `/`.")
+        return problem(
+            400,
+            "bad-request",
+            "The request's target is no path.",
+            "Ask for a path that begins with `/`.",
+        )
     return None
 
 
@@ -99,7 +150,11 @@ def _host(head: RequestHead, names: Collection[str]) -> Problem | None:
     name = host_name(host)
     if name and (not names or name in names):
         return None
-    detail = f"This server is not called {host[:100]!r}." if host else "The request names no host."
+    detail = (
+        f"This server is not called {host[:100]!r}."
+        if host
+        else "The request names no host."
+    )
     return problem(
         403,
         "host",
@@ -133,11 +188,19 @@ def _site(head: RequestHead) -> Problem | None:
     is_navigation = head.value(b"sec-fetch-mode").lower() == "navigate"
     if head.method == "GET" and head.path == "/" and is_navigation:  # a link to the page
         return None
-    return problem(403, "origin", "Pages of other sites may not use this server.", "Open the server's own page.")
+    return problem(
+        403,
+        "origin",
+        "Pages of other sites may not use this server.",
+        "Open the server's own page.",
+    )
 
 
 def _content_type(head: RequestHead) -> Problem | None:
-    has_body = head.has(b"transfer-encoding") or head.value(b"content-length") not in ("", "0")
+    has_body = head.has(b"transfer-encoding") or head.value(b"content-length") not in (
+        "",
+        "0",
+    )
     if head.method not in CHANGING or not has_body:
         return None
     kind = head.value(b"content-type").partition(";")[0].strip().lower()
@@ -159,5 +222,7 @@ def origin_of(url: str) -> tuple[str, str]:
     scheme, separator, rest = url.strip().lower().rstrip("/").partition("://")
     name = host_name(rest)
     if not separator or scheme not in ("http", "https") or not name:
-        raise ValueError(f"{url!r} is no address: write one like https://agent.example.com")
+        raise ValueError(
+            f"{url!r} is no address: write one like https://agent.example.com"
+        )
     return f"{scheme}://{rest}", name

@@ -15,7 +15,13 @@ from ullage.runtime.status import Status
 from ullage.store.store import QueueKind, QueueState
 from ullage.tools.call_text import PieceKind
 
-SessionId = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a new session.")]
+SessionId = Annotated[
+    str,
+    Meta(
+        pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$",
+        description="An id for a new session.",
+    ),
+]
 MessageId = Annotated[
     str,
     Meta(
@@ -25,10 +31,16 @@ MessageId = Annotated[
 ]
 NonNegative = Annotated[int, Meta(ge=0)]
 MessageJson = Annotated[
-    msgspec.Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Message"}, description="A message.")
+    msgspec.Raw,
+    Meta(
+        extra_json_schema={"$ref": "#/components/schemas/Message"},
+        description="A message.",
+    ),
 ]
 
-AgentState = Literal["idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"]
+AgentState = Literal[
+    "idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"
+]
 """What the agent is doing. ``waiting``: for a person, more budget, or after a failure; ``note`` says which.
 
 ``interrupted``: the process that worked on the turn ended before the turn, and no process works on it now. A resume or
@@ -187,7 +199,8 @@ class MessagePage(Struct, frozen=True, kw_only=True):
     """Messages in view, oldest first. ``before`` requests the previous page; ``null`` on the first page."""
 
     messages: Annotated[
-        tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}})
+        tuple[msgspec.Raw, ...],
+        Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}}),
     ]
     total: int
     before: str | None
@@ -203,9 +216,12 @@ class CancelResult(Struct, frozen=True, kw_only=True):
     """The effect of a cancel. ``persisted`` is what was stored; ``returned`` are undelivered messages."""
 
     cancelled: bool
-    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    persisted: (
+        Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    )
     returned: Annotated[
-        tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}})
+        tuple[msgspec.Raw, ...],
+        Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}}),
     ]
 
 

@@ -17,7 +17,16 @@ from litestar.types import ASGIApp
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.server import conversation, event_stream, metrics, page, scopes, sessions, steering, window
+from ullage.server import (
+    conversation,
+    event_stream,
+    metrics,
+    page,
+    scopes,
+    sessions,
+    steering,
+    window,
+)
 from ullage.server.connections import ConnectionLimits, StreamSlots, process_limits
 from ullage.server.guard import Guard
 from ullage.server.masking import Secrets
@@ -124,7 +133,11 @@ def application(
             "host": Provide(host_of, sync_to_thread=False),
             "opened": Provide(session_named),
         },
-        exception_handlers={UllageError: handle_error, HTTPException: handle_http_error, Exception: handle_mistake},
+        exception_handlers={
+            UllageError: handle_error,
+            HTTPException: handle_http_error,
+            Exception: handle_mistake,
+        },
         lifespan=[hosting],
         guards=[scopes.require_scope],
         before_request=check_body,

@@ -13,7 +13,9 @@ from ullage.runtime.agent import Agent
 
 
 @contextmanager
-def http_server(agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: str = "") -> Iterator[str]:
+def http_server(
+    agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: str = ""
+) -> Iterator[str]:
     """Serves an agent's sessions over HTTP until the block ends, and gives the address: docs/http.md lists its paths.
 
     Runs in a thread with its own event loop, so the agent must not be used elsewhere meanwhile. Port 0 is a free port.
@@ -31,13 +33,17 @@ def http_server(agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: 
         ) from problem
     with listener(host, port, has_token=bool(token)) as listening:
         names = LOOPBACK if is_loopback(host) else ()
-        app = application(agent, token=token, names=names, hidden=secrets_in(agent._environment))
+        app = application(
+            agent, token=token, names=names, hidden=secrets_in(agent._environment)
+        )
         server = HttpServer(app)
         started: Future[None] = Future()
 
         async def serve() -> None:
             try:
-                await agent.sessions(limit=1)  # a store that can't be opened is an error of this call
+                await agent.sessions(
+                    limit=1
+                )  # a store that can't be opened is an error of this call
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(server.serve(sockets=[listening]))
                     while not (server.started or server.should_exit):
@@ -45,13 +51,17 @@ def http_server(agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: 
                     if server.started:
                         started.set_result(None)
                 if not started.done():
-                    raise UllageError("The HTTP server could not start; the log of ullage.server says why.")
+                    raise UllageError(
+                        "The HTTP server could not start; the log of ullage.server says why."
+                    )
             except Exception as problem:
                 if started.done():
                     raise
                 started.set_exception(problem)
 
-        thread = threading.Thread(target=lambda: asyncio.run(serve()), name="ullage: http server", daemon=True)
+        thread = threading.Thread(
+            target=lambda: asyncio.run(serve()), name="ullage: http server", daemon=True
+        )
         thread.start()
         try:
             started.result()

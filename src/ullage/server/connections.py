@@ -76,7 +76,12 @@ def connection_limits(descriptors: int, used: int) -> ConnectionLimits:
     reserved = min(RESERVED, left // 2)
     connections = min(left - reserved, MOST_CONNECTIONS)
     streams = connections * 3 // 4
-    return ConnectionLimits(connections, streams, max(streams // 2, 1), max(reserved // (2 * PENDING_ROUNDS), 1))
+    return ConnectionLimits(
+        connections,
+        streams,
+        max(streams // 2, 1),
+        max(reserved // (2 * PENDING_ROUNDS), 1),
+    )
 
 
 def process_limits() -> ConnectionLimits:
@@ -137,7 +142,12 @@ class Connection(H11Protocol):
         """See ``asyncio.Protocol``."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections and not self._make_room():
-            self._answer(503, "busy", "The server has as many connections as it can hold.", "Try again in a moment.")
+            self._answer(
+                503,
+                "busy",
+                "The server has as many connections as it can hold.",
+                "Try again in a moment.",
+            )
             return
         self._await("head")
 
@@ -159,7 +169,9 @@ class Connection(H11Protocol):
         """See ``asyncio.Protocol``."""
         super().pause_writing()
         self._stop_waiting_for_reader()
-        self._unread = self.loop.call_later(self.time_limits.unread_s, self.transport.abort)
+        self._unread = self.loop.call_later(
+            self.time_limits.unread_s, self.transport.abort
+        )
 
     def resume_writing(self) -> None:
         """See ``asyncio.Protocol``."""
@@ -175,19 +187,37 @@ class Connection(H11Protocol):
     def shutdown(self) -> None:
         """The server ends: complete requests are answered, and incomplete bodies have ``LAST_S``."""
         super().shutdown()
-        if self._awaited == "body" and self._timer is not None and not self.transport.is_closing():
+        if (
+            self._awaited == "body"
+            and self._timer is not None
+            and not self.transport.is_closing()
+        ):
             self._timer.cancel()
             self._timer = self.loop.call_later(LAST_S, self._too_late)
 
     def send_400_response(self, msg: str) -> None:
         """Answers a request that is no HTTP, if an answer can still be sent. See ``H11Protocol``."""
         error = sys.exc_info()[1]
-        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        status = (
+            error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        )
         if status == 431:
-            self._answer(431, "headers", f"The request's head has more than {HEAD_BYTES:,} bytes.", "Send less.")
+            self._answer(
+                431,
+                "headers",
+                f"The request's head has more than {HEAD_BYTES:,} bytes.",
+                "Send less.",
+            )
         else:
-            what = str(error).partition(":")[0][:100]  # behind the colon h11 quotes what was sent, a token among it
-            self._answer(400, "bad-request", f"This is no HTTP/1.1 request: {what}.", "Check the client.")
+            what = str(error).partition(":")[0][
+                :100
+            ]  # behind the colon h11 quotes what was sent, a token among it
+            self._answer(
+                400,
+                "bad-request",
+                f"This is no HTTP/1.1 request: {what}.",
+                "Check the client.",
+            )
 
     # -- time --
 
@@ -200,7 +230,9 @@ class Connection(H11Protocol):
         elif self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._await("head")
         elif self.conn.their_state is not h11.IDLE or self.cycle is not None:
-            self._await("")  # the request is complete, or uvicorn's own limit for idle connections applies
+            self._await(
+                ""
+            )  # the request is complete, or uvicorn's own limit for idle connections applies
 
     def _await(self, part: str) -> None:
         if part == self._awaited:
@@ -219,7 +251,12 @@ class Connection(H11Protocol):
         if self._awaited == "body":
             if self.flow.read_paused:
                 self._since, self._received = self.loop.time(), 0
-            left = self._since + limits.body_s + self._received / BODY_RATE - self.loop.time()
+            left = (
+                self._since
+                + limits.body_s
+                + self._received / BODY_RATE
+                - self.loop.time()
+            )
             if left > 0.01:
                 self._timer = self.loop.call_later(left, self._late)
                 return
@@ -227,7 +264,12 @@ class Connection(H11Protocol):
 
     def _too_late(self) -> None:
         part = self._awaited
-        self._answer(408, "timeout", f"The request's {part} did not come in time.", "Send it in one go.")
+        self._answer(
+            408,
+            "timeout",
+            f"The request's {part} did not come in time.",
+            "Send it in one go.",
+        )
 
     def _stop_waiting_for_reader(self) -> None:
         if self._unread is not None:
@@ -239,14 +281,20 @@ class Connection(H11Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether there is no request here, or only the beginning of one."""
-        return self.cycle is None or (self.cycle.response_complete and self.conn.their_state is not h11.SEND_BODY)
+        return self.cycle is None or (
+            self.cycle.response_complete and self.conn.their_state is not h11.SEND_BODY
+        )
 
     def _make_room(self) -> bool:
         """Close the connection that is idle longest, or waits longest for the rest of a body. False: all are busy."""
         count = 0
         waiting: list[Connection] = []
         for other in self.connections:
-            if not isinstance(other, Connection) or other is self or other.transport.is_closing():
+            if (
+                not isinstance(other, Connection)
+                or other is self
+                or other.transport.is_closing()
+            ):
                 continue
             count += 1
             is_waiting = other.is_idle or other._awaited == "body"
@@ -270,7 +318,11 @@ class Connection(H11Protocol):
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             body = msgspec.json.encode(problem(status, name, detail, next_))
-            headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), *HEADERS]
+            headers = [
+                (b"content-type", MEDIA_TYPE.encode()),
+                (b"content-length", str(len(body)).encode()),
+                *HEADERS,
+            ]
             headers.append((b"connection", b"close"))
             if status == 503:
                 headers.append((b"retry-after", b"1"))

@@ -50,7 +50,9 @@ async def send_message(
     opened: Opened,
     state: State,
     data: JSONBody[NewMessage],
-    key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
+    key: Annotated[
+        str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)
+    ] = None,
 ) -> Acknowledged:
     """The answer comes after the message is stored. Repeating an ``Idempotency-Key`` or ``id`` changes nothing."""
     name = data.id or ""
@@ -81,7 +83,9 @@ class IdempotencyKeys:
         """Raises ``UnusableMessage`` if the key was used with another body."""
         digest = _digest(data)
         if self._seen.get((session, key), digest) != digest:
-            raise UnusableMessage(f"The Idempotency-Key {key[:100]!r} was used for another message: take a new one.")
+            raise UnusableMessage(
+                f"The Idempotency-Key {key[:100]!r} was used for another message: take a new one."
+            )
 
     def remember(self, session: str, key: str, data: NewMessage) -> None:
         """Remember the body of this key."""
@@ -99,7 +103,9 @@ async def _refuse_taken(opened: Opened, name: str) -> None:
     """A person's message can't have the id of one of the agent's messages."""
     entry = (await opened._look()).ledger.meter._fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
-        raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
+        raise CommandRefused(
+            f"{name} is the id of a message that is not a user's: choose another one."
+        )
 
 
 def _pieces(data: MessageContent) -> list[str | bytes]:
@@ -107,7 +113,9 @@ def _pieces(data: MessageContent) -> list[str | bytes]:
         raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
-            raise UnusableMessage(f"Image {number} is no image: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
+            raise UnusableMessage(
+                f"Image {number} is no image: send PNG, JPEG, GIF, WebP, BMP or PDF as base64."
+            )
     pieces: list[str | bytes] = [*data.images]
     if data.text.strip():
         pieces.append(data.text)
@@ -117,11 +125,19 @@ def _pieces(data: MessageContent) -> list[str | bytes]:
 def acknowledged(receipt: Receipt) -> Acknowledged:
     """A receipt as the API's type."""
     return Acknowledged(
-        id=receipt.id, position=receipt.position, at=receipt.at, state=receipt.state, new=receipt.is_new
+        id=receipt.id,
+        position=receipt.position,
+        at=receipt.at,
+        state=receipt.state,
+        new=receipt.is_new,
     )
 
 
-@get("/v1/sessions/{session:str}/messages", operation_id="list_messages", summary="The messages in view")
+@get(
+    "/v1/sessions/{session:str}/messages",
+    operation_id="list_messages",
+    summary="The messages in view",
+)
 async def list_messages(
     opened: Opened,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
@@ -134,7 +150,9 @@ async def list_messages(
     end = len(entries)
     if before is not None:
         if before not in view.entries:
-            raise CommandRefused(f"There is no message {before!r} in view. Read from the newest on.")
+            raise CommandRefused(
+                f"There is no message {before!r} in view. Read from the newest on."
+            )
         end = [entry.id for entry in entries].index(before)
     start = max(0, end - limit)
     page = entries[start:end]
@@ -144,14 +162,24 @@ async def list_messages(
     return MessagePage(messages=messages, total=len(entries), before=earlier)
 
 
-@get("/v1/sessions/{session:str}/queue", operation_id="list_queue", summary="What waits, in the order of delivery")
+@get(
+    "/v1/sessions/{session:str}/queue",
+    operation_id="list_queue",
+    summary="What waits, in the order of delivery",
+)
 async def list_queue(opened: Opened) -> Queue:
     """Messages that were sent and not delivered yet."""
     queue = []
     for pending in await opened.pending():
         message = msgspec.Raw(encode(pending.message))
         queue.append(
-            PendingMessage(id=pending.id, position=pending.position, at=pending.at, kind=pending.kind, message=message)
+            PendingMessage(
+                id=pending.id,
+                position=pending.position,
+                at=pending.at,
+                kind=pending.kind,
+                message=message,
+            )
         )
     return Queue(queue=tuple(queue))
 
@@ -162,7 +190,9 @@ async def list_queue(opened: Opened) -> Queue:
     summary="Another content for a waiting message",
     request_max_body_size=LARGEST_MESSAGE,
 )
-async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[MessageContent]) -> Acknowledged:
+async def edit_queued(
+    opened: Opened, message: FromPath[str], data: JSONBody[MessageContent]
+) -> Acknowledged:
     """Refused after its delivery. The message keeps its place."""
     return acknowledged(await opened.edit(unescaped(message), *_pieces(data)))
 
@@ -175,7 +205,9 @@ async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[Mes
 )
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
     """Returns the message. Refused after its delivery."""
-    return Withdrawn(message=msgspec.Raw(encode(await opened.withdraw(unescaped(message)))))
+    return Withdrawn(
+        message=msgspec.Raw(encode(await opened.withdraw(unescaped(message))))
+    )
 
 
 @get(
@@ -192,5 +224,11 @@ async def get_kept(
     size: Annotated[int, QueryParameter(ge=1, le=LARGEST_PIECE)] = LARGEST_PIECE,
 ) -> Response[bytes]:
     """``size`` bytes from ``start`` of the data that a part's ``source`` (``kept:HANDLE``) or a tool's result names."""
-    data = await host.store.kept(unescaped(session), unescaped(handle), start=start, size=size)
-    return Response(data, media_type="application/octet-stream", headers={"cache-control": "private, max-age=86400"})
+    data = await host.store.kept(
+        unescaped(session), unescaped(handle), start=start, size=size
+    )
+    return Response(
+        data,
+        media_type="application/octet-stream",
+        headers={"cache-control": "private, max-age=86400"},
+    )

@@ -80,7 +80,9 @@ async def follow_events(
     host: TheHost,
     state: AppState,
     session: FromPath[str],
-    last: Annotated[str | None, HeaderParameter(name="Last-Event-ID", pattern=POSITION)] = None,
+    last: Annotated[
+        str | None, HeaderParameter(name="Last-Event-ID", pattern=POSITION)
+    ] = None,
     after: Annotated[str | None, QueryParameter(pattern=POSITION)] = None,
 ) -> Stream:
     """Continues after ``Last-Event-ID`` or ``after``; ``after=0`` begins with the first event, neither with new events.
@@ -93,23 +95,36 @@ async def follow_events(
     given = last if last is not None else after
     position = StreamPosition(newest) if given is None else position_of(given)
     if position.seq > newest:
-        raise ClientException(f"The session has no event {position.seq} yet: its newest one is {newest}.")
+        raise ClientException(
+            f"The session has no event {position.seq} yet: its newest one is {newest}."
+        )
     give_back = _slot_for(request, state.streams)
     bearer, tokens = bearer_of(request), state.tokens
     made = frames(host, name, position, state.closing)
     chunks = counted(made, state.metrics, lambda: tokens.is_valid(bearer), give_back)
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
-    return Stream(chunks, media_type=EVENT_STREAM, headers=HEADERS, background=BackgroundTask(chunks.aclose))
+    return Stream(
+        chunks,
+        media_type=EVENT_STREAM,
+        headers=HEADERS,
+        background=BackgroundTask(chunks.aclose),
+    )
 
 
-def _slot_for(request: Request[Any, Any, Any], streams: StreamSlots) -> Callable[[], None]:
+def _slot_for(
+    request: Request[Any, Any, Any], streams: StreamSlots
+) -> Callable[[], None]:
     """Takes a slot for a stream; returns a function that gives it back. Raises ``TooManyRequestsException``, 503."""
     address = request.client.host if request.client else ""
     found = streams.take(bearer_of(request).name or address)
     if found == "client":
-        raise TooManyRequestsException(f"This client follows {streams.of_one} sessions already.")
+        raise TooManyRequestsException(
+            f"This client follows {streams.of_one} sessions already."
+        )
     if isinstance(found, str):
-        raise TooManyStreams(f"All {streams.total} slots for clients that follow a session are taken.")
+        raise TooManyStreams(
+            f"All {streams.total} slots for clients that follow a session are taken."
+        )
     return found
 
 
@@ -132,7 +147,12 @@ async def counted(
 
 
 async def frames(
-    host: Host, session: str, position: StreamPosition, closing: asyncio.Event, *, heartbeat_s: float = HEARTBEAT_S
+    host: Host,
+    session: str,
+    position: StreamPosition,
+    closing: asyncio.Event,
+    *,
+    heartbeat_s: float = HEARTBEAT_S,
 ) -> AsyncGenerator[bytes, None]:
     """The frames after a position, all available ones at a time, until the session is deleted or the server closes.
 
@@ -154,10 +174,14 @@ async def frames(
         await stop(closing_seen, reading)
 
 
-async def _read(host: Host, session: str, position: StreamPosition, held: _FrameBuffer) -> None:
+async def _read(
+    host: Host, session: str, position: StreamPosition, held: _FrameBuffer
+) -> None:
     """Puts all frames after a position into the buffer. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
-        async with aclosing(host.store.follow(session, after=position.seq, offset=position.pieces - 1)) as items:  # type: ignore[type-var]
+        async with aclosing(
+            host.store.follow(session, after=position.seq, offset=position.pieces - 1)
+        ) as items:  # type: ignore[type-var]
             async for item in items:
                 position = moved(position, item)
                 await held.put(frame(position, item))
@@ -217,7 +241,9 @@ def frame(position: StreamPosition, item: Event | DraftPiece) -> bytes:
         return _frame("draft", msgspec.json.encode(item._asdict()), position)
     if isinstance(item, ReadingTaken):
         status = msgspec.json.encode(status_of(item))
-        return b"event: status\ndata: %b\n\n" % status + _frame("reading_taken", one_line(item), position)
+        return b"event: status\ndata: %b\n\n" % status + _frame(
+            "reading_taken", one_line(item), position
+        )
     return _frame(type_of(item), one_line(item), position)
 
 
@@ -237,4 +263,8 @@ _tagged: Final = msgspec.json.Decoder(_Tagged)
 
 
 def _frame(name: str, data: bytes, position: StreamPosition) -> bytes:
-    return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), str(position).encode(), data)
+    return b"event: %b\nid: %b\ndata: %b\n\n" % (
+        name.encode(),
+        str(position).encode(),
+        data,
+    )

@@ -52,7 +52,14 @@ class Guard:
     ``names`` are the accepted hosts; empty: any. ``origins``: further addresses of the server's own page.
     """
 
-    def __init__(self, app: ASGIApp, *, tokens: Tokens, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Tokens,
+        names: Iterable[str] = (),
+        origins: Iterable[str] = (),
+    ) -> None:
         self._app = app
         self._tokens = tokens
         self._names = frozenset(names)
@@ -65,7 +72,12 @@ class Guard:
         path = scope["path"]
         target = scope.get("raw_path", b"") + b"?" + scope["query_string"]
         head = RequestHead(
-            scope["method"], path, tuple(scope["headers"]), scope["scheme"], target, scope["http_version"]
+            scope["method"],
+            path,
+            tuple(scope["headers"]),
+            scope["scheme"],
+            target,
+            scope["http_version"],
         )
         is_open = path == "/" or path.startswith(OPEN)
         refused = refusal(head, self._names, self._origins)
@@ -77,7 +89,9 @@ class Guard:
         if refused is not None:
             await _refuse(send, refused)
             return
-        method = "GET" if is_open and head.method == "HEAD" else head.method  # the server omits the body
+        method = (
+            "GET" if is_open and head.method == "HEAD" else head.method
+        )  # the server omits the body
         state = {**scope.get("state", {}), "bearer": bearer}
         inner = {**scope, "method": method, "path": _path(scope), "state": state}
         added = HEADERS if is_open else (*HEADERS, _UNSTORED)
@@ -105,10 +119,19 @@ class Guard:
             return found
         if wait_s:
             seconds = f"{wait_s:.0f} s"
-            return problem(429, "token", "Too many wrong tokens came from this address.", f"Try again in {seconds}.")
+            return problem(
+                429,
+                "token",
+                "Too many wrong tokens came from this address.",
+                f"Try again in {seconds}.",
+            )
         tokens.wrong.note(address)
         if isinstance(found, TokenRecord):
-            return problem(401, "token", f"The token {found.name!r} expired on {_day(found.expires)}.")
+            return problem(
+                401,
+                "token",
+                f"The token {found.name!r} expired on {_day(found.expires)}.",
+            )
         return problem(401, "token", "The token is wrong.")
 
 
@@ -140,13 +163,21 @@ def unescaped(segment: str) -> str:
 
 async def _refuse(send: Send, refused: Problem) -> None:
     body = msgspec.json.encode(refused)
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), *HEADERS]
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *HEADERS,
+    ]
     headers.append(_UNSTORED)
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if refused.status == 429:
         headers.append((b"retry-after", b"60"))
     if refused.status in (400, 431, 505):
-        headers.append((b"connection", b"close"))  # the rest could be read as another request
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        headers.append(
+            (b"connection", b"close")
+        )  # the rest could be read as another request
+    await send(
+        {"type": "http.response.start", "status": refused.status, "headers": headers}
+    )
     await send({"type": "http.response.body", "body": body, "more_body": False})

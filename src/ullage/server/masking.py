@@ -17,7 +17,8 @@ SHORTEST: Final = 6
 _USER_INFO: Final = re.compile(r"(?<=://)[^\s/@\"'<>]+@")
 _BEARER: Final = re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 _NAMES: Final = re.compile(
-    r"(^|_)(api_?key|key|token|secret|password|passwd|credentials?|authorization|auth)($|_)", re.IGNORECASE
+    r"(^|_)(api_?key|key|token|secret|password|passwd|credentials?|authorization|auth)($|_)",
+    re.IGNORECASE,
 )
 _OURS: Final = re.compile(r"\bullage_[\w-]{40,}")
 
@@ -35,7 +36,9 @@ class Secrets:
     """Known secret values, and patterns of secrets."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        known = sorted({value for value in values if len(value) >= SHORTEST}, key=len, reverse=True)
+        known = sorted(
+            {value for value in values if len(value) >= SHORTEST}, key=len, reverse=True
+        )
         self._known = re.compile("|".join(map(re.escape, known))) if known else None
 
     def masked(self, text: str) -> str:

@@ -11,7 +11,13 @@ from typing import Any, Final, TypeVar, cast
 
 from litestar import Response, get
 from litestar.datastructures import State as AppState
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 
 from ullage.events import CallEnded, CallStarted, Event, ToolEnded, TurnEnded
 from ullage.messages import Message
@@ -22,7 +28,23 @@ from ullage.usage import KINDS
 T = TypeVar("T")
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-PERCENT: Final = (-50.0, -20.0, -10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+PERCENT: Final = (
+    -50.0,
+    -20.0,
+    -10.0,
+    -5.0,
+    -2.0,
+    -1.0,
+    -0.5,
+    0.0,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    20.0,
+    50.0,
+)
 
 MOST_AWAITED: Final = 10_000
 """Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
@@ -34,21 +56,42 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         named: dict[str, Any] = {"namespace": "ullage", "registry": self.registry}
-        self.open = Gauge("sessions_open", "Sessions that are open in this process", **named)
-        self.driving = Gauge("sessions_driving", "Sessions that this process works for", **named)
+        self.open = Gauge(
+            "sessions_open", "Sessions that are open in this process", **named
+        )
+        self.driving = Gauge(
+            "sessions_driving", "Sessions that this process works for", **named
+        )
         self.streams = Gauge("event_streams", "Clients that follow a session", **named)
         self.turns = Counter("turns", "Turns that ended, by reason", ["reason"], **named)
-        self.calls = Counter("model_calls", "Model calls that ended", ["purpose", "outcome", "error"], **named)
-        self.tokens = Counter("tokens", "Tokens that providers reported, by kind", ["kind"], **named)
-        self.tools = Counter("tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named)
+        self.calls = Counter(
+            "model_calls",
+            "Model calls that ended",
+            ["purpose", "outcome", "error"],
+            **named,
+        )
+        self.tokens = Counter(
+            "tokens", "Tokens that providers reported, by kind", ["kind"], **named
+        )
+        self.tools = Counter(
+            "tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named
+        )
         self.error = Histogram(
             "estimate_error_percent",
             "Estimated minus actual input of main calls, in percent of the actual",
             buckets=PERCENT,
             **named,
         )
-        self.enqueue = Histogram("enqueue_seconds", "Until a message is stored", buckets=SECONDS, **named)
-        self.write = Histogram("store_write_seconds", "Until a write is stored", ["what"], buckets=SECONDS, **named)
+        self.enqueue = Histogram(
+            "enqueue_seconds", "Until a message is stored", buckets=SECONDS, **named
+        )
+        self.write = Histogram(
+            "store_write_seconds",
+            "Until a write is stored",
+            ["what"],
+            buckets=SECONDS,
+            **named,
+        )
         self._estimates: dict[tuple[str, str], int] = {}
 
     def note(self, event: Event) -> None:
@@ -100,7 +143,14 @@ class MeasuredStore:
         ends_draft: str = "",
     ) -> tuple[Event, ...]:
         """See ``Store.append``."""
-        writing = self._inner.append(lease, events, after=after, exact=exact, durable=durable, ends_draft=ends_draft)
+        writing = self._inner.append(
+            lease,
+            events,
+            after=after,
+            exact=exact,
+            durable=durable,
+            ends_draft=ends_draft,
+        )
         stored = await self._timed("append", writing)
         if events and (not exact or len(stored) == len(events)):
             for event in stored[-len(events) :]:
@@ -133,10 +183,17 @@ def measured(store: Store, metrics: Metrics) -> Store:
     return cast(Store, MeasuredStore(store, metrics))
 
 
-@get("/metrics", operation_id="get_metrics", summary="Metrics in Prometheus's text format", media_type="text/plain")
+@get(
+    "/metrics",
+    operation_id="get_metrics",
+    summary="Metrics in Prometheus's text format",
+    media_type="text/plain",
+)
 async def get_metrics(host: TheHost, state: AppState) -> Response[bytes]:
     """Turns, calls, tokens, tools, the error of estimates, and how long storing takes."""
     metrics: Metrics = state.metrics
     metrics.open.set(host.open_sessions)
     metrics.driving.set(host.busy_sessions)
-    return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
+    return Response(
+        generate_latest(metrics.registry), media_type="text/plain; version=0.0.4"
+    )

@@ -47,8 +47,12 @@ class SchemaPlugin(OpenAPISchemaPlugin):
     def is_plugin_supported_type(value: Any) -> bool:
         return inspect.isclass(value) and issubclass(value, msgspec.Struct)
 
-    def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
-        return Schema(all_of=[Reference(ref=PREFIX + field_definition.annotation.__name__)])
+    def to_openapi_schema(
+        self, field_definition: FieldDefinition, schema_creator: Any
+    ) -> Schema:
+        return Schema(
+            all_of=[Reference(ref=PREFIX + field_definition.annotation.__name__)]
+        )
 
 
 class JsonPlugin(OpenAPIRenderPlugin):
@@ -58,7 +62,9 @@ class JsonPlugin(OpenAPIRenderPlugin):
         super().__init__(path="/openapi.json", media_type=OpenAPIMediaType.OPENAPI_JSON)
         self._made: bytes | None = None
 
-    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+    def render(
+        self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]
+    ) -> bytes:
         if self._made is None:
             self._made = msgspec.json.encode(completed(openapi_schema))
         return self._made
@@ -70,7 +76,9 @@ def described() -> OpenAPIConfig:
         title=TITLE,
         version=version("ullage"),
         description="Agent sessions inside a context window that is never a guess. docs/http.md says more.",
-        components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
+        components=Components(
+            security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
+        ),
         security=[{"token": []}, {}],
         use_handler_docstrings=True,
         render_plugins=[JsonPlugin()],
@@ -100,12 +108,21 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
 
 def type_schemas() -> dict[str, Any]:
     """The JSON schema of every type of the API, by its name."""
-    kinds = [kind for kind in vars(api_types).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
+    kinds = [
+        kind
+        for kind in vars(api_types).values()
+        if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
+    ]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]
-    _, schemas = msgspec.json.schema_components([Message, Reading, Spend, *roots], ref_template=PREFIX + "{name}")
+    _, schemas = msgspec.json.schema_components(
+        [Message, Reading, Spend, *roots], ref_template=PREFIX + "{name}"
+    )
     for schema in schemas.values():
         _open_up(schema)
-    schemas["UnknownPart"] = {"type": "object", "description": "A part of a newer version, unchanged."}
+    schemas["UnknownPart"] = {
+        "type": "object",
+        "description": "A part of a newer version, unchanged.",
+    }
     return schemas
 
 

@@ -51,11 +51,17 @@ async def _served(name: str) -> Response[bytes]:
         content = await asyncio.to_thread(path.read_bytes)
     except OSError:
         raise NotFoundException(f"There is no file {name!r}.") from None
-    return Response(content, media_type=KINDS[path.suffix], headers={"cache-control": "no-cache"})
+    return Response(
+        content, media_type=KINDS[path.suffix], headers={"cache-control": "no-cache"}
+    )
 
 
 @get("/healthz", operation_id="get_health", summary="The health of the server")
 async def health(host: TheHost) -> Health:
     """Queries the store; 503 if it does not answer."""
     await host.store.sessions(limit=1)
-    return Health(status="ok", version=program_name().removeprefix("ullage "), open_sessions=host.open_sessions)
+    return Health(
+        status="ok",
+        version=program_name().removeprefix("ullage "),
+        open_sessions=host.open_sessions,
+    )

@@ -55,29 +55,61 @@ class ProblemKind(NamedTuple):
 
 KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ScopeMissing: ProblemKind(
-        403, "scope", "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."
+        403,
+        "scope",
+        "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one.",
     ),
-    TooManyStreams: ProblemKind(503, "busy", "Close unused streams, or try again in a moment."),
-    SessionNotFound: ProblemKind(404, "session-not-found", "GET /v1/sessions lists the existing sessions."),
-    CommandRefused: ProblemKind(409, "refused", "GET the session to see its state, then decide again."),
-    SessionBusy: ProblemKind(409, "session-busy", "Another process drives it: try again in a few seconds."),
-    LeaseLost: ProblemKind(409, "session-busy", "Another process has taken over the session: try again."),
+    TooManyStreams: ProblemKind(
+        503, "busy", "Close unused streams, or try again in a moment."
+    ),
+    SessionNotFound: ProblemKind(
+        404, "session-not-found", "GET /v1/sessions lists the existing sessions."
+    ),
+    CommandRefused: ProblemKind(
+        409, "refused", "GET the session to see its state, then decide again."
+    ),
+    SessionBusy: ProblemKind(
+        409, "session-busy", "Another process drives it: try again in a few seconds."
+    ),
+    LeaseLost: ProblemKind(
+        409, "session-busy", "Another process has taken over the session: try again."
+    ),
     ContextUnfixable: ProblemKind(
-        409, "context-too-large", "Make the largest parts smaller, or choose a larger window."
+        409,
+        "context-too-large",
+        "Make the largest parts smaller, or choose a larger window.",
     ),
-    SettingError: ProblemKind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
-    LedgerError: ProblemKind(422, "no-such-event", "GET the session: `seq` is its newest event."),
-    InputError: ProblemKind(422, "unusable-input", "Correct what the detail names, then send it again."),
-    MissingExtra: ProblemKind(501, "missing-extra", "Install what the detail names, then start the server again."),
+    SettingError: ProblemKind(
+        422, "setting", "docs/settings.md lists every setting and the values it takes."
+    ),
+    LedgerError: ProblemKind(
+        422, "no-such-event", "GET the session: `seq` is its newest event."
+    ),
+    InputError: ProblemKind(
+        422, "unusable-input", "Correct what the detail names, then send it again."
+    ),
+    MissingExtra: ProblemKind(
+        501,
+        "missing-extra",
+        "Install what the detail names, then start the server again.",
+    ),
     BadKey: ProblemKind(
-        502, "key", "Set the variable that the detail names where the server is started, then send it again."
+        502,
+        "key",
+        "Set the variable that the detail names where the server is started, then send it again.",
     ),
     InternalError: ProblemKind(
-        503, "failed", "The server's log has the traceback. Send a message or resume to try again."
+        503,
+        "failed",
+        "The server's log has the traceback. Send a message or resume to try again.",
     ),
-    ProviderError: ProblemKind(502, "provider", "Nothing is lost: resume when the provider answers again."),
+    ProviderError: ProblemKind(
+        502, "provider", "Nothing is lost: resume when the provider answers again."
+    ),
     StoreUnavailable: ProblemKind(
-        503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, then try again."
+        503,
+        "store-unavailable",
+        "Nothing was stored. Free the disk or repair the file, then try again.",
     ),
 }
 """Ullage's errors, the most specific class first; a class includes its subclasses."""
@@ -94,7 +126,13 @@ NEXT: Final[Mapping[int, str]] = {
 }
 
 
-def problem(status: int, name: str, detail: str, next_: str = "", errors: tuple[FieldProblem, ...] = ()) -> Problem:
+def problem(
+    status: int,
+    name: str,
+    detail: str,
+    next_: str = "",
+    errors: tuple[FieldProblem, ...] = (),
+) -> Problem:
     """One problem. ``name`` becomes the last part of its type."""
     return Problem(
         type=f"urn:ullage:problem:{name}",
@@ -128,13 +166,20 @@ def _fields(extra: object) -> Iterator[FieldProblem]:
         return
     for item in extra:
         if isinstance(item, Mapping):
-            yield FieldProblem(field=str(item.get("key", "")), message=str(item.get("message", "")))
+            yield FieldProblem(
+                field=str(item.get("key", "")), message=str(item.get("message", ""))
+            )
 
 
 def answer(found: Problem, headers: Mapping[str, str] | None = None) -> Response[bytes]:
     """The problem as a response."""
     content = msgspec.json.encode(found)
-    return Response(content, status_code=found.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+    return Response(
+        content,
+        status_code=found.status,
+        media_type=MEDIA_TYPE,
+        headers=dict(headers or {}),
+    )
 
 
 def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
@@ -142,8 +187,12 @@ def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
     secrets = request.app.state.secrets
     errors = []
     for error in found.errors:
-        errors.append(msgspec.structs.replace(error, message=secrets.masked(error.message)))
-    return msgspec.structs.replace(found, detail=secrets.masked(found.detail), errors=tuple(errors))
+        errors.append(
+            msgspec.structs.replace(error, message=secrets.masked(error.message))
+        )
+    return msgspec.structs.replace(
+        found, detail=secrets.masked(found.detail), errors=tuple(errors)
+    )
 
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
@@ -154,7 +203,9 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
     return answer(masked(request, of_error(error)), headers)
 
 
-def handle_http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+def handle_http_error(
+    request: Request[Any, Any, Any], error: HTTPException
+) -> Response[bytes]:
     """Answers an error of the framework."""
     if error.detail == LEFT:  # the client is gone, and the server made no error
         return answer(problem(400, "bad-request", "The body broke off."))

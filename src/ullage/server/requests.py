@@ -54,7 +54,9 @@ def usable_id(given: str | None) -> str:
     if given is None:
         return ""
     if given in RESERVED or given.endswith("\n"):
-        raise ClientException(f"{given!r} can't be the id of a session: choose another one.")
+        raise ClientException(
+            f"{given!r} can't be the id of a session: choose another one."
+        )
     return given
 
 
@@ -70,16 +72,22 @@ async def check_body(request: Request[Any, Any, Any]) -> None:
     try:
         body.decode()
     except UnicodeDecodeError as problem:
-        raise ClientException(f"The body is not UTF-8: byte {problem.start} can't be read.") from problem
+        raise ClientException(
+            f"The body is not UTF-8: byte {problem.start} can't be read."
+        ) from problem
     excess = json_excess(body)
     if excess == TOO_DEEP:
-        raise ClientException(f"The body is JSON that is {excess}: at most {JSON_DEPTH} levels.")
+        raise ClientException(
+            f"The body is JSON that is {excess}: at most {JSON_DEPTH} levels."
+        )
     if excess:
         raise ClientException(f"The body is JSON with {excess}.")
 
 
 @asynccontextmanager
-async def received(request: Request[Any, Any, Any], name: str = "upload.jsonl") -> AsyncIterator[Path]:
+async def received(
+    request: Request[Any, Any, Any], name: str = "upload.jsonl"
+) -> AsyncIterator[Path]:
     """The body in a temporary file. Raises ``ClientException`` for an empty body.
 
     An ``InputError`` raised while it is read becomes ``UnusableFile``, which does not tell the file's path.

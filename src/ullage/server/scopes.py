@@ -61,7 +61,9 @@ def check_table(handlers: Iterable[HTTPRouteHandler]) -> None:
     """Raises ``LookupError`` for a handler without a scope, and for an entry without a handler."""
     names = {name_of(handler) for handler in handlers}
     if names != NEEDED.keys():
-        raise LookupError(f"Routes and the table of their scopes differ: {sorted(names ^ NEEDED.keys())}")
+        raise LookupError(
+            f"Routes and the table of their scopes differ: {sorted(names ^ NEEDED.keys())}"
+        )
 
 
 def name_of(handler: BaseRouteHandler) -> str:
@@ -81,15 +83,23 @@ def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
     return found
 
 
-def require_scope(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+def require_scope(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
     """Guards every route. Raises ``ScopeMissing``."""
     needed, bearer = needed_by(handler), bearer_of(connection)
     if needed is None or needed in bearer.scopes:
         return
-    raise ScopeMissing(f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs.")
+    raise ScopeMissing(
+        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs."
+    )
 
 
-@get("/v1/access", operation_id="get_access", summary="What the token of this request allows")
+@get(
+    "/v1/access",
+    operation_id="get_access",
+    summary="What the token of this request allows",
+)
 async def get_access(request: ASGIConnection[Any, Any, Any, Any]) -> AccessView:
     """All scopes and no name if no token is required."""
     bearer = bearer_of(request)

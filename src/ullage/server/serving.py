@@ -41,7 +41,9 @@ def listener(host: str, port: int, *, has_token: bool = False) -> socket.socket:
             "set ULLAGE_TOKEN or --token, or listen on 127.0.0.1."
         )
     if not 0 <= port <= 65_535:
-        raise SettingError(f"There is no port {port}: they go from 0 to 65535. --port 0 takes a free one.")
+        raise SettingError(
+            f"There is no port {port}: they go from 0 to 65535. --port 0 takes a free one."
+        )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -52,7 +54,9 @@ def listener(host: str, port: int, *, has_token: bool = False) -> socket.socket:
         listening.listen(2048)
     except (OSError, OverflowError) as problem:
         reason = getattr(problem, "strerror", None) or problem
-        raise SettingError(f"{host}:{port} can't be listened on: {reason}. --port 0 takes a free port.") from problem
+        raise SettingError(
+            f"{host}:{port} can't be listened on: {reason}. --port 0 takes a free port."
+        ) from problem
     listening.setblocking(False)
     return listening
 
@@ -68,7 +72,9 @@ def url_of(listening: socket.socket) -> str:
 class HttpServer(uvicorn.Server):
     """Ends by closing event streams, finishing requests, and then stopping the sessions' drivers."""
 
-    def __init__(self, application: Application, limits: TimeLimits | None = None) -> None:
+    def __init__(
+        self, application: Application, limits: TimeLimits | None = None
+    ) -> None:
         config = uvicorn.Config(
             application.asgi,
             http=protocol(limits or TimeLimits(), application.limits.connections),

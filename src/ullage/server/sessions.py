@@ -40,7 +40,12 @@ ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 JSON_LINES: Final = "application/x-ndjson"
 
 
-@post("/v1/sessions", status_code=201, operation_id="begin_session", summary="Begin a session")
+@post(
+    "/v1/sessions",
+    status_code=201,
+    operation_id="begin_session",
+    summary="Begin a session",
+)
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     """Refuses an id that exists already. Without ``model`` the server's own is used."""
     settings = dict(data.settings)
@@ -51,7 +56,11 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     return Created(id=session.id)
 
 
-@get("/v1/sessions", operation_id="list_sessions", summary="List sessions, the one changed last first")
+@get(
+    "/v1/sessions",
+    operation_id="list_sessions",
+    summary="List sessions, the one changed last first",
+)
 async def list_sessions(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
@@ -64,13 +73,22 @@ async def list_sessions(
     return SessionList(sessions=sessions, before=rows[-1].changed if has_more else None)
 
 
-@get("/v1/sessions/{session:str}", operation_id="get_session", summary="The state of a session")
+@get(
+    "/v1/sessions/{session:str}",
+    operation_id="get_session",
+    summary="The state of a session",
+)
 async def get_session(host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
     return await session_state(opened, await host.store.about(opened.id))
 
 
-@delete("/v1/sessions/{session:str}", status_code=204, operation_id="delete_session", summary="Delete a session")
+@delete(
+    "/v1/sessions/{session:str}",
+    status_code=204,
+    operation_id="delete_session",
+    summary="Delete a session",
+)
 async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     """Refused while another process drives it. Its work in this process is stopped first."""
     name = unescaped(session)
@@ -79,10 +97,19 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     await host.store.delete(name)
 
 
-@post("/v1/sessions/{session:str}/fork", status_code=201, operation_id="fork_session", summary="Fork a session")
-async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[NewFork]) -> CreatedFork:
+@post(
+    "/v1/sessions/{session:str}/fork",
+    status_code=201,
+    operation_id="fork_session",
+    summary="Fork a session",
+)
+async def fork_session(
+    host: TheHost, session: FromPath[str], data: JSONBody[NewFork]
+) -> CreatedFork:
     """The copy has the origin's events and is at rest; queued messages stay in the origin alone."""
-    made = await fork(host.store, unescaped(session), usable_id(data.id), through=data.through)
+    made = await fork(
+        host.store, unescaped(session), usable_id(data.id), through=data.through
+    )
     return CreatedFork(id=made.session, dropped=made.dropped)
 
 
@@ -98,7 +125,9 @@ async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
     await host.store.about(name)
     file_name = re.sub(r"[^\w.-]", "_", name)
     headers = {"content-disposition": f'attachment; filename="{file_name}.jsonl"'}
-    return Stream(_gathered(export_lines(host.store, name)), media_type=JSON_LINES, headers=headers)
+    return Stream(
+        _gathered(export_lines(host.store, name)), media_type=JSON_LINES, headers=headers
+    )
 
 
 async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -130,8 +159,16 @@ async def import_session(
     name = usable_id(id)
     async with received(request) as path:
         taken = await imported(host.store, path, name)
-    skipped = tuple(SkippedLine(line=line, reason=reason) for line, reason in taken.skipped)
-    return Import(id=taken.session, events=taken.events, kept=taken.kept, skipped=skipped, dropped=taken.dropped)
+    skipped = tuple(
+        SkippedLine(line=line, reason=reason) for line, reason in taken.skipped
+    )
+    return Import(
+        id=taken.session,
+        events=taken.events,
+        kept=taken.kept,
+        skipped=skipped,
+        dropped=taken.dropped,
+    )
 
 
 def line_of(row: SessionRow) -> SessionLine:
@@ -156,7 +193,11 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     for call in loop.open:
         open_calls.append(
             OpenToolCall(
-                call_id=call.call_id, name=call.name, arguments=call.arguments, state=call.state, digest=call.digest
+                call_id=call.call_id,
+                name=call.name,
+                arguments=call.arguments,
+                state=call.state,
+                digest=call.digest,
             )
         )
     line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
@@ -207,4 +248,6 @@ def state_of(loop: Loop) -> AgentState:
 
 
 def _rests(loop: Loop) -> bool:
-    return not (loop.turn or loop.queue or loop.compaction or loop.compact_asked is not None)
+    return not (
+        loop.turn or loop.queue or loop.compaction or loop.compact_asked is not None
+    )

@@ -48,15 +48,24 @@ PRIVATE = frozenset({"mcp", "models", "params"})
     operation_id="cancel",
     summary="Stop the current work",
 )
-async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> CancelResult:
+async def cancel(
+    opened: Opened, data: JSONBody[CancelOrder | None] = None
+) -> CancelResult:
     """Answers after the partial answer is stored, also if nothing ran."""
     tools = None if data is None else data.tools
     done = await opened.cancel(tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
-    return CancelResult(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
+    return CancelResult(
+        cancelled=done.cancelled, persisted=done.persisted, returned=returned
+    )
 
 
-@post("/v1/sessions/{session:str}/resume", status_code=202, operation_id="resume", summary="Resume a turn that waits")
+@post(
+    "/v1/sessions/{session:str}/resume",
+    status_code=202,
+    operation_id="resume",
+    summary="Resume a turn that waits",
+)
 async def resume(opened: Opened) -> None:
     """After a failure, or with fresh budgets. Refused if nothing waits."""
     await opened.resume()
@@ -71,14 +80,22 @@ async def resume(opened: Opened) -> None:
 async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval]) -> None:
     """Refused if no such call needs approval, or its digest differs. The decision survives this process."""
     call_id = unescaped(call)
-    questions = [question for question in await opened.questions() if question.call_id == call_id]
+    questions = [
+        question for question in await opened.questions() if question.call_id == call_id
+    ]
     if not questions:
-        raise CommandRefused(f"No call {call_id!r} needs approval in the session {opened.id}.")
+        raise CommandRefused(
+            f"No call {call_id!r} needs approval in the session {opened.id}."
+        )
     if data.always is None:
         await opened.approve(call_id, data.approved, data.note, digest=data.digest)
         return
     for question in questions:
-        if question.digest == data.digest and question.offer is not None and data.approved:
+        if (
+            question.digest == data.digest
+            and question.offer is not None
+            and data.approved
+        ):
             await opened.grant(question.name, question.offer, scope=data.always)
             await opened.approve(call_id, digest=question.digest)
             return
@@ -89,7 +106,9 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
 
 
 @get(
-    "/v1/sessions/{session:str}/approvals", operation_id="list_approvals", summary="The calls that need approval, whole"
+    "/v1/sessions/{session:str}/approvals",
+    operation_id="list_approvals",
+    summary="The calls that need approval, whole",
 )
 async def list_approvals(opened: Opened) -> Questions:
     """Each with its digest, and lines made from the arguments that will run."""
@@ -109,12 +128,24 @@ def _shown(question: Question) -> QuestionView:
     )
 
 
-@get("/v1/sessions/{session:str}/grants", operation_id="list_grants", summary="What is allowed without asking")
+@get(
+    "/v1/sessions/{session:str}/grants",
+    operation_id="list_grants",
+    summary="What is allowed without asking",
+)
 async def list_grants(opened: Opened) -> GrantList:
     """In this session and in its project."""
     grants = []
     for scope, grant in await opened.grants():
-        grants.append(GrantLine(id=grant.id, scope=scope, tool=grant.tool, prefix=grant.prefix, at=grant.at))
+        grants.append(
+            GrantLine(
+                id=grant.id,
+                scope=scope,
+                tool=grant.tool,
+                prefix=grant.prefix,
+                at=grant.at,
+            )
+        )
     return GrantList(grants=tuple(grants))
 
 
@@ -129,7 +160,11 @@ async def revoke_grant(opened: Opened, grant: FromPath[str]) -> None:
     await opened.revoke(unescaped(grant))
 
 
-@get("/v1/sessions/{session:str}/settings", operation_id="get_settings", summary="The session's settings")
+@get(
+    "/v1/sessions/{session:str}/settings",
+    operation_id="get_settings",
+    summary="The session's settings",
+)
 async def get_settings(opened: Opened, state: State) -> SettingsView:
     """Its own settings, and the values in effect. Names and passwords in addresses are hidden."""
     return await _view(opened, state.secrets)
@@ -139,8 +174,13 @@ async def _view(opened: Session, secrets: Secrets) -> SettingsView:
     work = await opened._look()
     resolved = work.resolve_settings()
     shown_keys = [key for key in KEYS if key not in PRIVATE]
-    effective = {key: msgspec.to_builtins(getattr(resolved.settings, key), enc_hook=str) for key in shown_keys}
-    narrowed = {each.key: str(each) for each in resolved.narrowed if each.place == "session"}
+    effective = {
+        key: msgspec.to_builtins(getattr(resolved.settings, key), enc_hook=str)
+        for key in shown_keys
+    }
+    narrowed = {
+        each.key: str(each) for each in resolved.narrowed if each.place == "session"
+    }
     warnings = [left_out(resolved), *warnings_of(work.tools)]
     return SettingsView(
         own=_shown_settings(work.ledger.loop.settings, secrets),
@@ -164,14 +204,21 @@ def _shown_settings(settings: Mapping[str, Any], secrets: Secrets) -> dict[str, 
     operation_id="change_settings",
     summary="Change settings of this session",
 )
-async def change_settings(opened: Opened, state: State, data: JSONBody[dict[str, Any]]) -> SettingsView:
+async def change_settings(
+    opened: Opened, state: State, data: JSONBody[dict[str, Any]]
+) -> SettingsView:
     """Names of docs/settings.md and their values; ``null`` unsets. All of them are set, or none."""
     refuse_passwords(data)
     await opened._set(data)
     return await _view(opened, state.secrets)
 
 
-@post("/v1/sessions/{session:str}/compact", status_code=202, operation_id="compact", summary="Compact now")
+@post(
+    "/v1/sessions/{session:str}/compact",
+    status_code=202,
+    operation_id="compact",
+    summary="Compact now",
+)
 async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
     """At rest immediately; in a turn before its next call. The result is an event."""
     instructions = "" if data is None else data.instructions
@@ -190,7 +237,10 @@ async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> None:
 
 
 @post(
-    "/v1/sessions/{session:str}/pins", status_code=202, operation_id="pin", summary="Keep messages through compactions"
+    "/v1/sessions/{session:str}/pins",
+    status_code=202,
+    operation_id="pin",
+    summary="Keep messages through compactions",
 )
 async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
     """Or unpin them, with ``pinned`` false."""
@@ -208,7 +258,11 @@ async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> None:
     await opened.rewind(data.to)
 
 
-@get("/v1/sessions/{session:str}/explain/{message:str}", operation_id="explain", summary="Where a message is")
+@get(
+    "/v1/sessions/{session:str}/explain/{message:str}",
+    operation_id="explain",
+    summary="Where a message is",
+)
 async def explain(opened: Opened, message: FromPath[str]) -> Where:
     """In view, cleared, in a summary, or dropped, and why."""
     found = await opened.explain(unescaped(message))

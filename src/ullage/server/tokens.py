@@ -101,13 +101,22 @@ class TokenStore:
         try:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
-                data = file.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
+                data = (
+                    file.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
+                )
         except FileNotFoundError:
             return None
         except OSError as problem:
-            raise SettingError(f"The tokens in {self.path} can't be read: {problem.strerror}.") from problem
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (0, os.geteuid()):
-            raise SettingError(f"Other users may change {self.path}: run `chmod 600` on it, then check its tokens.")
+            raise SettingError(
+                f"The tokens in {self.path} can't be read: {problem.strerror}."
+            ) from problem
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (
+            0,
+            os.geteuid(),
+        ):
+            raise SettingError(
+                f"Other users may change {self.path}: run `chmod 600` on it, then check its tokens."
+            )
         try:
             if len(data) > LARGEST_FILE:
                 raise msgspec.ValidationError(f"more than {LARGEST_FILE:,} bytes")
@@ -117,17 +126,34 @@ class TokenStore:
                 f"The tokens in {self.path} can't be read: {problem}. Move the file away and add them again."
             ) from problem
         if stored.version != VERSION:
-            raise SettingError(f"{self.path} was written by another version of Ullage (version {stored.version}).")
+            raise SettingError(
+                f"{self.path} was written by another version of Ullage (version {stored.version})."
+            )
         return stored.tokens
 
-    def add(self, name: str, scopes: tuple[TokenScope, ...], *, expires: float | None, now: float) -> str:
+    def add(
+        self,
+        name: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        expires: float | None,
+        now: float,
+    ) -> str:
         """Store a new token; returns its text, which can't be retrieved again."""
         token = PREFIX + secrets.token_urlsafe(32)
-        record = TokenRecord(name=name, sha256=digest_of(token), scopes=scopes, created=now, expires=expires)
+        record = TokenRecord(
+            name=name,
+            sha256=digest_of(token),
+            scopes=scopes,
+            created=now,
+            expires=expires,
+        )
         with self._locked():
             known = self.read() or ()
             if any(record.name == name for record in known):
-                raise SettingError(f"The token {name!r} exists already: choose another name, or revoke it first.")
+                raise SettingError(
+                    f"The token {name!r} exists already: choose another name, or revoke it first."
+                )
             self._replace((*known, record))
         return token
 
@@ -137,7 +163,9 @@ class TokenStore:
             known = self.read() or ()
             rest = tuple(record for record in known if record.name != name)
             if len(rest) == len(known):
-                raise SettingError(f"There is no token {name!r}: `ullage token list` shows all tokens.")
+                raise SettingError(
+                    f"There is no token {name!r}: `ullage token list` shows all tokens."
+                )
             self._replace(rest)
         return len(rest)
 
@@ -145,9 +173,15 @@ class TokenStore:
     def _locked(self) -> Iterator[None]:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+            handle = os.open(
+                self.path.with_name(f"{self.path.name}.lock"),
+                os.O_CREAT | os.O_RDWR,
+                0o600,
+            )
         except OSError as problem:
-            raise SettingError(f"{self.path} can't be written: {problem.strerror}.") from problem
+            raise SettingError(
+                f"{self.path} can't be written: {problem.strerror}."
+            ) from problem
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -155,11 +189,18 @@ class TokenStore:
             os.close(handle)
 
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(_TokenFile(VERSION, tokens)), indent=1) + b"\n"
+        data = (
+            msgspec.json.format(
+                msgspec.json.encode(_TokenFile(VERSION, tokens)), indent=1
+            )
+            + b"\n"
+        )
         try:
             replace_file(self.path, data)
         except OSError as problem:
-            raise SettingError(f"{self.path} can't be written: {problem.strerror}.") from problem
+            raise SettingError(
+                f"{self.path} can't be written: {problem.strerror}."
+            ) from problem
 
 
 def digest_of(token: str) -> str:
@@ -174,7 +215,11 @@ class Tokens:
     """
 
     def __init__(
-        self, token: str = "", store: TokenStore | None = None, *, clock: Callable[[], float] = time.time
+        self,
+        token: str = "",
+        store: TokenStore | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._own = digest_of(token) if token else ""
         self._store = store
@@ -191,7 +236,9 @@ class Tokens:
         self._refresh()
         return bool(self._own) or self._exists
 
-    def bearer(self, token: str, *, is_limited: bool = False) -> Bearer | TokenRecord | None:
+    def bearer(
+        self, token: str, *, is_limited: bool = False
+    ) -> Bearer | TokenRecord | None:
         """The bearer of a token; the record of an expired token, ``None`` for a wrong token.
 
         ``is_limited``: too many wrong tokens came from this address. Then only generated tokens are compared, which
@@ -212,7 +259,10 @@ class Tokens:
         if not self.are_required() or (self._own and bearer.digest == self._own):
             return True
         now = self._clock()
-        return any(record.sha256 == bearer.digest and not record.is_expired(now) for record in self._records)
+        return any(
+            record.sha256 == bearer.digest and not record.is_expired(now)
+            for record in self._records
+        )
 
     def _refresh(self) -> None:
         if self._store is None:
@@ -235,7 +285,13 @@ class Tokens:
             found = path.stat()
         except OSError as problem:
             return (problem.errno or 0,)
-        return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+        return (
+            found.st_mtime_ns,
+            found.st_ctime_ns,
+            found.st_size,
+            found.st_ino,
+            found.st_mode,
+        )
 
 
 def _bearer_of(record: TokenRecord) -> Bearer:

@@ -36,25 +36,43 @@ LARGEST_SHOWN: Final = 20
 """Items of a log that are shown."""
 
 
-@get("/v1/sessions/{session:str}/context", operation_id="get_context", summary="The window now, breakdown and all")
+@get(
+    "/v1/sessions/{session:str}/context",
+    operation_id="get_context",
+    summary="The window now, breakdown and all",
+)
 async def get_context(opened: Opened) -> Reading:
     """The number that is displayed, compared and enforced: ``snapshot_id`` is the same on every display."""
     return await opened.context()
 
 
-@get("/v1/sessions/{session:str}/steps", operation_id="list_steps", summary="Estimate and actual of every call")
+@get(
+    "/v1/sessions/{session:str}/steps",
+    operation_id="list_steps",
+    summary="Estimate and actual of every call",
+)
 async def list_steps(opened: Opened) -> Steps:
     """With the growth of the window, and the events before each call."""
     return Steps(steps=tuple(step_lines((await opened._look()).ledger.meter.steps)))
 
 
-@get("/v1/sessions/{session:str}/largest", operation_id="list_largest", summary="The parts that cost most")
-async def list_largest(opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20) -> Largest:
+@get(
+    "/v1/sessions/{session:str}/largest",
+    operation_id="list_largest",
+    summary="The parts that cost most",
+)
+async def list_largest(
+    opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20
+) -> Largest:
     """Reads the whole view."""
     return Largest(largest=largest_of(await opened.meter(), count))
 
 
-@get("/v1/sessions/{session:str}/spend", operation_id="get_spend", summary="What the session has cost")
+@get(
+    "/v1/sessions/{session:str}/spend",
+    operation_id="get_spend",
+    summary="What the session has cost",
+)
 async def get_spend(opened: Opened) -> Spend:
     """All calls of all purposes, failed ones and children included."""
     return await opened.spend()
@@ -92,7 +110,9 @@ def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
         for part in message.parts:
             if part.id in wanted:
                 previews[part.id] = _preview(part)
-    return tuple(LargeItem(**item._asdict(), preview=previews.get(item.part, "")) for item in items)
+    return tuple(
+        LargeItem(**item._asdict(), preview=previews.get(item.part, "")) for item in items
+    )
 
 
 def _preview(part: Part) -> str:

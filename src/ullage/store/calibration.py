@@ -79,7 +79,9 @@ class CalibrationStore:
         Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
         """
         together = self.read().models | learnt.models
-        self._replace(msgspec.json.encode(_CalibrationFile(version=VERSION, models=together)))
+        self._replace(
+            msgspec.json.encode(_CalibrationFile(version=VERSION, models=together))
+        )
         return Calibration(models=together)
 
     def _replace(self, data: bytes) -> None:

@@ -35,7 +35,9 @@ class Subscription:
             except TimeoutError:
                 return False
         if self._is_closed:
-            raise StoreUnavailable("The store was closed while a session was watched. Open it again to continue.")
+            raise StoreUnavailable(
+                "The store was closed while a session was watched. Open it again to continue."
+            )
         self._news.clear()
         return True
 

@@ -38,21 +38,36 @@ def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -
         together = tuple(group)
         first, last = together[0].offset, together[-1].offset
         if [piece.offset for piece in together] != list(range(first, last + 1)):
-            raise LedgerError(f"The pieces of call {call!r} have gaps between their offsets.")
-        body = msgspec.json.encode([(each.kind, each.part, each.text, each.call_id, each.name) for each in together])
+            raise LedgerError(
+                f"The pieces of call {call!r} have gaps between their offsets."
+            )
+        body = msgspec.json.encode(
+            [
+                (each.kind, each.part, each.text, each.call_id, each.name)
+                for each in together
+            ]
+        )
         work.run("add_draft", where.key, call, first, last, where.seq, pack(body))
     if pieces:
         work.changes.append(Change(where.session, where.seq, tuple(pieces)))
 
 
-def read_drafts(database: sqlite3.Connection, where: SessionHead, after_row: int = 0) -> Iterator[DraftRow]:
+def read_drafts(
+    database: sqlite3.Connection, where: SessionHead, after_row: int = 0
+) -> Iterator[DraftRow]:
     """The stored pieces of streaming answers, in the order of storing."""
     rows = database.execute(statements()["read_drafts"], (where.key, after_row))
     for row, call, first, seq, body in rows:
         try:
             stored = _decode(unpack(body))
         except (zlib.error, msgspec.MsgspecError, TypeError, ValueError):
-            log.warning("Pieces of an answer in the session %s can't be read and are left out", where.session)
+            log.warning(
+                "Pieces of an answer in the session %s can't be read and are left out",
+                where.session,
+            )
             continue
-        pieces = (DraftPiece(call, offset, *piece) for offset, piece in enumerate(stored, first))  # type: ignore[arg-type]
+        pieces = (
+            DraftPiece(call, offset, *piece)  # type: ignore[arg-type]
+            for offset, piece in enumerate(stored, first)
+        )
         yield DraftRow(row, seq, tuple(pieces))

@@ -78,7 +78,11 @@ class Taken(NamedTuple):
 def one_line(event: Event) -> bytes:
     """An event's JSON without a line break: opaque data of a provider may have come with some between its values."""
     encoded = encode(event)
-    return msgspec.json.format(encoded, indent=-1) if b"\n" in encoded or b"\r" in encoded else encoded
+    return (
+        msgspec.json.format(encoded, indent=-1)
+        if b"\n" in encoded or b"\r" in encoded
+        else encoded
+    )
 
 
 async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
@@ -100,14 +104,21 @@ async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
     yield msgspec.json.encode(header) + b"\n"
     seq = 0
     while seq < about.seq:
-        for event in await store.read(session, after=seq, limit=min(AT_ONCE, about.seq - seq)):
+        for event in await store.read(
+            session, after=seq, limit=min(AT_ONCE, about.seq - seq)
+        ):
             seq = event.seq
             yield one_line(event) + b"\n"
     for handle in handles:
         data = await store.kept(session, handle)
         starts = range(0, max(len(data), 1), PIECE_BYTES)
         for number, start in enumerate(starts):
-            piece = KeptPiece(kept=handle, number=number, of=len(starts), data=data[start : start + PIECE_BYTES])
+            piece = KeptPiece(
+                kept=handle,
+                number=number,
+                of=len(starts),
+                data=data[start : start + PIECE_BYTES],
+            )
             yield msgspec.json.encode(piece) + b"\n"
 
 
@@ -135,7 +146,9 @@ async def export_file(store: Store, session: str, path: Path) -> None:
             part.unlink()
 
 
-async def import_file(store: Store, path: Path, session: str = "", *, keep: Keep = keep_nothing) -> Taken:
+async def import_file(
+    store: Store, path: Path, session: str = "", *, keep: Keep = keep_nothing
+) -> Taken:
     """Make a session of an exported file, under its own id or another.
 
     The session is at rest, whatever the file says: unfinished work is closed, queued messages leave the queue, and of
@@ -148,23 +161,39 @@ async def import_file(store: Store, path: Path, session: str = "", *, keep: Keep
     try:
         read = await asyncio.to_thread(_read_file, path)
     except OSError as problem:
-        raise UnreadableInput(f"{path} can't be opened: {problem.strerror or problem}.") from problem
+        raise UnreadableInput(
+            f"{path} can't be opened: {problem.strerror or problem}."
+        ) from problem
     name = session or read.header.session
-    resting = await asyncio.to_thread(lambda: CopiedSession().add_all(read.events).resting(keep))
+    resting = await asyncio.to_thread(
+        lambda: CopiedSession().add_all(read.events).resting(keep)
+    )
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
-    await store.create(name, [*read.events, *resting.events, imported], origin=read.header.origin)
+    await store.create(
+        name, [*read.events, *resting.events, imported], origin=read.header.origin
+    )
     skipped, kept = read.skipped, 0
     for handle, pieces in read.kept.items():
-        whole = len(pieces) == pieces[0].of and [piece.number for piece in pieces] == list(range(len(pieces)))
+        whole = len(pieces) == pieces[0].of and [
+            piece.number for piece in pieces
+        ] == list(range(len(pieces)))
         data = b"".join(piece.data for piece in pieces)
         if whole and handle_of(data) == handle:
             await store.keep(name, data)
             kept += 1
         else:
             skipped.append((0, f"kept data {handle} is not whole"))
-    lost_events, lost_kept = read.header.events - len(read.events), read.header.kept - len(read.kept)
+    lost_events, lost_kept = (
+        read.header.events - len(read.events),
+        read.header.kept - len(read.kept),
+    )
     if lost_events > 0 or lost_kept > 0:
-        skipped.append((0, f"the file lacks {max(lost_events, 0)} events and {max(lost_kept, 0)} kept values"))
+        skipped.append(
+            (
+                0,
+                f"the file lacks {max(lost_events, 0)} events and {max(lost_kept, 0)} kept values",
+            )
+        )
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
@@ -183,7 +212,11 @@ def _read_file(path: Path) -> _ExportFile:
         skipped: list[tuple[int, str]] = []
         for number, line in _numbered(file):
             try:
-                if excess := "too long" if len(line) > LOG_LINE_BYTES else json_excess(line):
+                if (
+                    excess := "too long"
+                    if len(line) > LOG_LINE_BYTES
+                    else json_excess(line)
+                ):
                     skipped.append((number, excess))
                 elif line.startswith(b'{"kept":'):
                     piece = _of_piece.decode(line)
@@ -192,21 +225,32 @@ def _read_file(path: Path) -> _ExportFile:
                     events.append(decode_event(line))
             except (UndecodableRow, msgspec.MsgspecError) as problem:
                 torn = not line.endswith(b"\n")
-                skipped.append((number, "torn: the end of the line is missing" if torn else str(problem)))
+                skipped.append(
+                    (
+                        number,
+                        "torn: the end of the line is missing" if torn else str(problem),
+                    )
+                )
     return _ExportFile(header, events, kept, skipped)
 
 
 def _opened(path: Path) -> IO[bytes]:
     """The file, if it is a regular one that is not too large. Raises ``OSError``, ``UnreadableInput``."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    )
     file = os.fdopen(descriptor, "rb")
     status = os.fstat(descriptor)
     if stat.S_ISREG(status.st_mode) and status.st_size <= SESSION_FILE_BYTES:
         return file
     file.close()
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableInput(f"{path} is no regular file. Write its content to one first.")
-    raise UnreadableInput(f"{path} has {status.st_size:,} bytes; the most that is imported is {SESSION_FILE_BYTES:,}.")
+        raise UnreadableInput(
+            f"{path} is no regular file. Write its content to one first."
+        )
+    raise UnreadableInput(
+        f"{path} has {status.st_size:,} bytes; the most that is imported is {SESSION_FILE_BYTES:,}."
+    )
 
 
 def _numbered(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -22,7 +22,9 @@ def primary_code(problem: sqlite3.Error) -> int:
 def failure(problem: sqlite3.Error, path: Path) -> UllageError:
     """Our error for one of SQLite's."""
     if isinstance(problem, sqlite3.IntegrityError):
-        return LedgerError(f"The write to {path} contradicts the stored data ({problem}). Nothing was written.")
+        return LedgerError(
+            f"The write to {path} contradicts the stored data ({problem}). Nothing was written."
+        )
     match primary_code(problem):
         case sqlite3.SQLITE_FULL:
             return StoreUnavailable(
@@ -56,8 +58,12 @@ def failure(problem: sqlite3.Error, path: Path) -> UllageError:
                 "and its free space, and try again."
             )
         case sqlite3.SQLITE_TOOBIG:
-            return StoreUnavailable(f"One value is larger than a row of {path} can hold ({problem}).")
-    return StoreUnavailable(f"The database {path} failed ({problem}). Nothing was written.")
+            return StoreUnavailable(
+                f"One value is larger than a row of {path} can hold ({problem})."
+            )
+    return StoreUnavailable(
+        f"The database {path} failed ({problem}). Nothing was written."
+    )
 
 
 UNREADABLE = (zlib.error, UndecodableRow, UnicodeDecodeError)
@@ -76,5 +82,6 @@ def unusable(problem: OSError, path: Path, what: str = "database") -> StoreUnava
     """Our error for a directory that can't be created, or a file that can't be read."""
     return StoreUnavailable(
         f"The {what} {path} can't be used ({problem.strerror or problem}). Make its directory and allow writing "
-        "there, or choose another place" + (" with ULLAGE_DATA." if what == "database" else ".")
+        "there, or choose another place"
+        + (" with ULLAGE_DATA." if what == "database" else ".")
     )

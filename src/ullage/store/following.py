@@ -24,12 +24,16 @@ class FoundEvents(NamedTuple):
     is_all: bool
 
 
-def look(database: sqlite3.Connection, session: str, after: int, after_row: int) -> FoundEvents:
+def look(
+    database: sqlite3.Connection, session: str, after: int, after_row: int
+) -> FoundEvents:
     """Events behind ``after`` and drafts behind a row. Raises ``SessionNotFound``."""
     where: SessionHead = session_head(database, session)
     events = list(read(database, where, after=after, limit=MOST_READ))
     is_all = len(events) < MOST_READ
-    return FoundEvents(events, list(read_drafts(database, where, after_row)) if is_all else [], is_all)
+    return FoundEvents(
+        events, list(read_drafts(database, where, after_row)) if is_all else [], is_all
+    )
 
 
 class Follower:
@@ -60,7 +64,9 @@ class Follower:
             yield from self._row(row)
             row = next(drafts, None)
 
-    def hear(self, change: Change, *, has_looked: bool = False) -> Iterator[Event | DraftPiece] | None:
+    def hear(
+        self, change: Change, *, has_looked: bool = False
+    ) -> Iterator[Event | DraftPiece] | None:
         """The new items of a notification; ``None`` if earlier events or pieces are missing.
 
         With ``has_looked`` the database was read since the notification: a piece that is still missing was removed.
@@ -71,13 +77,21 @@ class Follower:
                 return None
             if change.seq < self.seq:
                 return iter(())
-            if not has_looked and first.offset > self._last_of(first.call, change.seq) + 1:
+            if (
+                not has_looked
+                and first.offset > self._last_of(first.call, change.seq) + 1
+            ):
                 return None
             pieces = tuple(each for each in change.stored if isinstance(each, DraftPiece))
             return self._pieces(change.seq, pieces)
         if first.seq > self.seq + 1:
             return None
-        return (each for event in change.stored if not isinstance(event, DraftPiece) for each in self._event(event))
+        return (
+            each
+            for event in change.stored
+            if not isinstance(event, DraftPiece)
+            for each in self._event(event)
+        )
 
     def _event(self, event: Event) -> Iterator[Event]:
         if event.seq > self.seq:

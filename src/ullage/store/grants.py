@@ -41,7 +41,9 @@ class ProjectGrants:
     """Reads and writes the grants for projects."""
 
     def __init__(self, directory: Path | None = None) -> None:
-        self.directory = (data_directory() if directory is None else directory) / DIRECTORY
+        self.directory = (
+            data_directory() if directory is None else directory
+        ) / DIRECTORY
 
     def all(self) -> list[ProjectGrant]:
         """Every grant, the oldest first. Unreadable files are ignored."""
@@ -81,7 +83,9 @@ class ProjectGrants:
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as file:  # a partly written file is unreadable and grants nothing
+            with os.fdopen(
+                handle, "wb"
+            ) as file:  # a partly written file is unreadable and grants nothing
                 file.write(data + b"\n")
         except OSError as problem:
             raise UllageError(
@@ -99,7 +103,9 @@ class ProjectGrants:
         except FileNotFoundError:
             return False
         except OSError as problem:
-            raise UllageError(f"The grant {path} can't be removed ({problem.strerror}).") from problem
+            raise UllageError(
+                f"The grant {path} can't be removed ({problem.strerror})."
+            ) from problem
         return True
 
     def _lies_in(self, root: Path) -> bool:

@@ -76,7 +76,11 @@ def release(work: Transaction, lease: Lease) -> None:
 
 def holder(where: SessionHead) -> str:
     """The living driver of a session; empty when it has none."""
-    return where.owner if where.owner and where.expires > where.now and not is_dead(where.owner) else ""
+    return (
+        where.owner
+        if where.owner and where.expires > where.now and not is_dead(where.owner)
+        else ""
+    )
 
 
 def busy(where: SessionHead) -> SessionBusy:

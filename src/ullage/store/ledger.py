@@ -22,14 +22,29 @@ from ullage.messages import Message, TextPart
 from ullage.store.leases import busy, holder
 from ullage.store.queue import follow_queue
 from ullage.store.rows import EventRow, number, to_event, to_row
-from ullage.store.transaction import Change, SessionHead, Transaction, session_head, statements
+from ullage.store.transaction import (
+    Change,
+    SessionHead,
+    Transaction,
+    session_head,
+    statements,
+)
 
 TITLE_LENGTH = 80
 
-_OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_kept", "delete_events", "delete_session")
+_OF_A_SESSION = (
+    "delete_queue",
+    "delete_drafts",
+    "delete_checkpoint",
+    "delete_kept",
+    "delete_events",
+    "delete_session",
+)
 
 
-def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> SessionHead:
+def create(
+    work: Transaction, session: str, origin: str, events: Sequence[Event] = ()
+) -> SessionHead:
     """A new, empty session, as old as the first of the events it is made for.
 
     Raises ``CommandRefused`` when the id is taken or is none.
@@ -37,14 +52,18 @@ def create(work: Transaction, session: str, origin: str, events: Sequence[Event]
     if not session:
         raise CommandRefused("A session needs an id that is not empty.")
     if work.run("head", session).fetchone() is not None:
-        raise CommandRefused(f"There is a session {session!r} already. Choose another id, or continue that session.")
+        raise CommandRefused(
+            f"There is a session {session!r} already. Choose another id, or continue that session."
+        )
     now = work.run("now").fetchone()[0]
     created = events[0].at if events and events[0].at else now
     work.run("add_session", session, round(created, 3), round(now, 3), origin)
     return session_head(work.database, session)
 
 
-def write(work: Transaction, where: SessionHead, events: Sequence[Event], *, strict: bool = True) -> tuple[Event, ...]:
+def write(
+    work: Transaction, where: SessionHead, events: Sequence[Event], *, strict: bool = True
+) -> tuple[Event, ...]:
     """Append the events to the session's ledger; returns them with their envelopes.
 
     Raises ``CommandRefused`` if an event concerns a queued message that does not wait. With ``strict=False``, for
@@ -69,11 +88,19 @@ def write(work: Transaction, where: SessionHead, events: Sequence[Event], *, str
 
 
 def append(
-    work: Transaction, where: SessionHead, events: Sequence[Event], *, after: int, exact: bool, ends_draft: str
+    work: Transaction,
+    where: SessionHead,
+    events: Sequence[Event],
+    *,
+    after: int,
+    exact: bool,
+    ends_draft: str,
 ) -> tuple[Event, ...]:
     """See ``Store.append``. Raises ``LedgerError`` when ``after`` is ahead of the ledger."""
     if after > where.seq:
-        raise LedgerError(f"Session {where.session!r} ends at event {where.seq}: none can follow event {after}.")
+        raise LedgerError(
+            f"Session {where.session!r} ends at event {where.seq}: none can follow event {after}."
+        )
     others = tuple(read(work.database, where, after=after)) if after < where.seq else ()
     if exact and others:
         return others
@@ -83,16 +110,26 @@ def append(
     return others + written
 
 
-def read(database: sqlite3.Connection, where: SessionHead, *, after: int, limit: int | None = None) -> Iterator[Event]:
+def read(
+    database: sqlite3.Connection,
+    where: SessionHead,
+    *,
+    after: int,
+    limit: int | None = None,
+) -> Iterator[Event]:
     """Events with a higher number than ``after``, in order."""
     most = -1 if limit is None else limit
     for row in database.execute(statements()["read_events"], (where.key, after, most)):
         yield _event(database, where, EventRow(*row))
 
 
-def read_these(database: sqlite3.Connection, where: SessionHead, seqs: Sequence[int]) -> list[Event]:
+def read_these(
+    database: sqlite3.Connection, where: SessionHead, seqs: Sequence[int]
+) -> list[Event]:
     """The events of these numbers, in order."""
-    found = database.execute(statements()["read_these_events"], (where.key, json.dumps(list(seqs))))
+    found = database.execute(
+        statements()["read_these_events"], (where.key, json.dumps(list(seqs)))
+    )
     return [_event(database, where, EventRow(*row)) for row in found]
 
 
@@ -101,23 +138,38 @@ def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> E
     event = to_event(where.session, row)
     if not isinstance(event, RowDamaged):
         return event
-    left = database.execute(statements()["left_queue_at"], (where.key, row.seq)).fetchone()
+    left = database.execute(
+        statements()["left_queue_at"], (where.key, row.seq)
+    ).fetchone()
     if left is None:
         return event
-    return QueueLeft(session=where.session, seq=event.seq, id=event.id, at=event.at, message_id=left[0], how=left[1])
+    return QueueLeft(
+        session=where.session,
+        seq=event.seq,
+        id=event.id,
+        at=event.at,
+        message_id=left[0],
+        how=left[1],
+    )
 
 
-def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> CopyClosure:
+def resting_of(
+    database: sqlite3.Connection, origin: str, through: int, keep: Keep
+) -> CopyClosure:
     """The events that close a copy of the origin's events up to ``through``. Raises ``SessionNotFound``."""
     events = read(database, session_head(database, origin), after=0, limit=through)
     return CopiedSession().add_all(events).resting(keep)
 
 
-def copy_session(work: Transaction, origin: str, session: str, through: int, resting: CopyClosure) -> tuple[Event, ...]:
+def copy_session(
+    work: Transaction, origin: str, session: str, through: int, resting: CopyClosure
+) -> tuple[Event, ...]:
     """See ``Store.fork``. The copy is no reference: either session can be deleted without the other."""
     source = session_head(work.database, origin)
     if not 0 <= through <= source.seq:
-        raise LedgerError(f"Session {origin!r} has no event {through}: its last one is {source.seq}.")
+        raise LedgerError(
+            f"Session {origin!r} has no event {through}: its last one is {source.seq}."
+        )
     first = list(read(work.database, source, after=0, limit=1))
     target = create(work, session, origin, first)
     work.run("copy_events", target.key, source.key, through)
@@ -126,8 +178,13 @@ def copy_session(work: Transaction, origin: str, session: str, through: int, res
     work.database.execute(statements()["copy_queue"], copied)
     left = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
     waiting = [row[0] for row in work.run("pending", target.key) if row[0] not in left]
-    added: list[Event] = [QueueLeft(message_id=message, how="returned") for message in waiting]
-    added += [*resting.events, Forked(origin=origin, through=through, dropped=resting.dropped)]
+    added: list[Event] = [
+        QueueLeft(message_id=message, how="returned") for message in waiting
+    ]
+    added += [
+        *resting.events,
+        Forked(origin=origin, through=through, dropped=resting.dropped),
+    ]
     place = target._replace(seq=through, title=source.title, model=source.model)
     return write(work, place, added, strict=False)
 
@@ -176,5 +233,7 @@ def _naming(where: SessionHead, events: Sequence[Event]) -> tuple[str, str]:
 def _first_words(message: Message) -> str:
     if message.role != "user" or message.origin != "said":
         return ""
-    text = next((part.text for part in message.of_type(TextPart) if part.text.strip()), "")
+    text = next(
+        (part.text for part in message.of_type(TextPart) if part.text.strip()), ""
+    )
     return " ".join(text[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]

@@ -28,9 +28,7 @@ BUSY_TIMEOUT_S = 10.0
 
 OLDEST_SQLITE = (3, 35, 0)
 
-_FOR_ALL = (
-    "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
-)
+_FOR_ALL = "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
 
 
 def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
@@ -40,7 +38,9 @@ def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
-        raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old for the store: it needs {oldest} or newer.")
+        raise StoreUnavailable(
+            f"SQLite {sqlite3.sqlite_version} is too old for the store: it needs {oldest} or newer."
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
@@ -55,7 +55,11 @@ def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
             database.close()
             raise
     except sqlite3.OperationalError as problem:
-        if path.is_file() and path.stat().st_size and primary_code(problem) == sqlite3.SQLITE_CANTOPEN:
+        if (
+            path.is_file()
+            and path.stat().st_size
+            and primary_code(problem) == sqlite3.SQLITE_CANTOPEN
+        ):
             # The file itself could be opened: what can't be made is the log beside it.
             raise ReadOnlyStore(
                 f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."
@@ -78,7 +82,9 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise failure(problem, path) from problem
 
 
-def bring_up_to_date(database: sqlite3.Connection, path: Path, mark: bytes, *, by_migrations: bool = False) -> None:
+def bring_up_to_date(
+    database: sqlite3.Connection, path: Path, mark: bytes, *, by_migrations: bool = False
+) -> None:
     """Make or migrate the tables and set the mark, in one transaction. ``by_migrations`` makes new ones step by step.
 
     Raises ``StoreUnavailable`` for a database of a newer version or of another program.
@@ -124,7 +130,9 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) ->
 def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
     _check(database, path, version_of(database))
     if not os.access(path, os.W_OK):
-        raise ReadOnlyStore(f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere.")
+        raise ReadOnlyStore(
+            f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere."
+        )
     if database.execute("PRAGMA page_count").fetchone()[0] == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
@@ -135,7 +143,9 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
             f"The place of {path} can't hold a database that several programs use (its journal is {mode!r}, not WAL; "
             "network file systems are like that). Point ULLAGE_DATA to a directory on a local disk."
         )
-    database.executescript("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;")
+    database.executescript(
+        "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
+    )
     bring_up_to_date(database, path, mark)
 
 
@@ -171,7 +181,9 @@ def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
             f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
             "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
         )
-    has_tables = bool(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    has_tables = bool(
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    )
     if has_tables and _application(database) != APPLICATION:
         raise StoreUnavailable(
             f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
@@ -197,7 +209,9 @@ def _run(database: sqlite3.Connection, script: str) -> None:
 
 def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
     """Every table, index, trigger and view, with the statement that makes it."""
-    return database.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name").fetchall()
+    return database.execute(
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
 
 
 def schema_of(version: int) -> list[tuple[str, str, str]]:

@@ -65,7 +65,11 @@ def require_own(path: Path, data: Path) -> None:
 
     It is where it lies in the user's data directory, or carries the mark of this user and place.
     """
-    if not path.exists() or path.stat().st_size == 0 or path.resolve().is_relative_to(data.resolve()):
+    if (
+        not path.exists()
+        or path.stat().st_size == 0
+        or path.resolve().is_relative_to(data.resolve())
+    ):
         return
     row = None
     with suppress(sqlite3.OperationalError), closing(open_for_reading(path)) as database:
@@ -87,7 +91,9 @@ def _secret(data: Path) -> bytes:
                 file.write(secrets.token_bytes(_SIZE))
                 file.flush()
                 os.fsync(file.fileno())
-            with suppress(FileExistsError):  # another process has just made the secret: use that one
+            with suppress(
+                FileExistsError
+            ):  # another process has just made the secret: use that one
                 os.link(name, path)
         finally:
             os.unlink(name)
@@ -97,7 +103,9 @@ def _secret(data: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    )
     with os.fdopen(descriptor, "rb") as file:
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         secret = file.read(_SIZE + 1) if is_file else b""
@@ -134,7 +142,9 @@ def adopt(path: Path, data: Path, *, keep: Keep | None) -> list[AdoptedSession]:
         raise failure(problem, path) from problem
 
 
-def _adopt(database: sqlite3.Connection, path: Path, mark: bytes, keep: Keep | None) -> list[AdoptedSession]:
+def _adopt(
+    database: sqlite3.Connection, path: Path, mark: bytes, keep: Keep | None
+) -> list[AdoptedSession]:
     if tables_of(database) != schema_of(version_of(database)):
         raise StoreUnavailable(
             f"{path} is no store as Ullage makes them: it lacks tables, or has tables, triggers or views of its own. "
@@ -151,7 +161,9 @@ def _adopt(database: sqlite3.Connection, path: Path, mark: bytes, keep: Keep | N
         else:
             work.run("delete_all_drafts")
             work.run("forget_drivers")
-            adopted = [AdoptedSession(name, _close_session(work, name, keep)) for name in names]
+            adopted = [
+                AdoptedSession(name, _close_session(work, name, keep)) for name in names
+            ]
         set_mark(database, mark)
         database.execute("COMMIT")
     except BaseException:

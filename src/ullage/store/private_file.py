@@ -13,7 +13,9 @@ def replace_file(path: Path, data: bytes) -> None:
     """
     import tempfile  # only writing needs it, and it costs more to import than the rest of this file
 
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{path.name}.", dir=path.parent
+    )  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -43,15 +43,25 @@ class ProjectAnswers:
     """Reads and writes the answers. Two writers at once leave the later one's answer."""
 
     def __init__(self, directory: Path | None = None) -> None:
-        self.directory = (data_directory() if directory is None else directory) / DIRECTORY
+        self.directory = (
+            data_directory() if directory is None else directory
+        ) / DIRECTORY
 
     def all(self) -> list[ProjectAnswer]:
         """Every answer, by directory. Unreadable files are ignored."""
         try:
-            paths = [self.directory / name for name in os.listdir(self.directory) if name.endswith(".json")]
+            paths = [
+                self.directory / name
+                for name in os.listdir(self.directory)
+                if name.endswith(".json")
+            ]
         except OSError:
             return []
-        found = [answer for path in paths if (answer := _read(path)) is not None and answer.digest]
+        found = [
+            answer
+            for path in paths
+            if (answer := _read(path)) is not None and answer.digest
+        ]
         return sorted(found)
 
     def of(self, project: Path, digest: str) -> bool | None:
@@ -83,7 +93,9 @@ class ProjectAnswers:
     def knows(self, project: Path) -> bool:
         """Whether there was an answer or a session here or in a directory above, or there can be no answer."""
         place = project.resolve()
-        return self._lies_in(place) or any(os.path.lexists(self._path(str(each))) for each in (place, *place.parents))
+        return self._lies_in(place) or any(
+            os.path.lexists(self._path(str(each))) for each in (place, *place.parents)
+        )
 
     def note_session(self, directory: Path) -> None:
         """Remember that sessions work in a directory; an answer for it stays. Raises ``UllageError``."""
@@ -92,7 +104,9 @@ class ProjectAnswers:
 
     def _write(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         directory = str(project.resolve())
-        data = msgspec.json.encode(_AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed))
+        data = msgspec.json.encode(
+            _AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed)
+        )
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace_file(self._path(directory), data + b"\n")
@@ -107,7 +121,9 @@ class ProjectAnswers:
         answer = _read(self._path(str(project.resolve())))
         if answer is None or not answer.digest:
             return False
-        self._write(project, "", is_agreed=False)  # the directory stays known, so that the user is asked about its file
+        self._write(
+            project, "", is_agreed=False
+        )  # the directory stays known, so that the user is asked about its file
         return True
 
     def _path(self, directory: str) -> Path:

@@ -36,7 +36,9 @@ def follow_queue(work: Transaction, key: int, event: Event, *, strict: bool) -> 
                 return
             refusal = no_longer_waits(work.database, key, message.id)
         case QueueLeft():
-            if work.run("leave_queue", event.how, event.seq, key, event.message_id).rowcount:
+            if work.run(
+                "leave_queue", event.how, event.seq, key, event.message_id
+            ).rowcount:
                 return
             refusal = no_longer_waits(work.database, key, event.message_id)
         case _:
@@ -58,7 +60,9 @@ def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | N
     return None if row is None else Queueing(*row)
 
 
-def send(work: Transaction, where: SessionHead, message: Message, kind: QueueKind) -> tuple[Receipt, Queued | None]:
+def send(
+    work: Transaction, where: SessionHead, message: Message, kind: QueueKind
+) -> tuple[Receipt, Queued | None]:
     """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
     if not is_message(message):
         raise WrongType(
@@ -71,22 +75,34 @@ def send(work: Transaction, where: SessionHead, message: Message, kind: QueueKin
         return receipt(work.database, where.key, message.id, row), None
     place = 1 + _ahead(work.database, where.key, kind, where.seq + 1)
     at = round(where.now, 3)
-    return Receipt(message.id, place, at), Queued(message=message, kind=kind, position=place, at=at)
+    return Receipt(message.id, place, at), Queued(
+        message=message, kind=kind, position=place, at=at
+    )
 
 
-def receipt(database: sqlite3.Connection, key: int, message: str, row: Queueing) -> Receipt:
+def receipt(
+    database: sqlite3.Connection, key: int, message: str, row: Queueing
+) -> Receipt:
     """The receipt of a message that was sent before."""
-    place = 1 + _ahead(database, key, row.kind, row.queued) if row.state == "pending" else 0
+    place = (
+        1 + _ahead(database, key, row.kind, row.queued) if row.state == "pending" else 0
+    )
     return Receipt(message, place, row.at, row.state, is_new=False)
 
 
-def pending(database: sqlite3.Connection, where: SessionHead) -> list[tuple[Receipt, Message, QueueKind]]:
+def pending(
+    database: sqlite3.Connection, where: SessionHead
+) -> list[tuple[Receipt, Message, QueueKind]]:
     """The waiting messages in the order of delivery: steers, then follow-ups."""
     waiting = []
-    for place, (message, kind, seq, at) in enumerate(database.execute(statements()["pending"], (where.key,)), 1):
+    for place, (message, kind, seq, at) in enumerate(
+        database.execute(statements()["pending"], (where.key,)), 1
+    ):
         queued_message = content(database, where, seq)
         if queued_message is not None:
-            waiting.append((Receipt(message, place, at, is_new=False), queued_message, kind))
+            waiting.append(
+                (Receipt(message, place, at, is_new=False), queued_message, kind)
+            )
     return waiting
 
 
@@ -98,4 +114,8 @@ def content(database: sqlite3.Connection, where: SessionHead, seq: int) -> Messa
 
 
 def _ahead(database: sqlite3.Connection, key: int, kind: QueueKind, queued: int) -> int:
-    return int(database.execute(statements()["place_in_queue"], (key, kind, kind, queued)).fetchone()[0])
+    return int(
+        database.execute(
+            statements()["place_in_queue"], (key, kind, kind, queued)
+        ).fetchone()[0]
+    )

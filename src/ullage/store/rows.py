@@ -35,7 +35,9 @@ class EventRow(NamedTuple):
     body: bytes
 
 
-def number(events: Iterable[Event], session: str, after: int, now: float) -> tuple[Event, ...]:
+def number(
+    events: Iterable[Event], session: str, after: int, now: float
+) -> tuple[Event, ...]:
     """The events with their envelopes filled: ``seq`` counts on from ``after``, a missing time is ``now``.
 
     The store sets ``session`` and ``seq``, whatever an event brought.
@@ -56,28 +58,48 @@ def to_row(event: Event) -> EventRow:
     """What is stored of a numbered event. Raises ``WrongType`` for one that could not be read again."""
     name = None if event.id == f"e{event.seq}" else event.id
     if isinstance(event, UnknownEvent):
-        return EventRow(event.seq, name, event.at, pack(msgspec.json.encode(_bare(event.raw))))
+        return EventRow(
+            event.seq, name, event.at, pack(msgspec.json.encode(_bare(event.raw)))
+        )
     kind = event.__struct_config__.tag
     message = getattr(event, "message", None)
     if message is not None and not is_message(message):
-        raise WrongType(f"This {kind} was not stored: its message holds something that is no part of a message.")
+        raise WrongType(
+            f"This {kind} was not stored: its message holds something that is no part of a message."
+        )
     try:
         data = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
         again = decode_event(data)
-    except (UndecodableRow, TypeError, ValueError, OverflowError, RecursionError) as problem:
-        raise WrongType(f"This {kind} was not stored, as it could not be read again: {problem}") from problem
+    except (
+        UndecodableRow,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as problem:
+        raise WrongType(
+            f"This {kind} was not stored, as it could not be read again: {problem}"
+        ) from problem
     is_same = type(again) is type(event)
     if is_same and message is not None:
         read: Message = getattr(again, "message", message)
-        is_same = (message.id, message.role, *message.parts) == (read.id, read.role, *read.parts)
+        is_same = (message.id, message.role, *message.parts) == (
+            read.id,
+            read.role,
+            *read.parts,
+        )
     if not is_same:
-        raise WrongType(f"This {kind} was not stored, as it would be read as something else.")
+        raise WrongType(
+            f"This {kind} was not stored, as it would be read as something else."
+        )
     return EventRow(event.seq, name, event.at, pack(data))
 
 
 def is_message(value: object) -> bool:
     """Whether a value really is a message of parts: a caller may ignore the type checker."""
-    return isinstance(value, Message) and all(isinstance(part, msgspec.Struct) for part in value.parts)
+    return isinstance(value, Message) and all(
+        isinstance(part, msgspec.Struct) for part in value.parts
+    )
 
 
 def to_json(session: str, row: EventRow) -> bytes:
@@ -88,7 +110,9 @@ def to_json(session: str, row: EventRow) -> bytes:
     body = unpack(row.body).rstrip()
     if not body.endswith(b"}"):  # the envelope's end could complete it to another event
         raise UndecodableRow("The row's JSON has no end.")
-    envelope = msgspec.json.encode(_envelope(session, row.seq, row.name or f"e{row.seq}", row.at))
+    envelope = msgspec.json.encode(
+        _envelope(session, row.seq, row.name or f"e{row.seq}", row.at)
+    )
     return body[:-1] + b"," + envelope[1:]
 
 
@@ -100,7 +124,14 @@ def to_event(session: str, row: EventRow) -> Event:
         return _damaged(session, row, problem)
 
 
-DAMAGES: Final = (zlib.error, UndecodableRow, UnicodeError, TypeError, ValueError, AttributeError)
+DAMAGES: Final = (
+    zlib.error,
+    UndecodableRow,
+    UnicodeError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 """Errors of reading a row whose columns were changed after the write."""
 
 

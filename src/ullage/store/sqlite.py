@@ -24,7 +24,15 @@ from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
 from ullage.store.opening import open_for_reading
 from ullage.store.rows import LEVEL
-from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow, handle_of
+from ullage.store.store import (
+    Checkpoint,
+    DraftPiece,
+    Lease,
+    QueueKind,
+    Receipt,
+    SessionRow,
+    handle_of,
+)
 from ullage.store.transaction import Transaction, session_head, statements
 from ullage.store.writer import WriterThread
 
@@ -59,17 +67,29 @@ class SqliteStore:
 
     # -- sessions --
 
-    async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
+    async def create(
+        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+    ) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(inside, ledger.create(inside, session, origin, events), events, strict=False)
+            return ledger.write(
+                inside,
+                ledger.create(inside, session, origin, events),
+                events,
+                strict=False,
+            )
 
         return await self._writer.perform(work, durable=True)
 
-    async def fork(self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing) -> tuple[Event, ...]:
+    async def fork(
+        self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing
+    ) -> tuple[Event, ...]:
         # Events that are stored never change, so this may be found out before the transaction.
-        resting = await self._read(lambda database: ledger.resting_of(database, origin, through, keep))
+        resting = await self._read(
+            lambda database: ledger.resting_of(database, origin, through, keep)
+        )
         return await self._writer.perform(
-            lambda inside: ledger.copy_session(inside, origin, session, through, resting), durable=True
+            lambda inside: ledger.copy_session(inside, origin, session, through, resting),
+            durable=True,
         )
 
     async def delete(self, session: str) -> None:
@@ -83,7 +103,8 @@ class SqliteStore:
         gone: list[str] = []
         while True:  # a few at a time, so that others' writes get in between
             some = await self._writer.perform(
-                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED), durable=True
+                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED),
+                durable=True,
             )
             gone += some
             if not some:
@@ -91,9 +112,13 @@ class SqliteStore:
         await self._writer.give_room_back()
         return gone
 
-    async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
+    async def sessions(
+        self, *, limit: int = 100, before: float | None = None
+    ) -> list[SessionRow]:
         def work(database: sqlite3.Connection) -> list[SessionRow]:
-            found = database.execute(statements()["list_sessions"], (before, before, limit))
+            found = database.execute(
+                statements()["list_sessions"], (before, before, limit)
+            )
             return [SessionRow(*row) for row in found]
 
         return await self._read(work)
@@ -101,24 +126,38 @@ class SqliteStore:
     async def about(self, session: str) -> SessionRow:
         def work(database: sqlite3.Connection) -> SessionRow:
             session_head(database, session)
-            return SessionRow(*database.execute(statements()["about_session"], (session,)).fetchone())
+            return SessionRow(
+                *database.execute(statements()["about_session"], (session,)).fetchone()
+            )
 
         return await self._read(work)
 
-    async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
-            return list(ledger.read(database, session_head(database, session), after=after, limit=limit))
+            return list(
+                ledger.read(
+                    database, session_head(database, session), after=after, limit=limit
+                )
+            )
 
         return await self._read(work)
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        return await self._read(lambda database: ledger.read_these(database, session_head(database, session), seqs))
+        return await self._read(
+            lambda database: ledger.read_these(
+                database, session_head(database, session), seqs
+            )
+        )
 
     # -- the driver --
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         def work(inside: Transaction) -> Lease:
-            return leases.acquire(inside, session_head(inside.database, session), owner, ttl_s)
+            return leases.acquire(
+                inside, session_head(inside.database, session), owner, ttl_s
+            )
 
         return await self._writer.perform(work)
 
@@ -140,43 +179,66 @@ class SqliteStore:
     ) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
             where = leases.held(inside, lease)
-            return ledger.append(inside, where, events, after=after, exact=exact, ends_draft=ends_draft)
+            return ledger.append(
+                inside, where, events, after=after, exact=exact, ends_draft=ends_draft
+            )
 
         return await self._writer.perform(work, durable=durable)
 
     async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        await self._writer.perform(lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces))
+        await self._writer.perform(
+            lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces)
+        )
 
-    async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
+    async def read_draft(
+        self, session: str, *, call: str = "", after: int = -1
+    ) -> list[DraftPiece]:
         def work(database: sqlite3.Connection) -> list[DraftPiece]:
             rows = drafts.read_drafts(database, session_head(database, session))
             pieces = (piece for row in rows for piece in row.pieces)
-            return [piece for piece in pieces if piece.offset > after and call in ("", piece.call)]
+            return [
+                piece
+                for piece in pieces
+                if piece.offset > after and call in ("", piece.call)
+            ]
 
         return await self._read(work)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         # Compressing takes milliseconds a megabyte, so it is done outside the writer.
-        compressing = asyncio.get_running_loop().run_in_executor(self._pool, zlib.compress, checkpoint.data, LEVEL)
+        compressing = asyncio.get_running_loop().run_in_executor(
+            self._pool, zlib.compress, checkpoint.data, LEVEL
+        )
         packed = await compressing
         is_packed = len(packed) < len(checkpoint.data)
         data = packed if is_packed else checkpoint.data
 
         def work(inside: Transaction) -> None:
             where = leases.held(inside, lease)
-            inside.run("save_checkpoint", where.key, checkpoint.seq, checkpoint.made_by, is_packed, data)
+            inside.run(
+                "save_checkpoint",
+                where.key,
+                checkpoint.seq,
+                checkpoint.made_by,
+                is_packed,
+                data,
+            )
 
         await self._writer.perform(work)
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
         def work(database: sqlite3.Connection) -> Checkpoint | None:
             where = session_head(database, session)
-            row = database.execute(statements()["checkpoint"], (where.key, made_by)).fetchone()
+            row = database.execute(
+                statements()["checkpoint"], (where.key, made_by)
+            ).fetchone()
             if row is None:
                 return None
             seq, made_by_stored, is_packed, data = row
             try:
-                return Checkpoint(seq, made_by_stored, zlib.decompress(data) if is_packed else data)
+                return Checkpoint(
+                    seq, made_by_stored, zlib.decompress(data) if is_packed else data
+                )
             except (zlib.error, TypeError):
                 return None  # a checkpoint only saves time: the ledger is folded instead
 
@@ -201,14 +263,18 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
-        return await self._read(lambda database: queue.pending(database, session_head(database, session)))
+        return await self._read(
+            lambda database: queue.pending(database, session_head(database, session))
+        )
 
     async def edit(self, session: str, message: Message) -> Receipt:
         def work(inside: Transaction) -> Receipt:
             where = session_head(inside.database, session)
             ledger.write(inside, where, [QueueEdited(message=message)])
             row = queue.queued(inside.database, where.key, message.id)
-            assert row is not None, "an edit of a message that was never queued was written"
+            assert row is not None, (
+                "an edit of a message that was never queued was written"
+            )
             return queue.receipt(inside.database, where.key, message.id, row)
 
         return await self._writer.perform(work, durable=True)
@@ -218,17 +284,25 @@ class SqliteStore:
             where = session_head(inside.database, session)
             row = queue.queued(inside.database, where.key, message_id)
             if row is None or row.state != "pending":
-                raise CommandRefused(queue.no_longer_waits(inside.database, where.key, message_id))
+                raise CommandRefused(
+                    queue.no_longer_waits(inside.database, where.key, message_id)
+                )
             message = queue.content(inside.database, where, row.seq)
             if message is None:
-                raise CommandRefused(f"The message {message_id!r} is damaged and can't be given back.")
-            ledger.write(inside, where, [QueueLeft(message_id=message_id, how="withdrawn")])
+                raise CommandRefused(
+                    f"The message {message_id!r} is damaged and can't be given back."
+                )
+            ledger.write(
+                inside, where, [QueueLeft(message_id=message_id, how="withdrawn")]
+            )
             return message
 
         return await self._writer.perform(work, durable=True)
 
     async def keep(self, session: str, data: bytes) -> str:
-        handle = await asyncio.get_running_loop().run_in_executor(self._pool, handle_of, data)
+        handle = await asyncio.get_running_loop().run_in_executor(
+            self._pool, handle_of, data
+        )
 
         def work(inside: Transaction) -> None:
             where = session_head(inside.database, session)
@@ -238,12 +312,16 @@ class SqliteStore:
         await self._writer.perform(work)
         return handle
 
-    async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, session: str, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         def work(database: sqlite3.Connection) -> bytes:
             where = session_head(database, session)
             row = database.execute(statements()["kept"], (where.key, handle)).fetchone()
             if row is None:
-                raise SessionNotFound(f"Session {session!r} keeps nothing under {handle!r}.")
+                raise SessionNotFound(
+                    f"Session {session!r} keeps nothing under {handle!r}."
+                )
             # Only the requested range is read.
             with database.blobopen("blobs", "data", row[0], readonly=True) as blob:
                 first = min(max(start, 0), len(blob))
@@ -256,7 +334,10 @@ class SqliteStore:
     async def handles(self, session: str) -> list[str]:
         def work(database: sqlite3.Connection) -> list[str]:
             where = session_head(database, session)
-            return [row[0] for row in database.execute(statements()["kept_handles"], (where.key,))]
+            return [
+                row[0]
+                for row in database.execute(statements()["kept_handles"], (where.key,))
+            ]
 
         return await self._read(work)
 
@@ -272,7 +353,9 @@ class SqliteStore:
         finally:
             self._watchers.remove(subscription)
 
-    async def follow(self, session: str, *, after: int = 0, offset: int = -1) -> AsyncIterator[Event | DraftPiece]:
+    async def follow(
+        self, session: str, *, after: int = 0, offset: int = -1
+    ) -> AsyncIterator[Event | DraftPiece]:
         follower = Follower(after, offset)
         async with self.watch(session) as news:
             must_look = True
@@ -292,10 +375,14 @@ class SqliteStore:
                         yield each
                 await news.wait()
 
-    async def _look(self, session: str, follower: Follower) -> AsyncIterator[Event | DraftPiece]:
+    async def _look(
+        self, session: str, follower: Follower
+    ) -> AsyncIterator[Event | DraftPiece]:
         is_all = False
         while not is_all:
-            seen = await self._read(lambda database: look(database, session, follower.seq, follower.row))
+            seen = await self._read(
+                lambda database: look(database, session, follower.seq, follower.row)
+            )
             for each in follower.read(seen):
                 yield each
             is_all = seen.is_all
@@ -323,7 +410,9 @@ class SqliteStore:
         try:
             return await loop.run_in_executor(self._pool, self._inside, work)
         except RuntimeError as problem:
-            raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.") from problem
+            raise StoreUnavailable(
+                f"The store of {self.path} was closed; open another one to go on."
+            ) from problem
 
     def _inside(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

@@ -111,7 +111,9 @@ class Watch(Protocol):
 class Store(Protocol):
     """See the head of the file."""
 
-    async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
+    async def create(
+        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+    ) -> tuple[Event, ...]:
         """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken.
 
         They may be another session's: what they say of the queue is taken as it stands.
@@ -122,7 +124,9 @@ class Store(Protocol):
         """Remove a session and all that is its alone. Raises ``SessionNotFound``, ``SessionBusy``."""
         ...
 
-    async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
+    async def sessions(
+        self, *, limit: int = 100, before: float | None = None
+    ) -> list[SessionRow]:
         """Sessions, the one changed last first; ``before`` goes on behind an earlier list's last ``changed``."""
         ...
 
@@ -130,7 +134,9 @@ class Store(Protocol):
         """One session's row. Raises ``SessionNotFound``."""
         ...
 
-    async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Event]:
         """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``."""
         ...
 
@@ -176,7 +182,9 @@ class Store(Protocol):
         """Store pieces of an answer under way. Raises ``LeaseLost``, ``LedgerError`` for an offset used before."""
         ...
 
-    async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
+    async def read_draft(
+        self, session: str, *, call: str = "", after: int = -1
+    ) -> list[DraftPiece]:
         """Pieces of the answers under way with a higher offset than ``after``, in order."""
         ...
 
@@ -214,7 +222,9 @@ class Store(Protocol):
         """Store bytes beside the ledger (a long result, an image); gives their handle, the same for the same bytes."""
         ...
 
-    async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, session: str, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         """Bytes stored by ``keep``. Raises ``SessionNotFound`` for a handle that this session does not have."""
         ...
 
@@ -222,7 +232,9 @@ class Store(Protocol):
         """The handles of all that the session keeps. Raises ``SessionNotFound``."""
         ...
 
-    async def fork(self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing) -> tuple[Event, ...]:
+    async def fork(
+        self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing
+    ) -> tuple[Event, ...]:
         """Begin ``session`` as a copy of another's events up to ``through``; gives the events added behind them.
 
         The copy is at rest. The added events close what was unfinished there, end the wait of messages that were
@@ -241,7 +253,9 @@ class Store(Protocol):
         """Notice what others and oneself store in this session from here on."""
         ...
 
-    def follow(self, session: str, *, after: int = 0, offset: int = -1) -> AsyncIterator[Event | DraftPiece]:
+    def follow(
+        self, session: str, *, after: int = 0, offset: int = -1
+    ) -> AsyncIterator[Event | DraftPiece]:
         """All events behind ``after`` and every draft piece, as they are stored, without end, gap or duplicate.
 
         A call's pieces come before the event that ends it. ``offset`` is the last piece had of the call that was under

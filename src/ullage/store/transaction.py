@@ -27,7 +27,10 @@ def statements() -> dict[str, str]:
     """Every statement of ``statements.sql`` by its name."""
     text = files("ullage.store").joinpath("statements.sql").read_text("utf-8")
     named = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return {name: body.strip().removesuffix(";") for name, body in zip(named[::2], named[1::2], strict=True)}
+    return {
+        name: body.strip().removesuffix(";")
+        for name, body in zip(named[::2], named[1::2], strict=True)
+    }
 
 
 @cache

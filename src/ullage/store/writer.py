@@ -74,7 +74,9 @@ class WriterThread:
         """The last rows of the events and of the drafts."""
         self._polled = 0.0
 
-    async def perform(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
+    async def perform(
+        self, work: Callable[[Transaction], T], *, durable: bool = False
+    ) -> T:
         """The result of ``work``, once it is stored. Cancelling does not undo it: the work is performed anyway.
 
         ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, a
@@ -91,22 +93,34 @@ class WriterThread:
 
     async def give_room_back(self) -> None:
         """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
-        while await self.perform(lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]):
-            await self._enqueue(None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+        while await self.perform(
+            lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]
+        ):
+            await self._enqueue(
+                None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})"
+            )
 
     def _enqueue(
-        self, work: Callable[[Transaction], Any] | None, *, durable: bool = False, script: str = ""
+        self,
+        work: Callable[[Transaction], Any] | None,
+        *,
+        durable: bool = False,
+        script: str = "",
     ) -> asyncio.Future[Any]:
         """Hand the work to the thread, and start the thread with the first one."""
         loop = asyncio.get_running_loop()
         write = _Write(work, durable, loop, loop.create_future(), script=script)
         with self._starting:
             if self._is_closed:
-                raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.")
+                raise StoreUnavailable(
+                    f"The store of {self.path} was closed; open another one to go on."
+                )
             if self._thread is None:
                 # A daemon, so that a store that was never closed does not keep the process alive; what is waiting
                 # when the process ends is still written.
-                self._thread = threading.Thread(target=self._run, name="ullage store", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="ullage store", daemon=True
+                )
                 self._thread.start()
                 atexit.register(self.finish)
             self._waiting.put(write)
@@ -144,7 +158,11 @@ class WriterThread:
                 self._perform(writes)
             if looks:
                 self._open_for(looks)
-            if is_open and self._watchers.is_listening() and time.monotonic() - self._polled >= POLL_S:
+            if (
+                is_open
+                and self._watchers.is_listening()
+                and time.monotonic() - self._polled >= POLL_S
+            ):
                 self._poll()
         if self._database is not None:
             self._database.close()
@@ -166,7 +184,12 @@ class WriterThread:
             _fail(writes, ours)
         except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the thread continues for others
             _fail(writes, problem)
-        stored = [change for write in writes if write.problem is None for change in write.changes]
+        stored = [
+            change
+            for write in writes
+            if write.problem is None
+            for change in write.changes
+        ]
         if stored:
             self._tell(self._watchers.tell, stored)
         _answer(writes)
@@ -174,7 +197,9 @@ class WriterThread:
     def _commit(self, writes: list[_Write]) -> None:
         database = self._opened()
         durable = any(write.durable for write in writes)
-        database.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
+        database.execute(
+            "PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL"
+        )
         database.execute("BEGIN IMMEDIATE")
         try:
             if self._watchers.is_listening():
@@ -207,7 +232,11 @@ class WriterThread:
             write.problem.__cause__ = problem
         except (UllageError, sqlite3.IntegrityError) as problem:
             database.execute("ROLLBACK TO one")
-            write.problem = failure(problem, self.path) if isinstance(problem, sqlite3.Error) else problem
+            write.problem = (
+                failure(problem, self.path)
+                if isinstance(problem, sqlite3.Error)
+                else problem
+            )
         except sqlite3.Error:
             raise
         except BaseException as problem:  # noqa: BLE001 - an error of the caller's work must reach the caller, not end the thread
@@ -217,7 +246,9 @@ class WriterThread:
 
     def _mark(self) -> bytes:
         """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
-        with suppress(OSError, StoreUnavailable):  # an unreadable directory holds no secret of the user
+        with suppress(
+            OSError, StoreUnavailable
+        ):  # an unreadable directory holds no secret of the user
             if self._data is not None and (self._data / SECRET).exists():
                 return mark_of(self.path, self._data)
         return b""
@@ -274,18 +305,25 @@ class WriterThread:
         if version == self._data_version:
             return
         known, self._data_version = self._data_version, version
-        before, self._newest = self._newest, database.execute(statements()["newest"]).fetchone()
+        before, self._newest = (
+            self._newest,
+            database.execute(statements()["newest"]).fetchone(),
+        )
         if known < 0 or is_stale:
             self._tell(self._watchers.tell_foreign, None)
             return
-        found = {row[0] for row in database.execute(statements()["sessions_with_news"], before)}
+        found = {
+            row[0] for row in database.execute(statements()["sessions_with_news"], before)
+        }
         self._tell(self._watchers.tell_foreign, found or None)
 
     def _tell(self, tell: Callable[[T], None], what: T) -> None:
         try:
             tell(what)
         except Exception:
-            log.exception("The watchers of %s could not be notified of stored events", self.path)
+            log.exception(
+                "The watchers of %s could not be notified of stored events", self.path
+            )
 
 
 def _fail(writes: list[_Write], problem: BaseException) -> None:
@@ -309,8 +347,12 @@ def _settle(writes: list[_Write]) -> None:
             continue
         if problem is None:
             write.future.set_result(write.result)
-        elif isinstance(problem, StopIteration):  # a future refuses it (https://peps.python.org/pep-0479/)
-            ours = RuntimeError("What was to be stored raised StopIteration. Nothing of it was written.")
+        elif isinstance(
+            problem, StopIteration
+        ):  # a future refuses it (https://peps.python.org/pep-0479/)
+            ours = RuntimeError(
+                "What was to be stored raised StopIteration. Nothing of it was written."
+            )
             ours.__cause__ = problem
             write.future.set_exception(ours)
         else:

@@ -69,7 +69,9 @@ class Bindings(Protocol):
 def _bindings() -> Bindings:
     path = _module_path()
     if path is None:
-        raise ImportError("bpe-openai is not installed: install ullage[bpe], or use the pretoken estimator")
+        raise ImportError(
+            "bpe-openai is not installed: install ullage[bpe], or use the pretoken estimator"
+        )
     name = "bpe_openai._bindings"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
@@ -96,7 +98,9 @@ def classify(token: str, rank: int) -> str:
     if body.isdigit():
         return f"d{len(body)}"
     if body.isalpha():
-        return f"{'w' if body == token else 'W'}{'U' if body[0].isupper() else 'l'}{rarity}"
+        return (
+            f"{'w' if body == token else 'W'}{'U' if body[0].isupper() else 'l'}{rarity}"
+        )
     if any(letter.isalpha() for letter in body):
         return f"mix{rarity}"
     return f"{'p1' if len(body) == 1 else 'p2'}{'' if body == token else '_'}"
@@ -145,7 +149,9 @@ class BpeCounter:
         memo = self._memos.get(vocabulary)
         if memo is None:
             memo = self._memos[vocabulary] = _TokenWeights(tokenizer, weights)
-        return sum(sum(map(memo.__getitem__, tokenizer.encode(piece))) for piece in _chunks(text))
+        return sum(
+            sum(map(memo.__getitem__, tokenizer.encode(piece))) for piece in _chunks(text)
+        )
 
 
 def _chunks(text: str) -> Iterator[str]:
@@ -157,7 +163,9 @@ def _chunks(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > CHUNK:
         end = start + CHUNK
-        cut = max(text.rfind("\n", start + CHUNK // 2, end), text.rfind(" ", end - 1000, end))
+        cut = max(
+            text.rfind("\n", start + CHUNK // 2, end), text.rfind(" ", end - 1000, end)
+        )
         end = cut if cut > start else end
         yield text[start:end]
         start = end

@@ -15,7 +15,15 @@ from msgspec.structs import replace
 
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
-from ullage.tokens.regression import UNTOLD, Fits, KeptObservation, Mixture, Observation, Older, terms
+from ullage.tokens.regression import (
+    UNTOLD,
+    Fits,
+    KeptObservation,
+    Mixture,
+    Observation,
+    Older,
+    terms,
+)
 
 MEMORY: Final = 32
 """Residuals that are kept."""
@@ -135,7 +143,9 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     after: float = 0.0
     residuals: tuple[Older, ...] = ()
 
-    def correction(self, row: regression.TermValues, *, kind: str = "") -> LearntCorrection:
+    def correction(
+        self, row: regression.TermValues, *, kind: str = ""
+    ) -> LearntCorrection:
         """What to add to the estimate of a call with these terms (``terms``), and how sure that is."""
         tokens, deviation = self._mixture.of(row)
         slope = self._mixture.mean[1]
@@ -150,7 +160,11 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     @property
     def ratio(self) -> float:
         """By what the count of a text is multiplied."""
-        return 1.0 if len(self.known) < CORRECTS_FROM else _within(RATIO_RANGE, 1 + self._mixture.mean[1])
+        return (
+            1.0
+            if len(self.known) < CORRECTS_FROM
+            else _within(RATIO_RANGE, 1 + self._mixture.mean[1])
+        )
 
     def offset(self, *, is_user: bool, kind: str = "") -> float:
         """Tokens added to a call that begins a turn, or to one with a single tool result, whatever its text."""
@@ -183,7 +197,9 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
             return self.fits
         fits = regression.start(is_known=True)
         for each in self.known:
-            fits = regression.update(fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED))
+            fits = regression.update(
+                fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED)
+            )
         return fits
 
     @cached_property
@@ -237,7 +253,9 @@ NOTHING_LEARNT: Final = Learnt()
 
 def _scale(number: float, errors: float, prior: float) -> float:
     free = PRIOR + number
-    return _within(SCALE_RANGE, _quantile(free) / _quantile(PRIOR) * sqrt((prior + errors) / free))
+    return _within(
+        SCALE_RANGE, _quantile(free) / _quantile(PRIOR) * sqrt((prior + errors) / free)
+    )
 
 
 def _within(bounds: tuple[float, float], value: float) -> float:
@@ -254,7 +272,11 @@ def _key(rule: str, begins_turn: bool) -> str:
 
 
 def _turned(flipped: tuple[str, ...], key: str) -> tuple[str, ...]:
-    return tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
+    return (
+        tuple(each for each in flipped if each != key)
+        if key in flipped
+        else (*flipped, key)
+    )
 
 
 def _noise(seen: KeptObservation, below: Scales, above: Scales) -> float:
@@ -296,7 +318,9 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         kept = replace(kept, residual=seen.residual + seen.hidden)
     if not seen.sound:
         return state
-    return _with(state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known)
+    return _with(
+        state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known
+    )
 
 
 def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:
@@ -306,23 +330,45 @@ def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -
         return False
     if abs(seen.corrected + seen.hidden) > FLIP_WITHIN * hidden:
         return False
-    if state.reverse and regression.evidence(state.reverse) > regression.evidence(state.fits) - FLIP_OPEN:
+    if (
+        state.reverse
+        and regression.evidence(state.reverse)
+        > regression.evidence(state.fits) - FLIP_OPEN
+    ):
         return False
     noise = _noise(kept, AS_EXPECTED, AS_EXPECTED)
-    right = regression.likelihood(state.fits, kept.row, seen.residual + seen.hidden, noise)
-    return right - regression.likelihood(state.fits, kept.row, seen.residual, noise) > FLIP_AHEAD
+    right = regression.likelihood(
+        state.fits, kept.row, seen.residual + seen.hidden, noise
+    )
+    return (
+        right - regression.likelihood(state.fits, kept.row, seen.residual, noise)
+        > FLIP_AHEAD
+    )
 
 
-def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Learnt:
+def _with(
+    state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool
+) -> Learnt:
     """The state with one more residual, under the loop's rule as it is and, once that matters, reversed."""
     seen = (*state.seen, kept)[-MEMORY:]
     reverse = state.reverse
-    if not reverse and kept.rule and not kept.is_user and abs(kept.otherwise) >= FLIP_FROM:
+    if (
+        not reverse
+        and kept.rule
+        and not kept.is_user
+        and abs(kept.otherwise) >= FLIP_FROM
+    ):
         reverse = state.fits
     suspicion = _suspicion(state, kept, noise, is_known=is_known)
     if suspicion.residuals >= ANEW_FROM and suspicion.ahead > ANEW_AHEAD:
         known = seen[-suspicion.residuals :]
-        return replace(state, seen=known, fits=suspicion.anew, reverse=(), suspicion=NOTHING_SUSPECTED)
+        return replace(
+            state,
+            seen=known,
+            fits=suspicion.anew,
+            reverse=(),
+            suspicion=NOTHING_SUSPECTED,
+        )
     fits = regression.update(state.fits, kept.row, kept.residual, noise)
     if not reverse:
         return replace(state, seen=seen, fits=fits, suspicion=suspicion)
@@ -332,14 +378,20 @@ def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool)
     if ahead > FLIP_AHEAD:
         fits, reverse, ahead = reverse, fits, -ahead
         flipped = _turned(flipped, _key(state.rule, False))
-        seen = tuple(_reversed(each) if each.rule == state.rule else each for each in seen)
+        seen = tuple(
+            _reversed(each) if each.rule == state.rule else each for each in seen
+        )
         suspicion = NOTHING_SUSPECTED
     lag = max(0.0, -ahead - FLIP_BEHIND)
     reverse = tuple(replace(fit, evidence=fit.evidence + lag) for fit in reverse)
-    return replace(state, seen=seen, fits=fits, reverse=reverse, flipped=flipped, suspicion=suspicion)
+    return replace(
+        state, seen=seen, fits=fits, reverse=reverse, flipped=flipped, suspicion=suspicion
+    )
 
 
-def _suspicion(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Suspicion:
+def _suspicion(
+    state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool
+) -> Suspicion:
     """With one more residual held against both: all that was learnt, and what the last ones teach by themselves.
 
     Nothing is suspected where all that was learnt foretells better. Its own errors do not widen the interval that it is
@@ -349,14 +401,22 @@ def _suspicion(state: Learnt, kept: KeptObservation, noise: float, *, is_known: 
     expected = _noise(kept, AS_EXPECTED, AS_EXPECTED)
     anew = before.anew or regression.start(is_known=is_known)
     ahead = before.ahead + regression.likelihood(anew, kept.row, kept.residual, expected)
-    ahead -= regression.likelihood(state.fits, kept.row, kept.residual, min(noise, expected))
+    ahead -= regression.likelihood(
+        state.fits, kept.row, kept.residual, min(noise, expected)
+    )
     if ahead <= 0 or before.residuals >= MEMORY:
         return NOTHING_SUSPECTED
-    return Suspicion(ahead, before.residuals + 1, regression.update(anew, kept.row, kept.residual, expected))
+    return Suspicion(
+        ahead,
+        before.residuals + 1,
+        regression.update(anew, kept.row, kept.residual, expected),
+    )
 
 
 def _reversed(seen: KeptObservation) -> KeptObservation:
-    return replace(seen, residual=seen.residual + seen.otherwise, otherwise=-seen.otherwise)
+    return replace(
+        seen, residual=seen.residual + seen.otherwise, otherwise=-seen.otherwise
+    )
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -370,7 +430,10 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     def learn(self, provider: str, model: str, seen: Observation) -> Calibration:
         """The calibration after one more reported input of a model."""
-        return Calibration(models=self.models | {f"{provider}/{model}": learn(self.of(provider, model), seen)})
+        return Calibration(
+            models=self.models
+            | {f"{provider}/{model}": learn(self.of(provider, model), seen)}
+        )
 
     def as_json(self) -> bytes:
         """The state as JSON, for ``Calibrated.state``; ``calibration_from_json`` reads it."""

@@ -35,7 +35,9 @@ def argument_tokens(arguments: str, family: Family, counter: TextCounter) -> Arg
     if not isinstance(values, dict):
         return Arguments(text_tokens(arguments, family, counter), 0)
     written = (text for key, value in values.items() for text in (key, _written(value)))
-    return Arguments(sum(text_tokens(text, family, counter) for text in written), len(values))
+    return Arguments(
+        sum(text_tokens(text, family, counter) for text in written), len(values)
+    )
 
 
 def result_tokens(text: str, family: Family, counter: TextCounter) -> float:
@@ -48,7 +50,10 @@ def result_tokens(text: str, family: Family, counter: TextCounter) -> float:
     value = _decoded(text)
     if not isinstance(value, dict | list):
         return text_tokens(text, family, counter)
-    return sum(text_tokens(leaf, family, counter) * (1.0 if is_key else factor) for leaf, is_key in _leaves(value))
+    return sum(
+        text_tokens(leaf, family, counter) * (1.0 if is_key else factor)
+        for leaf, is_key in _leaves(value)
+    )
 
 
 def _decoded(text: str) -> object:

@@ -45,7 +45,9 @@ class Family:
 
     def framing_for(self, *, kept: bool) -> Framing:
         """The constants for what follows an answer whose reasoning is (not) in the next input."""
-        return self.kept_framing if kept and self.kept_framing is not None else self.framing
+        return (
+            self.kept_framing if kept and self.kept_framing is not None else self.framing
+        )
 
 
 GENERIC: Final = Family(name="generic", is_known=False)
@@ -84,11 +86,23 @@ ROWS: Final[tuple[FamilyRow, ...]] = (
         _LATER_CLAUDE,
     ),
     FamilyRow(
-        Family(name="claude", vocabulary="claude", framing=c.CLAUDE, answering=c.CLAUDE_ANSWER, recounts=True),
+        Family(
+            name="claude",
+            vocabulary="claude",
+            framing=c.CLAUDE,
+            answering=c.CLAUDE_ANSWER,
+            recounts=True,
+        ),
         "claude",
     ),
-    FamilyRow(Family(name="gpt-oss", framing=c.GPT_OSS, answering=c.GENERIC_ANSWER), "gpt-oss"),
-    FamilyRow(_openai("gpt-later-responses", c.OPENAI_RESPONSES_LATER, c.GPT_LATER_ANSWER), _GPT_LATER, "responses"),
+    FamilyRow(
+        Family(name="gpt-oss", framing=c.GPT_OSS, answering=c.GENERIC_ANSWER), "gpt-oss"
+    ),
+    FamilyRow(
+        _openai("gpt-later-responses", c.OPENAI_RESPONSES_LATER, c.GPT_LATER_ANSWER),
+        _GPT_LATER,
+        "responses",
+    ),
     FamilyRow(_openai("gpt-later", c.OPENAI_CHAT_LATER, c.GPT_LATER_ANSWER), _GPT_LATER),
     FamilyRow(
         _openai(
@@ -113,55 +127,151 @@ ROWS: Final[tuple[FamilyRow, ...]] = (
         "chat",
         "vercel",
     ),
-    FamilyRow(_openai("gpt-reasoning", c.OPENAI_CHAT_REASONING, c.GPT_REASONING_ANSWER), _GPT_REASONING),
+    FamilyRow(
+        _openai("gpt-reasoning", c.OPENAI_CHAT_REASONING, c.GPT_REASONING_ANSWER),
+        _GPT_REASONING,
+    ),
     FamilyRow(
         _openai("gpt-4-turbo", c.OPENAI_CHAT, c.GPT_ANSWER, vocabulary="cl100k"),
         r"gpt-3\.5|gpt-35|gpt-4(?!o|\.\d)|davinci",
     ),
-    FamilyRow(_openai("gpt-responses", c.OPENAI_RESPONSES, c.GPT_ANSWER), "gpt", "responses"),
+    FamilyRow(
+        _openai("gpt-responses", c.OPENAI_RESPONSES, c.GPT_ANSWER), "gpt", "responses"
+    ),
     FamilyRow(_openai("gpt", c.OPENAI_CHAT, c.GPT_ANSWER), "gpt"),
     FamilyRow(
-        Family(name="gemini-vercel", vocabulary="digits", framing=c.GEMINI_VERCEL, answering=c.BARE),
+        Family(
+            name="gemini-vercel",
+            vocabulary="digits",
+            framing=c.GEMINI_VERCEL,
+            answering=c.BARE,
+        ),
         "gemini",
         provider="vercel",
     ),
     FamilyRow(
-        Family(name="gemini-vertex", vocabulary="digits", framing=c.GEMINI_VERTEX, answering=c.BARE),
+        Family(
+            name="gemini-vertex",
+            vocabulary="digits",
+            framing=c.GEMINI_VERTEX,
+            answering=c.BARE,
+        ),
         "gemini",
         provider="vertex",
     ),
     FamilyRow(
-        Family(name="gemini-chat", vocabulary="digits", framing=c.GEMINI_CHAT, answering=c.BARE), "gemini", "chat"
+        Family(
+            name="gemini-chat",
+            vocabulary="digits",
+            framing=c.GEMINI_CHAT,
+            answering=c.BARE,
+        ),
+        "gemini",
+        "chat",
     ),
-    FamilyRow(Family(name="gemini-2.0", vocabulary="digits", framing=c.GEMINI_2, answering=c.BARE), r"gemini-(2\.0|1)"),
     FamilyRow(
-        Family(name="gemini-2.5-pro", vocabulary="digits", framing=c.GEMINI_PRO, answering=c.BARE), r"gemini-2\.5-pro"
+        Family(
+            name="gemini-2.0", vocabulary="digits", framing=c.GEMINI_2, answering=c.BARE
+        ),
+        r"gemini-(2\.0|1)",
     ),
-    FamilyRow(Family(name="gemini-2.5", vocabulary="digits", framing=c.GEMINI, answering=c.BARE), r"gemini-2\.5"),
-    FamilyRow(Family(name="gemini", vocabulary="digits", ratio=0.96, framing=c.GEMINI, answering=c.BARE), "gemini"),
-    FamilyRow(Family(name="grok-responses", framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER), "grok", "responses"),
     FamilyRow(
-        Family(name="grok-grpc", framing=c.GROK_CHAT, kept_framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER),
+        Family(
+            name="gemini-2.5-pro",
+            vocabulary="digits",
+            framing=c.GEMINI_PRO,
+            answering=c.BARE,
+        ),
+        r"gemini-2\.5-pro",
+    ),
+    FamilyRow(
+        Family(
+            name="gemini-2.5", vocabulary="digits", framing=c.GEMINI, answering=c.BARE
+        ),
+        r"gemini-2\.5",
+    ),
+    FamilyRow(
+        Family(
+            name="gemini",
+            vocabulary="digits",
+            ratio=0.96,
+            framing=c.GEMINI,
+            answering=c.BARE,
+        ),
+        "gemini",
+    ),
+    FamilyRow(
+        Family(name="grok-responses", framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER),
+        "grok",
+        "responses",
+    ),
+    FamilyRow(
+        Family(
+            name="grok-grpc",
+            framing=c.GROK_CHAT,
+            kept_framing=c.GROK_RESPONSES,
+            answering=c.GROK_ANSWER,
+        ),
         "grok",
         "grpc",
     ),
     FamilyRow(Family(name="grok", framing=c.GROK_CHAT, answering=c.GROK_ANSWER), "grok"),
-    FamilyRow(Family(name="nova", vocabulary="digits", framing=c.NOVA, answering=c.NOVA_ANSWER, recounts=True), "nova"),
     FamilyRow(
-        Family(name="mistral", vocabulary="digits", framing=c.MISTRAL, answering=c.GENERIC_ANSWER),
+        Family(
+            name="nova",
+            vocabulary="digits",
+            framing=c.NOVA,
+            answering=c.NOVA_ANSWER,
+            recounts=True,
+        ),
+        "nova",
+    ),
+    FamilyRow(
+        Family(
+            name="mistral",
+            vocabulary="digits",
+            framing=c.MISTRAL,
+            answering=c.GENERIC_ANSWER,
+        ),
         "mistral|magistral|ministral|codestral|devstral|pixtral",
     ),
     FamilyRow(Family(name="kimi", framing=c.KIMI, answering=c.KIMI_ANSWER), "kimi"),
-    FamilyRow(Family(name="glm", vocabulary="digits", framing=c.GLM, answering=c.GLM_ANSWER), "glm"),
+    FamilyRow(
+        Family(name="glm", vocabulary="digits", framing=c.GLM, answering=c.GLM_ANSWER),
+        "glm",
+    ),
     FamilyRow(Family(name="sonar", framing=c.SONAR, answering=c.GENERIC_ANSWER), "sonar"),
     FamilyRow(
-        Family(name="deepseek-r1", framing=c.DEEPSEEK_R1, answering=c.GENERIC_ANSWER, forgets=True),
+        Family(
+            name="deepseek-r1",
+            framing=c.DEEPSEEK_R1,
+            answering=c.GENERIC_ANSWER,
+            forgets=True,
+        ),
         r"deepseek.*\br1\b(?!.*distill)",
     ),
-    FamilyRow(Family(name="deepseek", framing=c.DEEPSEEK, answering=c.GENERIC_ANSWER), "deepseek(?!.*llama)"),
-    FamilyRow(Family(name="qwen", vocabulary="digits", framing=c.QWEN, answering=c.GENERIC_ANSWER), "qwen"),
-    FamilyRow(Family(name="command", vocabulary="digits", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "command"),
-    FamilyRow(Family(name="llama", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "llama"),
+    FamilyRow(
+        Family(name="deepseek", framing=c.DEEPSEEK, answering=c.GENERIC_ANSWER),
+        "deepseek(?!.*llama)",
+    ),
+    FamilyRow(
+        Family(
+            name="qwen", vocabulary="digits", framing=c.QWEN, answering=c.GENERIC_ANSWER
+        ),
+        "qwen",
+    ),
+    FamilyRow(
+        Family(
+            name="command",
+            vocabulary="digits",
+            framing=c.COMMAND,
+            answering=c.GENERIC_ANSWER,
+        ),
+        "command",
+    ),
+    FamilyRow(
+        Family(name="llama", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "llama"
+    ),
 )
 
 
@@ -170,6 +280,10 @@ def family_for(wire: str, provider: str, model: str) -> Family:
     """The family of a model as served by a provider over a wire; ``GENERIC`` for one that no row knows."""
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     for row in ROWS:
-        if re.search(row.model, model) and re.search(row.wire, wire) and re.search(row.provider, provider):
+        if (
+            re.search(row.model, model)
+            and re.search(row.wire, wire)
+            and re.search(row.provider, provider)
+        ):
             return row.family
     return GENERIC

@@ -26,7 +26,9 @@ class PixelSize(NamedTuple):
     def within(self, *, edge: float = math.inf, short: float = math.inf) -> PixelSize:
         """Scaled down until the long edge and the short edge fit; never scaled up."""
         scale = min(1.0, edge / max(self), short / min(self))
-        return PixelSize(max(1, round(self.width * scale)), max(1, round(self.height * scale)))
+        return PixelSize(
+            max(1, round(self.width * scale)), max(1, round(self.height * scale))
+        )
 
     def patches(self, side: int) -> int:
         return math.ceil(self.width / side) * math.ceil(self.height / side)
@@ -60,16 +62,23 @@ class ImageRule:
         size = size.within(edge=self.edge)
         match self.kind:
             case "tiles":
-                return self.base + self.unit * size.within(edge=2048, short=768).patches(self.side)
+                return self.base + self.unit * size.within(edge=2048, short=768).patches(
+                    self.side
+                )
             case "patches":
                 return self.base + self.unit * self.fitting(size)
             case "crops":
                 return self.unit * crops(size)
             case "rows":
-                across, down = math.ceil(size.width / self.side), math.ceil(size.height / self.side)
+                across, down = (
+                    math.ceil(size.width / self.side),
+                    math.ceil(size.height / self.side),
+                )
                 return self.base + down * (across + 1)
             case "area":
-                return min(self.base + size.width * size.height / self.unit, float(self.cap))
+                return min(
+                    self.base + size.width * size.height / self.unit, float(self.cap)
+                )
 
     def fitting(self, size: PixelSize) -> int:
         """Patches after the image was scaled down to the most that are allowed."""
@@ -79,9 +88,13 @@ class ImageRule:
         scale = math.sqrt(self.limit * self.side**2 / (size.width * size.height))
         across = size.width * scale / self.side
         down = size.height * scale / self.side
-        scale *= min(max(1.0, math.floor(across)) / across, max(1.0, math.floor(down)) / down)
+        scale *= min(
+            max(1.0, math.floor(across)) / across, max(1.0, math.floor(down)) / down
+        )
         return min(
-            PixelSize(max(1, int(size.width * scale)), max(1, int(size.height * scale))).patches(self.side),
+            PixelSize(
+                max(1, int(size.width * scale)), max(1, int(size.height * scale))
+            ).patches(self.side),
             int(self.limit),
         )
 
@@ -119,7 +132,9 @@ class MediaRule:
 # https://platform.openai.com/docs/guides/images-vision#calculating-costs; the multipliers of gpt-5-mini, gpt-5-nano and
 # gpt-5.4 and later as measured (n=9; the last by https://huggingface.co/datasets/JOHNISKING/image-token-cost).
 def _tiles(base: float, tile: float) -> ImageRule:
-    return ImageRule(kind="tiles", base=base, unit=tile, cap=round(base + 8 * tile), low=base)
+    return ImageRule(
+        kind="tiles", base=base, unit=tile, cap=round(base + 8 * tile), low=base
+    )
 
 
 def _openai(image: ImageRule, page: float = 215) -> MediaRule:
@@ -127,13 +142,22 @@ def _openai(image: ImageRule, page: float = 215) -> MediaRule:
 
 
 def _patches(multiplier: float, limit: int = 1536) -> ImageRule:
-    return ImageRule(kind="patches", side=32, unit=multiplier, limit=limit, edge=2048, cap=round(limit * multiplier))
+    return ImageRule(
+        kind="patches",
+        side=32,
+        unit=multiplier,
+        limit=limit,
+        edge=2048,
+        cap=round(limit * multiplier),
+    )
 
 
 _GPT_4O: Final = _openai(_tiles(85, 170))  # n=11
 _GPT_4O_MINI: Final = _openai(_tiles(2833, 5667))  # n=13
 _GPT_5: Final = _openai(_tiles(70, 140))  # n=2
-_GPT_54: Final = _openai(ImageRule(kind="patches", side=32, unit=1.2, limit=10_000, cap=12_000))
+_GPT_54: Final = _openai(
+    ImageRule(kind="patches", side=32, unit=1.2, limit=10_000, cap=12_000)
+)
 _RESPONSES_PAGE: Final = 10.0
 """Responses reads the text of a page; what it adds was 5 to 750 tokens, by content (n=7)."""
 
@@ -154,32 +178,63 @@ _CLAUDE_47: Final = MediaRule(
 # Gemini: https://ai.google.dev/gemini-api/docs/tokens and /media-resolution; per second as measured: 2.5 sees 263 and
 # hears 32, Gemini 3 sees 66-70.
 _GEMINI_25: Final = MediaRule(
-    image=ImageRule(kind="flat", base=258, cap=258), page=258, audio=32, video=295, whole_seconds=True
+    image=ImageRule(kind="flat", base=258, cap=258),
+    page=258,
+    audio=32,
+    video=295,
+    whole_seconds=True,
 )
 _GEMINI_3: Final = MediaRule(
-    image=ImageRule(kind="flat", base=1090, cap=1090), page=526, page_in_result=1095, audio=25, video=90
+    image=ImageRule(kind="flat", base=1090, cap=1090),
+    page=526,
+    page_in_result=1095,
+    audio=25,
+    video=90,
 )
-_GEMINI_2: Final = MediaRule(image=ImageRule(kind="crops", unit=258, cap=3354), page=1290, audio=25, video=258)  # n=12
+_GEMINI_2: Final = MediaRule(
+    image=ImageRule(kind="crops", unit=258, cap=3354), page=1290, audio=25, video=258
+)  # n=12
 
-_GROK: Final = MediaRule(image=ImageRule(kind="flat", base=257, cap=257), page=300, audio=0, video=0)  # n=8
+_GROK: Final = MediaRule(
+    image=ImageRule(kind="flat", base=257, cap=257), page=300, audio=0, video=0
+)  # n=8
 _GROK_43: Final = MediaRule(
-    image=ImageRule(kind="patches", side=32, base=5, limit=1792, cap=1797), page=300, audio=0, video=0
+    image=ImageRule(kind="patches", side=32, base=5, limit=1792, cap=1797),
+    page=300,
+    audio=0,
+    video=0,
 )
 _NOVA: Final = MediaRule(
-    image=ImageRule(kind="area", unit=750, base=15, cap=1826), page=2590, audio=0, video=0, film=1690
+    image=ImageRule(kind="area", unit=750, base=15, cap=1826),
+    page=2590,
+    audio=0,
+    video=0,
+    film=1690,
 )
 _LLAMA_4: Final = MediaRule(
-    image=ImageRule(kind="patches", side=336, unit=144, base=170, limit=16, cap=2474), page=600, audio=0, video=0
+    image=ImageRule(kind="patches", side=336, unit=144, base=170, limit=16, cap=2474),
+    page=600,
+    audio=0,
+    video=0,
 )
 """Tiles of 336 pixels, 144 tokens each, and one more for the whole (n=7)."""
 _MISTRAL: Final = MediaRule(
-    image=ImageRule(kind="rows", side=28, base=3, edge=1540, cap=3083), page=600, audio=0, video=0
+    image=ImageRule(kind="rows", side=28, base=3, edge=1540, cap=3083),
+    page=600,
+    audio=0,
+    video=0,
 )
 _QWEN: Final = MediaRule(
-    image=ImageRule(kind="area", unit=28 * 28, base=2, edge=3584, cap=16_384), page=600, audio=25, video=300
+    image=ImageRule(kind="area", unit=28 * 28, base=2, edge=3584, cap=16_384),
+    page=600,
+    audio=25,
+    video=300,
 )
 _OTHER: Final = MediaRule(
-    image=ImageRule(kind="patches", side=28, base=5, limit=1600, cap=1605), page=600, audio=25, video=260
+    image=ImageRule(kind="patches", side=28, base=5, limit=1600, cap=1605),
+    page=600,
+    audio=25,
+    video=260,
 )
 """For models without measurements: what most vision encoders do."""
 
@@ -192,7 +247,9 @@ class _MediaRow(NamedTuple):
 
 
 def _read(rule: MediaRule) -> MediaRule:
-    return MediaRule(image=rule.image, page=_RESPONSES_PAGE, audio=rule.audio, video=rule.video)
+    return MediaRule(
+        image=rule.image, page=_RESPONSES_PAGE, audio=rule.audio, video=rule.video
+    )
 
 
 _OPENAI: Final = (
@@ -209,7 +266,9 @@ _OPENAI: Final = (
     _MediaRow(_GPT_4O, r"gpt-|chatgpt"),
 )
 _ROWS: Final = (
-    _MediaRow(_CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"),
+    _MediaRow(
+        _CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"
+    ),
     _MediaRow(_CLAUDE, r"claude"),
     _MediaRow(_GEMINI_2, r"gemini-(1|2\.0)"),
     _MediaRow(_GEMINI_25, r"gemini-2|gemma"),
@@ -233,7 +292,11 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
     lowered = model.lower()
     served_by = canonical(provider)
     for row in _ROWS:
-        if row.wire in {"", wire} and row.provider in {"", served_by} and re.search(row.model, lowered):
+        if (
+            row.wire in {"", wire}
+            and row.provider in {"", served_by}
+            and re.search(row.model, lowered)
+        ):
             return row.rule
     return _OTHER
 
@@ -273,4 +336,8 @@ def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False) -> 
 
 
 def _known(seconds: float | None, otherwise: float) -> float:
-    return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else otherwise
+    return (
+        seconds
+        if seconds is not None and math.isfinite(seconds) and seconds >= 0
+        else otherwise
+    )

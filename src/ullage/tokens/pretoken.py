@@ -75,7 +75,9 @@ def _space(piece: str) -> str:
 
 def _word(piece: str) -> str:
     first = piece[0]
-    prefix, body = ("", piece) if first.isalpha() else ("_" if first == " " else ".", piece[1:])
+    prefix, body = (
+        ("", piece) if first.isalpha() else ("_" if first == " " else ".", piece[1:])
+    )
     if "'" in body:
         return prefix + "q"
     upper = sum(letter.isupper() for letter in body)
@@ -144,6 +146,11 @@ class PretokenCounter:
         """Tokens of ``text``, estimated; any string is accepted, lone surrogates included."""
         memo = self._memos.get(vocabulary)
         if memo is None:
-            memo = self._memos[vocabulary] = _PieceWeights(self._tables.get(vocabulary, self._tables["o200k"]))
+            memo = self._memos[vocabulary] = _PieceWeights(
+                self._tables.get(vocabulary, self._tables["o200k"])
+            )
         weigh = memo.__getitem__
-        return sum(sum(map(weigh, _PIECES.findall(text, start, start + CHUNK))) for start in range(0, len(text), CHUNK))
+        return sum(
+            sum(map(weigh, _PIECES.findall(text, start, start + CHUNK)))
+            for start in range(0, len(text), CHUNK)
+        )

@@ -106,7 +106,9 @@ class KeptObservation(msgspec.Struct, frozen=True, array_like=True):
     @property
     def row(self) -> TermValues:
         """How often each term was in it."""
-        return terms(self.content, results=self.results, is_user=self.is_user, calls=self.calls)
+        return terms(
+            self.content, results=self.results, is_user=self.is_user, calls=self.calls
+        )
 
 
 class Older(msgspec.Struct, frozen=True, array_like=True):
@@ -121,7 +123,9 @@ class Older(msgspec.Struct, frozen=True, array_like=True):
     @property
     def seen(self) -> KeptObservation:
         """The same as it is kept now."""
-        return KeptObservation(self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1)
+        return KeptObservation(
+            self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1
+        )
 
 
 class Fit(msgspec.Struct, frozen=True, array_like=True):
@@ -182,7 +186,9 @@ def update(fits: Fits, row: TermValues, residual: float, noise: float) -> Fits:
         means = [each + part * off for each, part in zip(fit.mean, gain, strict=True)]
         spread: list[list[float]] = []
         for line, part in zip(fit.spread, gain, strict=True):
-            spread.append([each - part * other for each, other in zip(line, leaning, strict=True)])
+            spread.append(
+                [each - part * other for each, other in zip(line, leaning, strict=True)]
+            )
         updated.append(_fit(fit.evidence + told, means, spread))
     return tuple(updated)
 
@@ -210,7 +216,9 @@ def mixture(fits: Fits) -> Mixture:
     weights = [exp(max(LEAST_LIKELY, fit.evidence - top)) for fit in fits]
     whole = sum(weights)
     weighed = [(weight / whole, fit) for weight, fit in zip(weights, fits, strict=True)]
-    mean = [sum(share * fit.mean[term] for share, fit in weighed) for term in range(TERMS)]
+    mean = [
+        sum(share * fit.mean[term] for share, fit in weighed) for term in range(TERMS)
+    ]
     spread: list[tuple[float, ...]] = []
     for one in range(TERMS):
         line = [0.0] * TERMS
@@ -222,7 +230,9 @@ def mixture(fits: Fits) -> Mixture:
     return Mixture(tuple(mean), tuple(spread))
 
 
-def _fit(evidence: float, mean: Sequence[float], spread: Sequence[Sequence[float]]) -> Fit:
+def _fit(
+    evidence: float, mean: Sequence[float], spread: Sequence[Sequence[float]]
+) -> Fit:
     return Fit(evidence, tuple(mean), tuple(map(tuple, spread)))  # type: ignore[arg-type]
 
 
@@ -232,7 +242,9 @@ def _times(matrix: Sequence[Sequence[float]], row: Sequence[float]) -> list[floa
 
 def _density(off: float, variance: float) -> float:
     """Logarithm of Student's density, without its constant."""
-    return -0.5 * (log(variance) + (FREEDOM + 1) * log(1 + off * off / variance / FREEDOM))
+    return -0.5 * (
+        log(variance) + (FREEDOM + 1) * log(1 + off * off / variance / FREEDOM)
+    )
 
 
 def _log_sum(logarithms: Sequence[float]) -> float:

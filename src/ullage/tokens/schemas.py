@@ -57,7 +57,9 @@ def read_schema(raw: bytes | str | object) -> Schema:
 
 def as_json(tool: Declared) -> str:
     """The declaration as JSON, with spaces after commas and colons."""
-    return _dump({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
+    return _dump(
+        {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+    )
 
 
 def as_json_schema(schema: Schema) -> str:
@@ -67,7 +69,13 @@ def as_json_schema(schema: Schema) -> str:
 
 def as_words(tool: Declared) -> str:
     """What can be read in a declaration and nothing else: names, descriptions, choices; one a line."""
-    return "\n".join((tool.name, *([tool.description] if tool.description else []), *_SchemaWalk(tool.schema).words()))
+    return "\n".join(
+        (
+            tool.name,
+            *([tool.description] if tool.description else []),
+            *_SchemaWalk(tool.schema).words(),
+        )
+    )
 
 
 def as_typescript(tool: Declared) -> str:
@@ -82,7 +90,11 @@ def as_typescript(tool: Declared) -> str:
 def as_declaration(tool: Declared) -> str:
     """The declaration in the notation of Gemini 3."""
     walk = _SchemaWalk(tool.schema)
-    parameters = f",parameters:{{{walk.notation(tool.schema, 0)}}}" if _properties(tool.schema) else ""
+    parameters = (
+        f",parameters:{{{walk.notation(tool.schema, 0)}}}"
+        if _properties(tool.schema)
+        else ""
+    )
     return f"declaration:{tool.name}{{description:|{tool.description}|{parameters}}}"
 
 
@@ -99,7 +111,9 @@ def shape_of(schema: Schema) -> Shape:
     for _, inner in _SchemaWalk(schema).fields(schema, 0):
         fields += 1
         items = inner.get("items")
-        nested += bool(_properties(inner)) or (isinstance(items, dict) and bool(_properties(items)))
+        nested += bool(_properties(inner)) or (
+            isinstance(items, dict) and bool(_properties(items))
+        )
     return Shape(fields, nested)
 
 
@@ -118,19 +132,25 @@ def as_output_format(name: str, description: str, schema: Schema) -> str:
     (https://cookbook.openai.com/articles/openai-harmony, "Response Formats"), and with characters
     beyond ASCII escaped: so 126 of 146 recorded requests come out within one token.
     """
-    head = f"# Response Formats\n\n## {name}\n\n" + (f"// {description}\n" if description else "")
+    head = f"# Response Formats\n\n## {name}\n\n" + (
+        f"// {description}\n" if description else ""
+    )
     kept = _without(schema, _NOT_WRITTEN, 0)
     return head + _dump(kept, compact=True)
 
 
 def comment(text: str, indent: str = "") -> str:
     """Each line of a text as a ``//`` line, trimmed; blank lines vanish."""
-    return "".join(f"{indent}// {line.strip()}\n" for line in text.split("\n") if line.strip())
+    return "".join(
+        f"{indent}// {line.strip()}\n" for line in text.split("\n") if line.strip()
+    )
 
 
 def _dump(value: object, *, compact: bool = False) -> str:
     try:
-        return json.dumps(value, ensure_ascii=compact, separators=(",", ":") if compact else None)
+        return json.dumps(
+            value, ensure_ascii=compact, separators=(",", ":") if compact else None
+        )
     except (TypeError, ValueError, RecursionError):
         return str(type(value).__name__)
 
@@ -166,7 +186,9 @@ def _without(value: object, drop: frozenset[str], depth: int) -> object:
         if key in drop:
             continue
         if key in {"properties", "$defs", "definitions"} and isinstance(each, dict):
-            kept[key] = {name: _without(inner, drop, depth + 1) for name, inner in each.items()}
+            kept[key] = {
+                name: _without(inner, drop, depth + 1) for name, inner in each.items()
+            }
         elif key in {"items", "anyOf", "oneOf", "allOf"}:
             kept[key] = _without(each, drop, depth + 1)
         else:
@@ -227,12 +249,17 @@ class _SchemaWalk:
             return ""
         parts: list[str] = []
         if properties := _properties(schema):
-            inner = (f"{name}:{{{self.notation(self.resolve(each), depth + 1)}}}" for name, each in properties.items())
+            inner = (
+                f"{name}:{{{self.notation(self.resolve(each), depth + 1)}}}"
+                for name, each in properties.items()
+            )
             parts.append(f"properties:{{{','.join(inner)}}}")
         if description := _text(schema, "description"):
             parts.append(f"description:|{description}|")
         if "items" in schema:
-            parts.append(f"items:{{{self.notation(self.resolve(schema['items']), depth + 1)}}}")
+            parts.append(
+                f"items:{{{self.notation(self.resolve(schema['items']), depth + 1)}}}"
+            )
         for keyword in ("enum", "required"):
             listed = schema.get(keyword)
             if isinstance(listed, list):
@@ -268,7 +295,11 @@ class _TypeScript:
         if self.walk.stops(depth):
             return ""
         listed = schema.get("required")
-        required = {each for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+        required = (
+            {each for each in listed if isinstance(each, str)}
+            if isinstance(listed, list)
+            else set()
+        )
         return "".join(
             self.property(name, self.walk.resolve(value), name in required, depth)
             for name, value in _properties(schema).items()
@@ -280,34 +311,55 @@ class _TypeScript:
         out += comment(description)
         examples = schema.get("examples")
         if isinstance(examples, list) and examples:
-            out += "// Examples:\n" + "".join(f"// - {_dump(each)}\n" for each in examples)
+            out += "// Examples:\n" + "".join(
+                f"// - {_dump(each)}\n" for each in examples
+            )
         out += f"{name}{'' if required else '?'}: {self.type(schema, depth, described=bool(out))},"
         if "default" in schema:
             out += f" // default: {_dump(schema['default'])}"
         return out + "\n"
 
-    def type(self, schema: Schema, depth: int, *, described: bool = False, title: bool = False) -> str:
+    def type(
+        self, schema: Schema, depth: int, *, described: bool = False, title: bool = False
+    ) -> str:
         """The type of a schema. ``described``: comments are above it, so that a union takes several lines."""
         if self.walk.stops(depth):
             return "any"
         variants = _variants(schema)
         if variants is not None:
-            types = [self.type(self.walk.resolve(each), depth + 1, title=True) for each in variants]
-            return "".join(f"\n | {each}" for each in types) + "\n" if described else " | ".join(types)
+            types = [
+                self.type(self.walk.resolve(each), depth + 1, title=True)
+                for each in variants
+            ]
+            return (
+                "".join(f"\n | {each}" for each in types) + "\n"
+                if described
+                else " | ".join(types)
+            )
         choices = schema.get("enum")
         if isinstance(choices, list):
-            return " | ".join(_dump(each) if isinstance(each, str) else str(each) for each in choices)
+            return " | ".join(
+                _dump(each) if isinstance(each, str) else str(each) for each in choices
+            )
         if "const" in schema:
             return _dump(schema["const"])
         kind = schema.get("type")
         if isinstance(kind, list):
             # Each of several types carries the description once more (n=9, one declaration: 34 tokens of 174).
-            notes = f" // {_text(schema, 'description')}" if _text(schema, "description") else ""
+            notes = (
+                f" // {_text(schema, 'description')}"
+                if _text(schema, "description")
+                else ""
+            )
             return "".join(f"\n | {_plain(each)}{notes}" for each in kind) + "\n"
         if kind == "object" or _properties(schema):
             if not _properties(schema):
                 return "object"
-            head = f"// {_text(schema, 'title')}\n" if title and _text(schema, "title") else ""
+            head = (
+                f"// {_text(schema, 'title')}\n"
+                if title and _text(schema, "title")
+                else ""
+            )
             return f"{head}{{\n{self.properties(schema, depth + 1)}}}"
         if kind == "array":
             inner = self.walk.resolve(schema.get("items"))

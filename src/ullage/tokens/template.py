@@ -92,7 +92,9 @@ def _only(*names: str) -> frozenset[str]:
 # 4 per message); reasoning models open it with one token less.
 _WRAPPER: Final = 7
 """``namespace functions {`` and its end, beside the declarations, in o200k and in cl100k."""
-_CHAT_TOOLS: Final = ToolRule("typescript", once=9 + _WRAPPER, beside_system=-4, forced=0, named=7)
+_CHAT_TOOLS: Final = ToolRule(
+    "typescript", once=9 + _WRAPPER, beside_system=-4, forced=0, named=7
+)
 _CHAT = Template(
     3, 4, _CHAT_TOOLS, AnswerRule(8, harmony=True, beside_system=-4, beside_tools=-7),
     stratum="openai", n=675,
@@ -103,17 +105,23 @@ _CHAT_O: Final = _CHAT._replace(
     answer=AnswerRule(4, harmony=True, beside_tools=-4),
     n=11,
 )
-_CHAT_5: Final = _CHAT_O._replace(tools=_CHAT_TOOLS._replace(once=90 + _WRAPPER, beside_system=0), n=50)
+_CHAT_5: Final = _CHAT_O._replace(
+    tools=_CHAT_TOOLS._replace(once=90 + _WRAPPER, beside_system=0), n=50
+)
 _RESPONSES: Final = _CHAT._replace(
     tools=ToolRule("typescript", once=3 + _WRAPPER, forced=9, named=7),
     answer=AnswerRule(1, harmony=True),
     n=83,
 )
 _RESPONSES_O: Final = _RESPONSES._replace(
-    base=2, answer=AnswerRule(0, harmony=True), tools=ToolRule("typescript", once=6 + _WRAPPER, forced=9, named=7), n=13
+    base=2,
+    answer=AnswerRule(0, harmony=True),
+    tools=ToolRule("typescript", once=6 + _WRAPPER, forced=9, named=7),
+    n=13,
 )
 _RESPONSES_5: Final = _RESPONSES_O._replace(
-    tools=ToolRule("typescript", once=9 + _WRAPPER, forced=9, named=7, undescribed=-1), n=116
+    tools=ToolRule("typescript", once=9 + _WRAPPER, forced=9, named=7, undescribed=-1),
+    n=116,
 )
 
 # Claude. The tool prompt is hidden; Anthropic lists its size by model
@@ -157,57 +165,109 @@ _STUDIO_25: Final = Template(
 _UNSCALED: Final = 1 / 0.96
 """Gemini 3's family is charged 0.96 of its count over long texts; short ones come out even."""
 _STUDIO_3: Final = _STUDIO_25._replace(
-    tools=ToolRule("declaration", once=8, none_is_free=True), hosted=85, text=_UNSCALED, n=70
+    tools=ToolRule("declaration", once=8, none_is_free=True),
+    hosted=85,
+    text=_UNSCALED,
+    n=70,
 )
-_STUDIO_2: Final = _STUDIO_25._replace(base=0, tools=ToolRule("words", ratio=1.15, none_is_free=True), n=25)
-_VERTEX: Final = _STUDIO_25._replace(base=0, tools=ToolRule("words", once=2, nested=60, none_is_free=True), n=89)
+_STUDIO_2: Final = _STUDIO_25._replace(
+    base=0, tools=ToolRule("words", ratio=1.15, none_is_free=True), n=25
+)
+_VERTEX: Final = _STUDIO_25._replace(
+    base=0, tools=ToolRule("words", once=2, nested=60, none_is_free=True), n=89
+)
 
 # Models with open weights, mostly their published templates as the hosts apply them.
 _OPEN_TOOLS: Final = ToolRule("json", once=60, ratio=1.0, each=6, none_is_free=True)
 _OPEN: Final = Template(3, 4.5, _OPEN_TOOLS, AnswerRule(0, ratio=0), stratum="open", n=1)
 _MISTRAL: Final = _OPEN._replace(
-    base=1, message=3, text=1.07, tools=ToolRule("json", once=0, ratio=1.0, each=9, none_is_free=True), n=42
+    base=1,
+    message=3,
+    text=1.07,
+    tools=ToolRule("json", once=0, ratio=1.0, each=9, none_is_free=True),
+    n=42,
 )
 _MISTRAL_SMALL: Final = _MISTRAL._replace(base=12, n=22)
 _OSS_TOOLS: Final = ToolRule("typescript", once=20 + _WRAPPER)
 _OSS: Final = _OPEN._replace(
-    base=63, message=4, system=4, tools=_OSS_TOOLS, answer=AnswerRule(4, ratio=0.4, harmony=True), n=18
+    base=63,
+    message=4,
+    system=4,
+    tools=_OSS_TOOLS,
+    answer=AnswerRule(4, ratio=0.4, harmony=True),
+    n=18,
 )
-_LLAMA_3: Final = _OPEN._replace(base=4, message=5, tools=_OPEN_TOOLS._replace(once=85), n=23)
+_LLAMA_3: Final = _OPEN._replace(
+    base=4, message=5, tools=_OPEN_TOOLS._replace(once=85), n=23
+)
 _LLAMA_31: Final = _LLAMA_3._replace(base=30, n=10)
 _LLAMA_4: Final = _LLAMA_3._replace(tools=_OPEN_TOOLS._replace(once=643, each=10), n=26)
-_QWEN: Final = _OPEN._replace(base=5, message=5, tools=_OPEN_TOOLS._replace(once=51, each=9), n=23)
+_QWEN: Final = _OPEN._replace(
+    base=5, message=5, tools=_OPEN_TOOLS._replace(once=51, each=9), n=23
+)
 _QWEN_35: Final = _QWEN._replace(tools=_OPEN_TOOLS._replace(once=200, each=9), n=3)
-_DEEPSEEK: Final = _OPEN._replace(base=4, message=0.5, tools=_OPEN_TOOLS._replace(once=220, ratio=0.87, each=8), n=10)
+_DEEPSEEK: Final = _OPEN._replace(
+    base=4, message=0.5, tools=_OPEN_TOOLS._replace(once=220, ratio=0.87, each=8), n=10
+)
 _DEEPSEEK_R1: Final = _DEEPSEEK._replace(base=2, tools=ToolRule("json", ratio=0), n=8)
 """Served without its tools (n=1)."""
 _DEEPSEEK_4: Final = _DEEPSEEK._replace(base=82, n=9)
-_GLM: Final = _OPEN._replace(base=4, message=1, tools=_OPEN_TOOLS._replace(once=96, ratio=0.93, each=9), n=14)
+_GLM: Final = _OPEN._replace(
+    base=4, message=1, tools=_OPEN_TOOLS._replace(once=96, ratio=0.93, each=9), n=14
+)
 _GLM_52: Final = _GLM._replace(base=11, n=2)
-_KIMI: Final = _OPEN._replace(base=2.5, message=4.3, tools=_OPEN_TOOLS._replace(once=10, ratio=0.95, each=8), n=13)
+_KIMI: Final = _OPEN._replace(
+    base=2.5, message=4.3, tools=_OPEN_TOOLS._replace(once=10, ratio=0.95, each=8), n=13
+)
 
 # Closed models of smaller providers.
-_GROK_TOOLS: Final = ToolRule("json", once=166, ratio=0.58, each=5, beside_system=-9, none_is_free=True)
-_GROK: Final = Template(148, 4, _GROK_TOOLS, AnswerRule(38), text=0.98, stratum="other", n=43)
-_GROK_43: Final = _GROK._replace(
-    base=187, tools=_GROK_TOOLS._replace(once=25, ratio=0.95, each=8), answer=AnswerRule(18), n=9
+_GROK_TOOLS: Final = ToolRule(
+    "json", once=166, ratio=0.58, each=5, beside_system=-9, none_is_free=True
 )
-_GROK_CODE: Final = _GROK._replace(base=196, tools=_GROK_TOOLS._replace(once=145, ratio=0.63), n=6)
+_GROK: Final = Template(
+    148, 4, _GROK_TOOLS, AnswerRule(38), text=0.98, stratum="other", n=43
+)
+_GROK_43: Final = _GROK._replace(
+    base=187,
+    tools=_GROK_TOOLS._replace(once=25, ratio=0.95, each=8),
+    answer=AnswerRule(18),
+    n=9,
+)
+_GROK_CODE: Final = _GROK._replace(
+    base=196, tools=_GROK_TOOLS._replace(once=145, ratio=0.63), n=6
+)
 _GROK_3: Final = _GROK._replace(base=4, tools=_GROK_TOOLS._replace(once=236), n=1)
 _GROK_AZURE: Final = _GROK._replace(base=0, message=0, n=9)
 _NOVA: Final = _OPEN._replace(
-    base=0, message=0, tools=ToolRule("json", once=350, ratio=0.7, each=6), stratum="other", n=15
+    base=0,
+    message=0,
+    tools=ToolRule("json", once=350, ratio=0.7, each=6),
+    stratum="other",
+    n=15,
 )
-_NOVA_2: Final = _NOVA._replace(base=46, thinking=48, tools=ToolRule("json", once=781, ratio=1.4, each=12), n=44)
+_NOVA_2: Final = _NOVA._replace(
+    base=46, thinking=48, tools=ToolRule("json", once=781, ratio=1.4, each=12), n=44
+)
 _COMMAND_A: Final = _OPEN._replace(
-    base=494, message=1, text=0.98, tools=ToolRule("json", once=880, each=8), answer=AnswerRule(107, ratio=0), n=7
+    base=494,
+    message=1,
+    text=0.98,
+    tools=ToolRule("json", once=880, each=8),
+    answer=AnswerRule(107, ratio=0),
+    n=7,
 )
 _COMMAND_A_REASONING: Final = _COMMAND_A._replace(base=1385, n=1)
-_COMMAND_A_PLUS: Final = _COMMAND_A._replace(base=4, tools=ToolRule("json", once=166, each=8), n=1)
-_COMMAND_R: Final = _COMMAND_A._replace(base=198, tools=ToolRule("json", once=600, each=8), n=6)
+_COMMAND_A_PLUS: Final = _COMMAND_A._replace(
+    base=4, tools=ToolRule("json", once=166, each=8), n=1
+)
+_COMMAND_R: Final = _COMMAND_A._replace(
+    base=198, tools=ToolRule("json", once=600, each=8), n=6
+)
 _COMMAND: Final = _COMMAND_A._replace(base=61, n=1)
 _SONAR: Final = _OPEN._replace(base=1, message=0.5, n=8)
-_PALMYRA: Final = _OPEN._replace(base=28.5, message=4, tools=_OPEN_TOOLS._replace(once=85, each=9), n=25)
+_PALMYRA: Final = _OPEN._replace(
+    base=28.5, message=4, tools=_OPEN_TOOLS._replace(once=85, each=9), n=25
+)
 _TITAN: Final = _OPEN._replace(base=3, message=0, n=5)
 
 _STUDIO: Final = _only("google")
@@ -216,7 +276,9 @@ _VERTEX_LIKE: Final = _only("vertex", "vercel", "openrouter")
 _ROWS: Final = (
     # Claude, wherever it is served
     _TemplateRow(_CLAUDE_2, r"claude-(v?2|instant)"),
-    _TemplateRow(_CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"),
+    _TemplateRow(
+        _CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"
+    ),
     _TemplateRow(_CLAUDE_45, r"(sonnet|haiku|opus)-4[-.][56]"),
     _TemplateRow(_CLAUDE_4, r"(sonnet|opus)-4|claude-3[-.]7"),
     _TemplateRow(_CLAUDE_3_HAIKU, r"claude-3([-.]5)?-haiku"),
@@ -228,7 +290,9 @@ _ROWS: Final = (
     _TemplateRow(_STUDIO_2, r"gemini-(1|2\.0)", providers=_STUDIO),
     _TemplateRow(_STUDIO_25, r"gemini-2\.5", providers=_STUDIO),
     _TemplateRow(_STUDIO_3, r"gemini", providers=_STUDIO),
-    _TemplateRow(_STUDIO_3._replace(text=1, n=1), r"gemini-3", providers=_only("openrouter")),
+    _TemplateRow(
+        _STUDIO_3._replace(text=1, n=1), r"gemini-3", providers=_only("openrouter")
+    ),
     _TemplateRow(_VERTEX, r"gemini", providers=_VERTEX_LIKE),
     _TemplateRow(_STUDIO_25, r"gemini-(1|2)"),
     _TemplateRow(_STUDIO_3, r"gemini"),
@@ -251,11 +315,17 @@ _ROWS: Final = (
     _TemplateRow(_GLM_52, r"glm-5\.[2-9]"),
     _TemplateRow(_GLM, r"glm"),
     _TemplateRow(_KIMI, r"kimi|moonshot"),
-    _TemplateRow(_LLAMA_4._replace(tools=_OPEN_TOOLS, n=1), r"llama-?4", providers=_only("bedrock")),
-    _TemplateRow(_LLAMA_4, r"llama-?4"),
-    _TemplateRow(_LLAMA_31._replace(base=24, n=3), r"llama-?3[.-][1-3]", providers=_only("bedrock")),
     _TemplateRow(
-        _LLAMA_31._replace(base=6, n=4), r"llama-?3[.-][1-3]", providers=_only("openrouter", "snowflake", "ollama")
+        _LLAMA_4._replace(tools=_OPEN_TOOLS, n=1), r"llama-?4", providers=_only("bedrock")
+    ),
+    _TemplateRow(_LLAMA_4, r"llama-?4"),
+    _TemplateRow(
+        _LLAMA_31._replace(base=24, n=3), r"llama-?3[.-][1-3]", providers=_only("bedrock")
+    ),
+    _TemplateRow(
+        _LLAMA_31._replace(base=6, n=4),
+        r"llama-?3[.-][1-3]",
+        providers=_only("openrouter", "snowflake", "ollama"),
     ),
     _TemplateRow(_LLAMA_31, r"llama-?3[.-][1-3]"),
     _TemplateRow(_LLAMA_3, r"llama"),
@@ -278,7 +348,9 @@ _ROWS: Final = (
     _TemplateRow(_CHAT, r"(^|/)o1-mini"),
     _TemplateRow(_CHAT_O, r"(^|/)o\d"),
     _TemplateRow(_CHAT, r"gpt|davinci|chatgpt"),
-    _TemplateRow(_RESPONSES, r"", wires=_only("responses"), providers=_only("openai", "azure")),
+    _TemplateRow(
+        _RESPONSES, r"", wires=_only("responses"), providers=_only("openai", "azure")
+    ),
     _TemplateRow(_CHAT, r"", providers=_only("openai", "azure")),
     _TemplateRow(_OPEN, r"", providers=_only("ollama", "vllm", "llama.cpp", "lmstudio")),
 )
@@ -296,7 +368,9 @@ def template_for(wire: str, provider: str, model: str) -> Template:
     lowered = model.lower()
     served_by = canonical(provider)
     for row in _ROWS:
-        is_asked = (not row.wires or wire in row.wires) and (not row.providers or served_by in row.providers)
+        is_asked = (not row.wires or wire in row.wires) and (
+            not row.providers or served_by in row.providers
+        )
         if is_asked and re.search(row.model, lowered):
             return row.template
     return UNKNOWN

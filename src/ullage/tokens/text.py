@@ -89,8 +89,12 @@ def _named(name: str) -> TextCounter:
         name = "bpe" if bpe.is_available() else "pretoken"
     maker = _MAKERS.get(name)
     if maker is None:
-        raise SettingError(f"no estimator {name!r}: there are {', '.join(NAMES)}, or pass a function of a text")
+        raise SettingError(
+            f"no estimator {name!r}: there are {', '.join(NAMES)}, or pass a function of a text"
+        )
     try:
         return maker()
     except ImportError as error:
-        raise MissingExtra(f"the estimator {name!r} needs ullage[bpe]: {error}") from error
+        raise MissingExtra(
+            f"the estimator {name!r} needs ullage[bpe]: {error}"
+        ) from error

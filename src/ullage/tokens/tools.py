@@ -88,7 +88,11 @@ class ToolChoice(NamedTuple):
 
 
 AUTO: Final = ToolChoice()
-_CHOICES: Final = {"any": ToolChoice("forced"), "required": ToolChoice("forced"), "none": ToolChoice("none")}
+_CHOICES: Final = {
+    "any": ToolChoice("forced"),
+    "required": ToolChoice("forced"),
+    "none": ToolChoice("none"),
+}
 
 
 class ToolsCost(NamedTuple):
@@ -113,7 +117,9 @@ class ToolsCost(NamedTuple):
 NO_TOOLS: Final = ToolsCost(0.0, 0.0, (), ())
 
 
-def tool_tokens(tool: Tool, template: Template, family: Family, counter: TextCounter) -> float:
+def tool_tokens(
+    tool: Tool, template: Template, family: Family, counter: TextCounter
+) -> float:
     """One tool's own share: its declaration as the provider renders it, as if it were not deferred."""
     if is_hosted(tool):
         return _hosted(tool.kind)
@@ -204,13 +210,20 @@ def _vocabulary(own: bool, family: Family) -> str:
 
 
 def _hosted(kind: str) -> float:
-    return next((row.tokens for row in _HOSTED if row.kind.search(kind.lower())), UNKNOWN_HOSTED)
+    return next(
+        (row.tokens for row in _HOSTED if row.kind.search(kind.lower())), UNKNOWN_HOSTED
+    )
 
 
 def read_choice(params: Mapping[str, object]) -> ToolChoice:
     """``tool_choice`` of any wire: OpenAI's and Anthropic's, Bedrock's ``toolChoice``, Gemini's ``toolConfig``."""
     found = next(
-        (params[key] for key in ("tool_choice", "toolChoice", "toolConfig", "function_call") if params.get(key)), None
+        (
+            params[key]
+            for key in ("tool_choice", "toolChoice", "toolConfig", "function_call")
+            if params.get(key)
+        ),
+        None,
     )
     if isinstance(found, dict):
         return _choice_of(found)
@@ -254,7 +267,9 @@ def read_answer_format(params: Mapping[str, object]) -> AnswerFormat | None:
         found = _at(params, path)
         if isinstance(found, dict) and "schema" in found:
             schema = schemas.read_schema(found["schema"])
-            return AnswerFormat(_word(found, "name") or "response", _word(found, "description"), schema)
+            return AnswerFormat(
+                _word(found, "name") or "response", _word(found, "description"), schema
+            )
     for path in (
         ("generationConfig", "responseJsonSchema"),
         ("generationConfig", "responseSchema"),
@@ -298,8 +313,13 @@ def answer_tokens(
         tokens += _beside_system(rule.beside_system, system)
     if rule.ratio:
         if rule.harmony:
-            style, text = "answer harmony", schemas.as_output_format(answer.name, answer.description, answer.schema)
+            style, text = (
+                "answer harmony",
+                schemas.as_output_format(answer.name, answer.description, answer.schema),
+            )
         else:
             style, text = "answer json", schemas.as_json_schema(answer.schema)
-        tokens += rule.ratio * _rendered(text, style, _vocabulary(rule.harmony, family), counter)
+        tokens += rule.ratio * _rendered(
+            text, style, _vocabulary(rule.harmony, family), counter
+        )
     return max(0.0, tokens)

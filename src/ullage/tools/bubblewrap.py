@@ -68,14 +68,28 @@ def bubblewrap_command(
     binds_descriptors: bool,
 ) -> BubblewrapCommand:
     """How to run the command. ``binds_descriptors`` says that this bubblewrap has ``--bind-fd``."""
-    arguments = [program, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    arguments = [
+        program,
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
     if not has_network:
         arguments.append("--unshare-net")
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if is_root:
         for capability in ROOT_CAPABILITIES:
             arguments += ["--cap-add", capability]
-    arguments += ["--proc", "/proc", "--dev", "/dev", *_temporary(access, temp_bytes), "--remount-ro", "/dev"]
+    arguments += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        *_temporary(access, temp_bytes),
+        "--remount-ro",
+        "/dev",
+    ]
     arguments += _kernel_files()
     for place in sorted(access.readable):
         arguments += ["--ro-bind", str(place), str(place)]
@@ -97,20 +111,31 @@ def bubblewrap_command(
     arguments += _hidden(access)
     arguments += ["--remount-ro", "/", "--seccomp", "10", "--chdir", str(cwd)]
     arguments += ["--", "/bin/sh", "-c", INNER, "sh", *command]
-    held = [str(place) for place in (*access.missing, *access.code_missing) if place in mounts]
+    held = [
+        str(place) for place in (*access.missing, *access.code_missing) if place in mounts
+    ]
     return BubblewrapCommand(arguments, opened, held)
 
 
 def _temporary(access: FileAccess, temp_bytes: int) -> Iterator[str]:
     """Directories in memory: half of the bytes for /tmp, a quarter each for the home directory and shared memory."""
     shares = {"/tmp": temp_bytes // 2, "/dev/shm": temp_bytes // 4}
-    if any(place.is_relative_to("/var/tmp") for place in (*access.places, *access.readable)):
+    if any(
+        place.is_relative_to("/var/tmp") for place in (*access.places, *access.readable)
+    ):
         shares["/var/tmp"] = temp_bytes // 4
     else:
         yield from ("--symlink", "../tmp", "/var/tmp")
     for place, size in shares.items():
         yield from ("--size", str(size), "--perms", "1777", "--tmpfs", place)
-    yield from ("--size", str(temp_bytes // 4), "--perms", "0700", "--tmpfs", str(access.home))
+    yield from (
+        "--size",
+        str(temp_bytes // 4),
+        "--perms",
+        "0700",
+        "--tmpfs",
+        str(access.home),
+    )
 
 
 def _workspace(access: FileAccess) -> dict[Path, str]:
@@ -132,7 +157,16 @@ def _workspace(access: FileAccess) -> dict[Path, str]:
 def _hidden(access: FileAccess) -> Iterator[str]:
     for place in access.hidden:
         if place.is_dir():
-            yield from ("--perms", "0000", "--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))
+            yield from (
+                "--perms",
+                "0000",
+                "--size",
+                "4096",
+                "--tmpfs",
+                str(place),
+                "--remount-ro",
+                str(place),
+            )
         else:
             yield from ("--ro-bind", "/dev/null", str(place))
 

@@ -55,7 +55,9 @@ def builtin_tools(
         named |= set(approve)
     unknown = sorted(named - OPTIONS.keys())
     if unknown:
-        raise SettingError(f"no built-in tool {', '.join(unknown)}: there are {', '.join(OPTIONS)}")
+        raise SettingError(
+            f"no built-in tool {', '.join(unknown)}: there are {', '.join(OPTIONS)}"
+        )
     workspace = root.path if isinstance(root, NarrowRoot) else root
     shell = _Shell(workspace, env, kept_bytes, sandbox or Sandbox())
     file_tools = _FileTools(root)
@@ -65,11 +67,17 @@ def builtin_tools(
         if name == "shell":
             made.append(shell.tool(rule))
         else:
-            made.append(tool(name=name, needs_approval=rule, **OPTIONS[name])(getattr(file_tools, name)))
+            made.append(
+                tool(name=name, needs_approval=rule, **OPTIONS[name])(
+                    getattr(file_tools, name)
+                )
+            )
     return tuple(made)
 
 
-def _approval_rule(approve: bool | Sequence[str] | Mapping[str, ApprovalRule], name: str) -> ApprovalRule:
+def _approval_rule(
+    approve: bool | Sequence[str] | Mapping[str, ApprovalRule], name: str
+) -> ApprovalRule:
     if isinstance(approve, bool):
         return approve
     if isinstance(approve, Mapping):
@@ -83,7 +91,14 @@ class _FileTools:
     def __init__(self, root: Path | NarrowRoot | None) -> None:
         self._root = root
 
-    async def read(self, path: str, *, offset: int = 1, limit: int = files.LINES, session: ToolContext) -> Output:
+    async def read(
+        self,
+        path: str,
+        *,
+        offset: int = 1,
+        limit: int = files.LINES,
+        session: ToolContext,
+    ) -> Output:
         """Read a text file, its lines numbered, or look at an image.
 
         Args:
@@ -91,7 +106,9 @@ class _FileTools:
             offset: Number of the first line.
             limit: The most lines to give.
         """
-        return await in_thread(files.read, self._root or session.root, path, offset, limit)
+        return await in_thread(
+            files.read, self._root or session.root, path, offset, limit
+        )
 
     def write(self, path: str, content: str, session: ToolContext) -> Output:
         """Write a file. One that is there is replaced; missing directories are made.
@@ -102,7 +119,15 @@ class _FileTools:
         """
         return files.write(self._root or session.root, path, content)
 
-    def edit(self, path: str, old: str, new: str, *, replace_all: bool = False, session: ToolContext) -> Output:
+    def edit(
+        self,
+        path: str,
+        old: str,
+        new: str,
+        *,
+        replace_all: bool = False,
+        session: ToolContext,
+    ) -> Output:
         """Replace text in a file. Without replace_all the old text must stand there exactly once.
 
         Args:
@@ -113,14 +138,18 @@ class _FileTools:
         """
         return files.edit(self._root or session.root, path, old, new, replace_all)
 
-    async def list(self, path: str = ".", *, depth: int = 1, session: ToolContext) -> Output:
+    async def list(
+        self, path: str = ".", *, depth: int = 1, session: ToolContext
+    ) -> Output:
         """List a directory: directories end with a slash, files have their size.
 
         Args:
             path: The directory, from the working directory or absolute.
             depth: How many levels to show.
         """
-        return await in_thread(files.list_directory, self._root or session.root, path, depth)
+        return await in_thread(
+            files.list_directory, self._root or session.root, path, depth
+        )
 
     async def search(
         self,
@@ -143,14 +172,26 @@ class _FileTools:
             context: How many lines to show around each match.
             limit: The most matches to give.
         """
-        query = files.Query(pattern=pattern, glob=glob, ignore_case=ignore_case, context=context, limit=limit)
+        query = files.Query(
+            pattern=pattern,
+            glob=glob,
+            ignore_case=ignore_case,
+            context=context,
+            limit=limit,
+        )
         return await files.search(self._root or session.root, path, query)
 
 
 class _Shell:
     """The tool that runs commands."""
 
-    def __init__(self, root: Path | None, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        root: Path | None,
+        env: Mapping[str, str] | None,
+        kept_bytes: int,
+        sandbox: Sandbox,
+    ) -> None:
         self._root = root
         self._env = env
         self._kept_bytes = kept_bytes
@@ -161,14 +202,22 @@ class _Shell:
         """The tool, whose description names the sandbox. It always needs approval where the sandbox does not work."""
         workspace = self._root or Path.cwd()
         self._weakness = self._sandbox.weakness(workspace)
-        made = tool(needs_approval=bool(self._weakness) or approval, **OPTIONS["shell"])(self.shell)
+        made = tool(needs_approval=bool(self._weakness) or approval, **OPTIONS["shell"])(
+            self.shell
+        )
         declaration = made.declaration
         described = self._sandbox.described(workspace)
         if described:
-            declaration = replace(declaration, description=f"{declaration.description}\n\n{described}")
-        return dataclasses.replace(made, declaration=declaration, unconfined=self._weakness)
+            declaration = replace(
+                declaration, description=f"{declaration.description}\n\n{described}"
+            )
+        return dataclasses.replace(
+            made, declaration=declaration, unconfined=self._weakness
+        )
 
-    async def shell(self, command: str, *, timeout_s: float = TIMEOUT_S, session: ToolContext) -> Output:
+    async def shell(
+        self, command: str, *, timeout_s: float = TIMEOUT_S, session: ToolContext
+    ) -> Output:
         """Run a command in a shell, in the working directory, and give what it prints and its exit code.
 
         Each command begins anew: directory and variables of an earlier one are gone. There is no input and no terminal.
@@ -182,7 +231,14 @@ class _Shell:
         if not self._weakness:
             found = self._sandbox.weakness(place)
             if found:
-                raise ToolError(f"Commands can't be confined to {place}, so none is run without approval: {found}.")
+                raise ToolError(
+                    f"Commands can't be confined to {place}, so none is run without approval: {found}."
+                )
         return await run_shell(
-            place, command, timeout_s, sandbox=self._sandbox, env=self._env, kept_bytes=self._kept_bytes
+            place,
+            command,
+            timeout_s,
+            sandbox=self._sandbox,
+            env=self._env,
+            kept_bytes=self._kept_bytes,
         )

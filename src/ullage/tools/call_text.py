@@ -28,12 +28,29 @@ class CallPiece(NamedTuple):
 
 CallLine = tuple[CallPiece, ...]
 
-_GUTTERS: Final = {("edit", "old"): "- ", ("edit", "new"): "+ ", ("write", "content"): "+ "}
+_GUTTERS: Final = {
+    ("edit", "old"): "- ",
+    ("edit", "new"): "+ ",
+    ("write", "content"): "+ ",
+}
 _GUTTER: Final = "| "
 _TAB: Final = "    "
 
 _IGNORED: Final = frozenset(
-    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0)
+    (
+        0x034F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        0x180B,
+        0x180C,
+        0x180D,
+        0x180F,
+        0x2800,
+        0x3164,
+        0xFFA0,
+    )
 )
 """Characters drawn as nothing although their category is that of letters, marks or symbols
 (DerivedCoreProperties.txt of Unicode 16, Default_Ignorable_Code_Point; and the empty Braille pattern)."""
@@ -111,7 +128,9 @@ def _argument(tool: str, key: str, value: Any) -> list[CallLine]:
 def _written(value: Any) -> str:
     """Text as it is if it can't be mistaken for another value; everything else as JSON."""
     if isinstance(value, str):
-        is_plain = value and value == value.strip(" ") and not _LOOKS_LIKE_JSON.match(value)
+        is_plain = (
+            value and value == value.strip(" ") and not _LOOKS_LIKE_JSON.match(value)
+        )
         if is_plain or "\n" in value:
             return value
     indent = 2 if isinstance(value, Mapping | list) and value else None
@@ -120,7 +139,10 @@ def _written(value: Any) -> str:
 
 def _block(text: str, gutter: str) -> list[CallLine]:
     """Lines with a gutter. A line end at the end of the text adds an empty line, as an editor shows it."""
-    return [(CallPiece("  ", "gutter"), CallPiece(gutter, "gutter"), *_spelled_line(line)) for line in text.split("\n")]
+    return [
+        (CallPiece("  ", "gutter"), CallPiece(gutter, "gutter"), *_spelled_line(line))
+        for line in text.split("\n")
+    ]
 
 
 def _spelled_line(line: str) -> Iterable[CallPiece]:
@@ -166,4 +188,10 @@ def _escape_note(lines: Iterable[CallLine]) -> list[CallLine]:
     listed = ", ".join(found[:8])
     if len(found) > 8:
         listed += f" and {len(found) - 8} more"
-    return [(CallPiece(f"Holds characters that can't be seen, spelled here as {listed}.", "note"),)]
+    return [
+        (
+            CallPiece(
+                f"Holds characters that can't be seen, spelled here as {listed}.", "note"
+            ),
+        )
+    ]

@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_PARAMETERS = frozenset({"args", "arguments", "parameters", "params", "other parameters", "keyword args"})
+_PARAMETERS = frozenset(
+    {"args", "arguments", "parameters", "params", "other parameters", "keyword args"}
+)
 _DROPPED = frozenset({"raises", "warns", "see also", "references"})
 """Sections that are for the programmer and are left out."""
 
@@ -60,7 +62,11 @@ def _sections(lines: list[str]) -> list[_Section]:
         name, size = _heading(lines, at)
         if name:
             is_kept = name not in _PARAMETERS | _DROPPED
-            found.append(_Section(name, lines[at : at + size] if is_kept else [], is_indented=size == 1))
+            found.append(
+                _Section(
+                    name, lines[at : at + size] if is_kept else [], is_indented=size == 1
+                )
+            )
             at += size
             continue
         if found[-1].is_indented and lines[at][:1].strip():

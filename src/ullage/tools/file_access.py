@@ -13,7 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.tools.protected_paths import UllageCode, code_problem, is_below, protected_below
+from ullage.tools.protected_paths import (
+    UllageCode,
+    code_problem,
+    is_below,
+    protected_below,
+)
 from ullage.tools.repositories import git_places
 
 SYSTEM: Final = (
@@ -102,11 +107,15 @@ class FileAccess(NamedTuple):
 
     def sees(self, path: Path) -> bool:
         """Whether the path lies in a readable place."""
-        return is_below(path, (*self.places, *self.readable)) and not is_below(path, self.hidden)
+        return is_below(path, (*self.places, *self.readable)) and not is_below(
+            path, self.hidden
+        )
 
     def writes(self, path: Path) -> bool:
         """Whether the path lies in a writable place."""
-        return is_below(path, self.places) and not is_below(path, (*self.hidden, *self.closed))
+        return is_below(path, self.places) and not is_below(
+            path, (*self.hidden, *self.closed)
+        )
 
 
 def file_access_of(
@@ -129,12 +138,16 @@ def file_access_of(
     places = (root, *further)
     toolchains = [home / each for each in TOOLCHAINS]
     # a home directory on the search path must not open the whole of it
-    programs = [each for each in _directories(search_path) if not home.is_relative_to(_real(each))]
+    programs = [
+        each for each in _directories(search_path) if not home.is_relative_to(_real(each))
+    ]
     seen = _outermost(_existing([*map(Path, SYSTEM), *toolchains, *programs, *readable]))
     hidden = list(hidden)
     git = git_places(root, further)
     private, own = protected_below(hidden, places), protected_below(code.files, places)
-    code_missing = [path for path in (*own.missing, *private.missing) if _can_write(path.parent)]
+    code_missing = [
+        path for path in (*own.missing, *private.missing) if _can_write(path.parent)
+    ]
     problem = _too_wide(root, further, home)
     if git.problem and not problem:
         problem = f"{git.problem}; {_OTHER_ROOT}"
@@ -143,7 +156,9 @@ def file_access_of(
         home=home,
         readable=tuple(place for place in seen if not is_below(place, places)),
         writable=further,
-        hidden=_hidden([*hidden, *_secrets(home)], (*places, *seen), (root, *code_missing)),
+        hidden=_hidden(
+            [*hidden, *_secrets(home)], (*places, *seen), (root, *code_missing)
+        ),
         protected=git.existing,
         missing=tuple(path for path in git.missing if _can_write(path.parent)),
         code=own.existing,
@@ -165,7 +180,9 @@ def _secrets(home: Path) -> Iterator[Path]:
         yield from (home / each for each in SECRETS)
 
 
-def _hidden(paths: Iterable[Path], granted: Iterable[Path], kept: Iterable[Path]) -> tuple[Path, ...]:
+def _hidden(
+    paths: Iterable[Path], granted: Iterable[Path], kept: Iterable[Path]
+) -> tuple[Path, ...]:
     """The existing paths that lie in granted places, once each, but for ``kept``."""
     hidden = dict.fromkeys(path for path in _existing(paths) if is_below(path, granted))
     for path in kept:
@@ -193,7 +210,11 @@ def store_files(store: Path) -> tuple[Path, ...]:
     """A store's database and the files that SQLite puts beside it."""
     if not store.parent.is_dir():
         return ()
-    return tuple(sorted(each for each in store.parent.iterdir() if each.name.startswith(store.name)))
+    return tuple(
+        sorted(
+            each for each in store.parent.iterdir() if each.name.startswith(store.name)
+        )
+    )
 
 
 @cache

@@ -73,7 +73,9 @@ def read(root: Path | NarrowRoot, path: str, offset: int, limit: int) -> Output:
         if size <= LARGEST_IMAGE and as_picture(head) is not None:
             return _image(place, head + file.read())
         if looks_binary(head):
-            raise ToolError(f"{place.shown} is a binary file of {size:,} bytes; it can't be shown as text.")
+            raise ToolError(
+                f"{place.shown} is a binary file of {size:,} bytes; it can't be shown as text."
+            )
         file.seek(0)
         return Output(_numbered(file, place, offset, limit))
 
@@ -87,27 +89,42 @@ def write(root: Path | NarrowRoot, path: str, content: str) -> Output:
         lines = content.count("\n")
         if content and not content.endswith("\n"):
             lines += 1
-        was = "a new file" if before is None else f"in the place of {before.st_size:,} bytes"
-        return Output(f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}.")
+        was = (
+            "a new file"
+            if before is None
+            else f"in the place of {before.st_size:,} bytes"
+        )
+        return Output(
+            f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}."
+        )
 
 
-def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bool) -> Output:
+def edit(
+    root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bool
+) -> Output:
     """Replace ``old``, which must occur exactly as given, with ``new``."""
     if not old:
         raise ToolError("old must not be empty; to make a file use write.")
     if old == new:
         raise ToolError("old and new are the same; nothing was done.")
-    with walk_to(root, path, to_write=True) as place, os.fdopen(place.open_file(), "rb") as file:
+    with (
+        walk_to(root, path, to_write=True) as place,
+        os.fdopen(place.open_file(), "rb") as file,
+    ):
         before = os.fstat(file.fileno())
         if before.st_size > LARGEST_EDIT:
-            raise ToolError(f"{place.shown} has {before.st_size:,} bytes, more than are edited at once.")
+            raise ToolError(
+                f"{place.shown} has {before.st_size:,} bytes, more than are edited at once."
+            )
         data = file.read()
         sought, put = old.encode(), new.encode()
         if sought not in data and b"\r\n" in data and b"\r" not in sought:
             sought, put = sought.replace(b"\n", b"\r\n"), put.replace(b"\n", b"\r\n")
         count = data.count(sought)
         if count == 0:
-            raise ToolError(f"{place.shown} does not contain old, exactly as it was given. {_near(data, old)}")
+            raise ToolError(
+                f"{place.shown} does not contain old, exactly as it was given. {_near(data, old)}"
+            )
         lines = _lines_of(data, sought)
         if count > 1 and not replace_all:
             raise ToolError(
@@ -115,7 +132,9 @@ def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bo
                 "the text around it, or set replace_all."
             )
         replace_content(place, data.replace(sought, put), read_as=before)
-        return Output(f"Replaced {count:,} in {place.shown}, on line{'s' * (count > 1)} {lines}.")
+        return Output(
+            f"Replaced {count:,} in {place.shown}, on line{'s' * (count > 1)} {lines}."
+        )
 
 
 def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
@@ -123,10 +142,14 @@ def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
     with walk_to(root, path) as place:
         found = place.stat()
         if found is not None and not stat.S_ISDIR(found.st_mode):
-            raise ToolError(f"{place.shown} is no directory; it is a file of {found.st_size:,} bytes.")
+            raise ToolError(
+                f"{place.shown} is no directory; it is a file of {found.st_size:,} bytes."
+            )
         descriptor = place.open(os.O_RDONLY | os.O_DIRECTORY)
         try:
-            lines = _listed(descriptor, "", min(max(1, depth), LISTED_LEVELS), LISTED_ENTRIES)
+            lines = _listed(
+                descriptor, "", min(max(1, depth), LISTED_LEVELS), LISTED_ENTRIES
+            )
         finally:
             os.close(descriptor)
         return Output("\n".join(lines) or f"{place.shown} is empty.")
@@ -142,7 +165,12 @@ def re2_library() -> str:
 
 
 async def search(
-    root: Path | NarrowRoot, path: str, query: Query, *, timeout_s: float | None = None, library: str | None = None
+    root: Path | NarrowRoot,
+    path: str,
+    query: Query,
+    *,
+    timeout_s: float | None = None,
+    library: str | None = None,
 ) -> Output:
     """Matching lines as ``path:line: text``, lines around them as ``path-line- text``.
 
@@ -179,10 +207,14 @@ async def search(
         status = place.stat()
         if end.code == 0 and status is not None and stat.S_ISREG(status.st_mode):
             prefix = place.shown.removesuffix(place.name)
-    return _matches_shown(_found_rows(bytes(printed)), prefix, timed_out=end.timed_out, timeout_s=timeout_s)
+    return _matches_shown(
+        _found_rows(bytes(printed)), prefix, timed_out=end.timed_out, timeout_s=timeout_s
+    )
 
 
-def replace_content(place: ConfinedPath, data: bytes, *, read_as: os.stat_result | None = None) -> None:
+def replace_content(
+    place: ConfinedPath, data: bytes, *, read_as: os.stat_result | None = None
+) -> None:
     """Replace the file in one step: readers see the old or the new content, also after a crash.
 
     An existing file keeps its permissions. ``read_as`` is its status when its content was read; if that has changed,
@@ -203,8 +235,12 @@ def replace_content(place: ConfinedPath, data: bytes, *, read_as: os.stat_result
             file.flush()
             os.fsync(descriptor)
         if read_as is not None and _identity(place.stat()) != _identity(read_as):
-            raise ToolError(f"{place.shown} was changed by another program; nothing was written. Read it again.")
-        os.replace(draft, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+            raise ToolError(
+                f"{place.shown} was changed by another program; nothing was written. Read it again."
+            )
+        os.replace(
+            draft, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory
+        )
     except BaseException:
         with suppress(OSError):
             os.unlink(draft, dir_fd=place.directory)
@@ -220,7 +256,10 @@ def _image(place: ConfinedPath, data: bytes) -> Output:
     if picture is None:
         raise ToolError(f"{place.shown} changed while it was read.")
     part = picture.part
-    return Output(f"{place.shown}: {part.mime}, {part.width}x{part.height} pixels, {len(data):,} bytes", (picture,))
+    return Output(
+        f"{place.shown}: {part.mime}, {part.width}x{part.height} pixels, {len(data):,} bytes",
+        (picture,),
+    )
 
 
 def _numbered(file: BinaryIO, place: ConfinedPath, offset: int, limit: int) -> str:
@@ -230,7 +269,9 @@ def _numbered(file: BinaryIO, place: ConfinedPath, offset: int, limit: int) -> s
         if file.tell() > READ_BYTES:
             if lines:
                 break
-            raise ToolError(f"{place.shown} has more than {READ_BYTES:,} bytes before line {offset + len(lines):,}.")
+            raise ToolError(
+                f"{place.shown} has more than {READ_BYTES:,} bytes before line {offset + len(lines):,}."
+            )
         line = _line(file)
         if line is None or len(lines) >= limit or characters >= _MOST_SHOWN:
             break
@@ -310,7 +351,9 @@ def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            target = os.fsencode(os.readlink(name, dir_fd=directory)).decode("utf-8", "replace")
+            target = os.fsencode(os.readlink(name, dir_fd=directory)).decode(
+                "utf-8", "replace"
+            )
             return [f"{shown} -> {one_line(target)}"]
     except FileNotFoundError:
         return []
@@ -336,7 +379,11 @@ def _below(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
     if most <= 0:
         return []
     try:
-        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        below = os.open(
+            name,
+            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+            dir_fd=directory,
+        )
     except OSError as error:
         return [f"{prefix}: {error.strerror}"]
     try:
@@ -355,7 +402,9 @@ def _found_rows(printed: bytes) -> list[dict[str, Any]]:
     return rows
 
 
-def _matches_shown(rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, timeout_s: float) -> Output:
+def _matches_shown(
+    rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, timeout_s: float
+) -> Output:
     lines: list[str] = []
     last_path, last_number = "", 0
     end: dict[str, Any] | None = None
@@ -373,18 +422,24 @@ def _matches_shown(rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, 
         lines.append(f"{prefix}{path}{mark}{number}{mark} {row['text']}")
         last_path, last_number = path, number
     if end is None and not timed_out:
-        raise ToolError("The search failed; nothing is known of what it would have found.")
+        raise ToolError(
+            "The search failed; nothing is known of what it would have found."
+        )
     notes = []
     if timed_out:
         notes.append(
             f"stopped after {timeout_s:g} s: not everything was searched; try a simpler pattern or another path"
         )
     elif end and end["more"]:
-        notes.append("there are more matches: narrow the pattern, path or glob, or raise limit")
+        notes.append(
+            "there are more matches: narrow the pattern, path or glob, or raise limit"
+        )
     if end and end["skipped"]:
         notes.append(f"{end['skipped']:,} binary files were left out")
     if not lines:
         lines.append("No match.")
     if notes:
         lines.append(f"[{'; '.join(notes)}]")
-    return Output("\n".join(lines), is_error=timed_out, outcome="timed_out" if timed_out else None)
+    return Output(
+        "\n".join(lines), is_error=timed_out, outcome="timed_out" if timed_out else None
+    )

@@ -29,7 +29,14 @@ from ullage.messages import Tool
 from ullage.tools.docstrings import read_docstring
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments, Output, Run, ToolContext
+from ullage.tools.tool import (
+    DEFAULT_TIMEOUT_S,
+    AgentTool,
+    BadArguments,
+    Output,
+    Run,
+    ToolContext,
+)
 
 Function = Callable[..., Any]
 ApprovalRule = bool | Callable[[Mapping[str, Any]], bool]
@@ -80,10 +87,16 @@ def tool(
     def make(function: Function) -> AgentTool:
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)
         if not name and not tool_name.isidentifier():
-            raise SettingError(f"a tool needs a name, and {tool_name or function!r} is none: pass name=…")
+            raise SettingError(
+                f"a tool needs a name, and {tool_name or function!r} is none: pass name=…"
+            )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise SettingError(f"{tool_name}: a generator gives no result; let it return a list")
-        docstring = inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
+            raise SettingError(
+                f"{tool_name}: a generator gives no result; let it return a list"
+            )
+        docstring = (
+            inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
+        )
         described = read_docstring(docstring)
         signature = read_signature(function, described.parameters)
         declaration = Tool(
@@ -111,13 +124,17 @@ def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
     names = [each.name for each in made]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise SettingError(f"two tools are called {', '.join(repeated)}: a model could not tell them apart")
+        raise SettingError(
+            f"two tools are called {', '.join(repeated)}: a model could not tell them apart"
+        )
     return made
 
 
 def _runner(function: Function, signature: Signature) -> Run:
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
-        values = signature.convert(arguments) | dict.fromkeys(signature.context_names, context)
+        values = signature.convert(arguments) | dict.fromkeys(
+            signature.context_names, context
+        )
         if _is_async(function):
             return await in_thread(as_output, await function(**values))
 
@@ -132,7 +149,9 @@ def _runner(function: Function, signature: Signature) -> Run:
 
 
 def _is_async(function: Function) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
+    )
 
 
 def _inner_name(function: Function) -> str:
@@ -155,8 +174,12 @@ class Parameter(NamedTuple):
         if self.description:
             schema["description"] = self.description
         if not self.is_required:
-            with suppress(TypeError):  # a default without a JSON form, which the model does not need
-                schema["default"] = msgspec.to_builtins(self.default, enc_hook=_encode_path)
+            with suppress(
+                TypeError
+            ):  # a default without a JSON form, which the model does not need
+                schema["default"] = msgspec.to_builtins(
+                    self.default, enc_hook=_encode_path
+                )
         return schema
 
 
@@ -178,7 +201,9 @@ class Signature:
             definitions |= components
             properties[parameter.name] = parameter.schema(shape)
         schema: dict[str, Any] = {"type": "object", "properties": properties}
-        required = [parameter.name for parameter in self.parameters if parameter.is_required]
+        required = [
+            parameter.name for parameter in self.parameters if parameter.is_required
+        ]
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
@@ -193,19 +218,25 @@ class Signature:
         lists every problem.
         """
         known = {parameter.name for parameter in self.parameters}
-        problems = [f"there is no argument {name!r}" for name in given if name not in known]
+        problems = [
+            f"there is no argument {name!r}" for name in given if name not in known
+        ]
         values: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in given:
                 try:
-                    values[parameter.name] = _convert(given[parameter.name], parameter.kind)
+                    values[parameter.name] = _convert(
+                        given[parameter.name], parameter.kind
+                    )
                 except (msgspec.ValidationError, ValueError, TypeError) as error:
                     problems.append(f"argument {parameter.name!r}: {error}")
             elif parameter.is_required:
                 problems.append(f"argument {parameter.name!r} is missing")
         if problems:
             accepted = ", ".join(sorted(known)) or "none"
-            raise BadArguments(f"Nothing was done: {'; '.join(problems)}. Arguments there are: {accepted}.")
+            raise BadArguments(
+                f"Nothing was done: {'; '.join(problems)}. Arguments there are: {accepted}."
+            )
         return values
 
 
@@ -245,7 +276,9 @@ def _parameters(function: Function, name: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as error:
-        raise SettingError(f"{name} does not say what it takes: wrap it in a function of your own") from error
+        raise SettingError(
+            f"{name} does not say what it takes: wrap it in a function of your own"
+        ) from error
 
 
 def _hints(function: Function, name: str) -> dict[str, Any]:
@@ -264,7 +297,9 @@ def _hints(function: Function, name: str) -> dict[str, Any]:
 
 def _is_tool_context(kind: Any) -> bool:
     for each in (kind, *typing.get_args(kind)):
-        if each is ToolContext or (isinstance(each, type) and ToolContext in each.__mro__):
+        if each is ToolContext or (
+            isinstance(each, type) and ToolContext in each.__mro__
+        ):
             return True
     return False
 

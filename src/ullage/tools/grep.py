@@ -45,13 +45,20 @@ class Expression:
         self.pattern = compiled(text, ignore_case=ignore_case, re2=self.re2)
         # the start and end of a whole text are those of each line only where lines are looked at one by one
         is_whole = self.re2 is None or "\\A" in text or "\\z" in text
-        self.lines = None if is_whole else compiled(text, ignore_case=ignore_case, re2=self.re2, is_multiline=True)
+        self.lines = (
+            None
+            if is_whole
+            else compiled(text, ignore_case=ignore_case, re2=self.re2, is_multiline=True)
+        )
 
     def may_match(self, data: bytes) -> bool:
         """Whether a line of this file may match; looking at the whole is many times faster than at each line."""
         if self.lines is None:
             return True
-        return self.lines.search(data.decode("utf-8", "replace").replace("\r\n", "\n")) is not None
+        return (
+            self.lines.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+            is not None
+        )
 
 
 def load_re2(library: str) -> Any:
@@ -65,7 +72,9 @@ def load_re2(library: str) -> Any:
     return re2
 
 
-def compiled(text: str, *, ignore_case: bool, re2: Any, is_multiline: bool = False) -> Pattern:
+def compiled(
+    text: str, *, ignore_case: bool, re2: Any, is_multiline: bool = False
+) -> Pattern:
     """The expression, by RE2 where there is one. With ``is_multiline`` no match reaches from one line into another."""
     if re2 is None:
         try:
@@ -80,7 +89,9 @@ def compiled(text: str, *, ignore_case: bool, re2: Any, is_multiline: bool = Fal
         pattern: Pattern = re2.compile(f"(?m:{text})" if is_multiline else text, options)
     except re2.error as error:
         told = error.args[0].decode("utf-8", "replace")
-        raise BadPattern(f"{told} (the syntax is RE2's, without look-around and backreferences)") from error
+        raise BadPattern(
+            f"{told} (the syntax is RE2's, without look-around and backreferences)"
+        ) from error
     return pattern
 
 
@@ -88,15 +99,21 @@ def main(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Matches one by one, and what was left out at the end."""
     library = request["library"]
     try:
-        expression = Expression(request["pattern"], ignore_case=request["ignore_case"], library=library)
+        expression = Expression(
+            request["pattern"], ignore_case=request["ignore_case"], library=library
+        )
         glob = glob_pattern(request["glob"])
         name = compiled(glob, ignore_case=False, re2=expression.re2) if glob else None
     except BadPattern as error:
         yield {"error": f"the pattern is no regular expression: {error}"}
         return
     found = skipped = 0
-    for path, descriptor in files(request["directory"], request["name"], set(request["ignored"])):
-        if name is not None and not (name.fullmatch(path) or name.fullmatch(path.rsplit("/", 1)[-1])):
+    for path, descriptor in files(
+        request["directory"], request["name"], set(request["ignored"])
+    ):
+        if name is not None and not (
+            name.fullmatch(path) or name.fullmatch(path.rsplit("/", 1)[-1])
+        ):
             os.close(descriptor)
             continue
         with os.fdopen(descriptor, "rb") as file:
@@ -121,14 +138,21 @@ def files(directory: int, name: str, ignored: set[str]) -> Iterator[tuple[str, i
     """Plain files below a place, in order, each with an open descriptor; links are not followed."""
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
-        yield name, os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+        yield (
+            name,
+            os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory),
+        )
         return
-    for path, below, names, here in os.fwalk(name, dir_fd=directory, follow_symlinks=False):
+    for path, below, names, here in os.fwalk(
+        name, dir_fd=directory, follow_symlinks=False
+    ):
         below[:] = sorted(each for each in below if each not in ignored)
         prefix = os.path.relpath(path, name)
         for each in sorted(names):
             try:
-                descriptor = os.open(each, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+                descriptor = os.open(
+                    each, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here
+                )
             except OSError:
                 continue  # a link, or not for us to read
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -146,7 +170,9 @@ def matches(file: BinaryIO, pattern: Pattern, context: int) -> Iterator[dict[str
         line = data.rstrip(b"\r\n").decode("utf-8", "replace")
         hit = pattern.search(line)
         if hit:
-            yield from ({"line": n, "text": text[:SHOWN], "is_match": False} for n, text in before)
+            yield from (
+                {"line": n, "text": text[:SHOWN], "is_match": False} for n, text in before
+            )
             yield {"line": number, "text": around(line, hit.start()), "is_match": True}
             before.clear()
             after = context
@@ -181,7 +207,9 @@ def glob_pattern(glob: str) -> str:
             out, at = out + ".*", at + 2
             continue
         if rest[0] == "[" and (end := rest.find("]", 2)) > 0:
-            body = re.sub(r"([\\[&~|])", r"\\\1", rest[1:end])  # what only a regular expression gives a meaning
+            body = re.sub(
+                r"([\\[&~|])", r"\\\1", rest[1:end]
+            )  # what only a regular expression gives a meaning
             if body[0] == "!":
                 body = "^" + body[1:]
             out, at = f"{out}[{body}]", at + end + 1

@@ -40,7 +40,14 @@ FLOOR_BYTES = 1 << 30
 Nor may it leave less memory than its limit allows: that finds memory of no process, such as shared memory and
 directories in memory."""
 
-SET_PDEATHSIG, SET_SECCOMP, CAPBSET_DROP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 22, 24, 36, 38, 47
+(
+    SET_PDEATHSIG,
+    SET_SECCOMP,
+    CAPBSET_DROP,
+    SET_CHILD_SUBREAPER,
+    SET_NO_NEW_PRIVS,
+    CAP_AMBIENT,
+) = 1, 22, 24, 36, 38, 47
 """Options of prctl, from <linux/prctl.h>."""
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 """The same numbers on every architecture."""
@@ -101,7 +108,9 @@ def held(paths: list[str]) -> Iterator[None]:
     for above_it in sorted({os.path.dirname(path) for path in paths}):
         parent = os.open(above_it, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(parent, fcntl.LOCK_SH)
-        names[parent] = [os.path.basename(path) for path in paths if os.path.dirname(path) == above_it]
+        names[parent] = [
+            os.path.basename(path) for path in paths if os.path.dirname(path) == above_it
+        ]
         for name in names[parent]:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o755, dir_fd=parent)
@@ -112,7 +121,9 @@ def held(paths: list[str]) -> Iterator[None]:
             with contextlib.suppress(BlockingIOError):  # another command still needs them
                 fcntl.flock(parent, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 for name in made:
-                    with contextlib.suppress(OSError):  # not empty: made by another program
+                    with contextlib.suppress(
+                        OSError
+                    ):  # not empty: made by another program
                         os.rmdir(name, dir_fd=parent)
             os.close(parent)
 
@@ -131,7 +142,9 @@ class Supervisor:
         signal.signal(signal.SIGTERM, self.end_soon)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.threads = system_threads()
-        self.free = {place: free_bytes(place) for place in (os.getcwd(), spec["temp"]) if place}
+        self.free = {
+            place: free_bytes(place) for place in (os.getcwd(), spec["temp"]) if place
+        }
         self.free_memory = available_memory()
         self.scan_at = time.monotonic() + SCAN_S
 
@@ -222,12 +235,16 @@ class Supervisor:
         members = self.members()
         if self.spec["is_wrapped"]:  # the sandbox itself must outlive its processes
             parents = processes()
-            members -= {self.child} | {pid for pid in members if parents.get(pid) == self.child}
+            members -= {self.child} | {
+                pid for pid in members if parents.get(pid) == self.child
+            }
         send(signal.SIGTERM, members)
         send(signal.SIGCONT, members)  # a stopped process can't act on TERM
         deadline = time.monotonic() + grace_s
         while (members & self.members()) and time.monotonic() < deadline:
-            if select.select([self.spec["lifeline"]] * (self.spec["lifeline"] >= 0), [], [], 0.02)[0]:
+            if select.select(
+                [self.spec["lifeline"]] * (self.spec["lifeline"] >= 0), [], [], 0.02
+            )[0]:
                 return
 
     def exceeded(self) -> str:
@@ -236,11 +253,15 @@ class Supervisor:
             if free_bytes(place) < min(FLOOR_BYTES, before // 2):
                 return "disk"
         if available_memory() < max(
-            self.free_memory - self.limits["memory_bytes"], min(FLOOR_BYTES, self.free_memory // 2)
+            self.free_memory - self.limits["memory_bytes"],
+            min(FLOOR_BYTES, self.free_memory // 2),
         ):
             return "memory"
         now = time.monotonic()
-        if now < self.scan_at and system_threads() < self.threads + self.limits["processes"]:
+        if (
+            now < self.scan_at
+            and system_threads() < self.threads + self.limits["processes"]
+        ):
             return ""
         self.scan_at = now + SCAN_S
         members = self.members()
@@ -338,7 +359,9 @@ def open_plain(name: str, parent: int = -1) -> int:
             continue
         directory = here
         try:
-            here = os.open(step, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            here = os.open(
+                step, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory
+            )
         finally:
             os.close(directory)
         if stat.S_ISLNK(os.fstat(here).st_mode):
@@ -356,7 +379,11 @@ def drop_capabilities(kept: list[int]) -> None:
     """Give up every capability but these, permanently."""
     libc.prctl(CAP_AMBIENT, 4, 0, 0, 0)
     for number in range(64):
-        if number not in kept and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) != 0 and ctypes.get_errno() == errno.EINVAL:
+        if (
+            number not in kept
+            and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) != 0
+            and ctypes.get_errno() == errno.EINVAL
+        ):
             break
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     held = (ctypes.c_uint32 * 6)()
@@ -377,8 +404,14 @@ def restrict(rules: dict[str, Any]) -> None:
     ruleset = checked(libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(size), 0))
     for path, rights in rules["grants"]:
         try:
-            is_written = rights & 2  # LANDLOCK_ACCESS_FS_WRITE_FILE: writable places are named without links
-            place = open_plain(path) if is_written else os.open(path, os.O_PATH | os.O_CLOEXEC)
+            is_written = (
+                rights & 2
+            )  # LANDLOCK_ACCESS_FS_WRITE_FILE: writable places are named without links
+            place = (
+                open_plain(path)
+                if is_written
+                else os.open(path, os.O_PATH | os.O_CLOEXEC)
+            )
         except OSError:
             continue  # it has disappeared: nothing to grant
         rule = (ctypes.c_uint32 * 3).from_buffer_copy(
@@ -430,7 +463,10 @@ def send(number: int, members: set[int]) -> None:
 
 def memory_of(pid: int) -> int:
     """Bytes of memory of this process alone, without shared pages."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/status", "rb") as file:
+    with (
+        contextlib.suppress(OSError, ValueError, IndexError),
+        open(f"/proc/{pid}/status", "rb") as file,
+    ):
         return int(file.read().partition(b"RssAnon:")[2].split(None, 1)[0]) * 1024
     return 0
 

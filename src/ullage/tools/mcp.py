@@ -28,7 +28,14 @@ from ullage.tools.mcp_connection import (
 )
 from ullage.tools.mcp_content import Offered, as_output, offered
 from ullage.tools.sandbox import Sandbox
-from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, ToolContext, ToolError
+from ullage.tools.tool import (
+    DEFAULT_TIMEOUT_S,
+    AgentTool,
+    Output,
+    Run,
+    ToolContext,
+    ToolError,
+)
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +81,9 @@ class McpServer:
         sandbox: Sandbox | None = None,
     ) -> None:
         if not name or bool(command) == bool(url):
-            raise SettingError("an MCP server needs a name, and either a command or a url")
+            raise SettingError(
+                "an MCP server needs a name, and either a command or a url"
+            )
         self.name = name
         self._address = McpAddress(
             command=command,
@@ -129,11 +138,15 @@ class McpServer:
             return
         self._is_open = True
         tried = asyncio.Event()
-        self._trying = start(self._try_until_connected(tried), name=f"mcp {self.name} opens")
+        self._trying = start(
+            self._try_until_connected(tried), name=f"mcp {self.name} opens"
+        )
         try:
             await asyncio.wait_for(tried.wait(), patience_s)
         except TimeoutError:
-            self._note(f"it has not answered in {patience_s:g} s; Ullage is still waiting for it")
+            self._note(
+                f"it has not answered in {patience_s:g} s; Ullage is still waiting for it"
+            )
         except asyncio.CancelledError:
             await self.close()
             raise
@@ -172,9 +185,14 @@ class McpServer:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
-        await self.close(at_once=kind is not None and issubclass(kind, asyncio.CancelledError))
+        await self.close(
+            at_once=kind is not None and issubclass(kind, asyncio.CancelledError)
+        )
 
     async def _connected(self) -> McpConnection:
         """The living connection, or a new one."""
@@ -203,7 +221,9 @@ class McpServer:
         before, problem_before, notes_before = self.tools, self.problem, self.notes
         self.tools = tuple(self._tool(each) for each in found.tools)
         self.problem, self.notes = "", found.notes
-        has_changed = [tool.declaration for tool in before] != [tool.declaration for tool in self.tools]
+        has_changed = [tool.declaration for tool in before] != [
+            tool.declaration for tool in self.tools
+        ]
         if has_changed or problem_before or notes_before != self.notes:
             self._tell_state()
         if before and has_changed and self._on_change is not None:
@@ -246,7 +266,9 @@ class McpServer:
             try:
                 connection = await self._connected()
             except ServerUnavailable as error:
-                raise ToolError(f"{each.declaration.name} was not called. {error}") from error
+                raise ToolError(
+                    f"{each.declaration.name} was not called. {error}"
+                ) from error
             try:
                 return as_output(await connection.call(each.name, arguments))
             except ServerLost as lost:
@@ -254,12 +276,16 @@ class McpServer:
                     continue
                 return await self._unknown(each, lost)
             except self._sdk.error as error:
-                raise ToolError(f"{each.declaration.name} was refused by its server: {error}") from error
+                raise ToolError(
+                    f"{each.declaration.name} was refused by its server: {error}"
+                ) from error
         raise AssertionError("the second attempt returns or raises")
 
     async def _unknown(self, each: Offered, lost: ServerLost) -> Output:
         if not lost.was_sent:
-            raise ToolError(f"{each.declaration.name} was not called: the server {self.name} is gone ({lost}).")
+            raise ToolError(
+                f"{each.declaration.name} was not called: the server {self.name} is gone ({lost})."
+            )
         try:
             await self._connected()
             now = "It is connected again."
@@ -290,7 +316,11 @@ def tools_of(servers: Iterable[McpServer], taken: Iterable[str]) -> list[AgentTo
     for server in servers:
         for tool in server.tools:
             if tool.name in names:
-                log.warning("The tool %s of the MCP server %s is left out: its name is taken.", tool.name, server.name)
+                log.warning(
+                    "The tool %s of the MCP server %s is left out: its name is taken.",
+                    tool.name,
+                    server.name,
+                )
                 continue
             names.add(tool.name)
             found.append(tool)

@@ -40,7 +40,9 @@ _LAST_WORDS: Final = 500  # bytes of a server's standard error that are quoted
 _SHORTEST_KEY: Final = 8  # characters of a value that may be a key
 _MOST_CAUSES: Final = 5  # errors of one failure that are quoted
 _LONGEST_CAUSE: Final = 500  # characters of each
-_RELIST_S: Final = 0.1  # seconds between a change and listing again: one list for many changes
+_RELIST_S: Final = (
+    0.1  # seconds between a change and listing again: one list for many changes
+)
 _RESUBSCRIBE_S: Final = 1.0
 
 
@@ -78,7 +80,11 @@ class McpAddress:
 
     def without_keys(self, text: str) -> str:
         """The text without the longer values of ``env``, ``headers`` and ``args``."""
-        for value in sorted((*self.env.values(), *self.headers.values(), *self.args), key=len, reverse=True):
+        for value in sorted(
+            (*self.env.values(), *self.headers.values(), *self.args),
+            key=len,
+            reverse=True,
+        ):
             if len(value) >= _SHORTEST_KEY:
                 text = text.replace(value, "[…]")
         return text
@@ -103,14 +109,20 @@ def load_sdk() -> Sdk:
         from mcp.client import stdio, streamable_http, subscriptions
         from mcp.shared.message import SessionMessage
     except ImportError as problem:
-        raise MissingExtra("MCP servers need the SDK: install it with `pip install 'ullage[mcp]'`.") from problem
-    return Sdk(Client, stdio, streamable_http, types, MCPError, subscriptions, SessionMessage)
+        raise MissingExtra(
+            "MCP servers need the SDK: install it with `pip install 'ullage[mcp]'`."
+        ) from problem
+    return Sdk(
+        Client, stdio, streamable_http, types, MCPError, subscriptions, SessionMessage
+    )
 
 
 class McpConnection:
     """An open connection. ``changed`` is called after the server's tools have changed."""
 
-    def __init__(self, address: McpAddress, sdk: Sdk, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, address: McpAddress, sdk: Sdk, changed: Callable[[], None]
+    ) -> None:
         import anyio
 
         self._address = address
@@ -133,9 +145,15 @@ class McpConnection:
 
     async def open(self, timeout_s: float) -> None:
         """Start or reach the server and list its tools. Raises ``ServerUnavailable`` after ending all it started."""
-        self._task = start(self._own(), name=f"mcp {self._address}")  # only its own scope may cancel it
+        self._task = start(
+            self._own(), name=f"mcp {self._address}"
+        )  # only its own scope may cancel it
         try:
-            await asyncio.wait({self._task, self._ready}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {self._task, self._ready},
+                timeout=timeout_s,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
         except asyncio.CancelledError:
             await self.close(at_once=True)
             raise
@@ -144,14 +162,18 @@ class McpConnection:
         in_time = self._task.done() or self.is_lost
         await self.close(at_once=True)
         why = self._why() if in_time else f"no answer in {timeout_s:g} s{self._words()}"
-        raise ServerUnavailable(f"The MCP server at {self._address} can't be used: {why}", why=why) from self._cause
+        raise ServerUnavailable(
+            f"The MCP server at {self._address} can't be used: {why}", why=why
+        ) from self._cause
 
     async def close(self, *, at_once: bool = False) -> None:
         """End it and all its processes; returns after they have ended, also if the caller is cancelled meanwhile."""
         if self._task is not None:
             await to_completion(self._close(self._task, 0 if at_once else CLOSE_S))
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> theirs.CallToolResult:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any]
+    ) -> theirs.CallToolResult:
         """One call. Cancelling tells the server. Raises ``ServerLost``, and the SDK's ``MCPError`` for a refusal."""
         if self._client is None or self.is_lost:
             raise ServerLost(self._why(), was_sent=False)
@@ -174,7 +196,9 @@ class McpConnection:
             with self._scope:
                 async with AsyncExitStack() as stack:
                     transport = _watched(await self._transport(stack), self._lose)
-                    client = self._sdk.client(transport, message_handler=self._receive, cache=None)
+                    client = self._sdk.client(
+                        transport, message_handler=self._receive, cache=None
+                    )
                     await stack.enter_async_context(client)
                     self.tools = await self._listed(client)
                     self._client = client
@@ -192,8 +216,10 @@ class McpConnection:
         at = self._address
         if at.url:
             client = await stack.enter_async_context(http_client(at.headers))
-            transport: AbstractAsyncContextManager[Any] = self._sdk.http.streamable_http_client(
-                at.url, http_client=client, max_sse_event_size=MCP_MESSAGE_BYTES
+            transport: AbstractAsyncContextManager[Any] = (
+                self._sdk.http.streamable_http_client(
+                    at.url, http_client=client, max_sse_event_size=MCP_MESSAGE_BYTES
+                )
             )
             return transport
         arguments, env = await in_thread(_command_of, at)
@@ -220,7 +246,11 @@ class McpConnection:
                 try:
                     self.tools = await self._listed(client)
                 except self._sdk.error as error:
-                    log.warning("The MCP server at %s did not list its tools again: %s", self._address, error)
+                    log.warning(
+                        "The MCP server at %s did not list its tools again: %s",
+                        self._address,
+                        error,
+                    )
                 else:
                     self._changed()
 
@@ -234,7 +264,11 @@ class McpConnection:
                         self._relist.set()
             except self._sdk.listening.ListenNotSupportedError:
                 return
-            except (self._sdk.listening.SubscriptionLost, self._sdk.error, TimeoutError) as error:
+            except (
+                self._sdk.listening.SubscriptionLost,
+                self._sdk.error,
+                TimeoutError,
+            ) as error:
                 log.debug("A subscription to %s was lost.", self._address, exc_info=error)
             await asyncio.sleep(_RESUBSCRIBE_S)
 
@@ -251,7 +285,9 @@ class McpConnection:
             page = await client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
-            if cursor is None or len(tools) > MCP_TOOLS:  # one more, so that a note says that some are left out
+            if (
+                cursor is None or len(tools) > MCP_TOOLS
+            ):  # one more, so that a note says that some are left out
                 break
         return tuple(tools[: MCP_TOOLS + 1])
 
@@ -287,22 +323,32 @@ class McpConnection:
 
     def _is_forgotten(self, error: Any) -> bool:
         """The SDK's error for a 404: the server restarted and no longer knows the session."""
-        return bool(error.code == self._sdk.types.INVALID_REQUEST and error.message == "Session terminated")
+        return bool(
+            error.code == self._sdk.types.INVALID_REQUEST
+            and error.message == "Session terminated"
+        )
 
     def _never_reached(self, answer: asyncio.Future[Any]) -> bool:
         """Whether the request can't have been read: no connection, or no such session."""
         error = answer.exception() if answer.done() and not answer.cancelled() else None
         if isinstance(error, self._sdk.error) and self._is_forgotten(error):
             return True
-        return any(type(each).__name__ in ("ConnectError", "ConnectTimeout") for each in _leaves(self._cause))
+        return any(
+            type(each).__name__ in ("ConnectError", "ConnectTimeout")
+            for each in _leaves(self._cause)
+        )
 
     def _why(self) -> str:
-        causes = dict.fromkeys(_described(each) for each in _leaves(self._cause)[:_MOST_CAUSES])
+        causes = dict.fromkeys(
+            _described(each) for each in _leaves(self._cause)[:_MOST_CAUSES]
+        )
         why = ", ".join(causes) or "it ended"
         return self._address.without_keys(why + self._words())
 
     def _words(self) -> str:
-        text = b"".join(self._last_words)[-_LAST_WORDS:].decode("utf-8", "replace").strip()
+        text = (
+            b"".join(self._last_words)[-_LAST_WORDS:].decode("utf-8", "replace").strip()
+        )
         return f"; its last words: {text}" if text else ""
 
 
@@ -351,7 +397,9 @@ def _command_of(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
     if at.sandbox is not None:
         weakness = at.sandbox.weakness(cwd)
         if weakness:
-            raise ServerUnavailable(f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}.")
+            raise ServerUnavailable(
+                f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}."
+            )
         path = at.env.get("PATH", os.environ.get("PATH", ""))
         command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
     arguments = launched(command) if HAS_LAUNCHER else list(command.arguments)

@@ -74,14 +74,18 @@ def offered(tools: Sequence[theirs.Tool], server: str) -> Offer:
         if each.name in made:
             problem = "it is declared twice"
         elif not problem and size > MCP_DECLARED_BYTES:
-            problem = f"all declarations together have more than {MCP_DECLARED_BYTES:,} bytes"
+            problem = (
+                f"all declarations together have more than {MCP_DECLARED_BYTES:,} bytes"
+            )
         if problem:
             notes.append(f"{shown or 'a tool without a name'} is left out: {problem}")
             continue
         name = _name_of(server, each.name, taken)
         taken.add(name)
         hints = each.annotations
-        declaration = Tool(name=name, description=description, schema=schema, server=server)
+        declaration = Tool(
+            name=name, description=description, schema=schema, server=server
+        )
         is_idempotent = bool(hints and (hints.read_only_hint or hints.idempotent_hint))
         made[each.name] = Offered(declaration, each.name, is_idempotent)
     if len(tools) > MCP_TOOLS:
@@ -128,8 +132,12 @@ def as_output(result: theirs.CallToolResult) -> Output:
             case "resource":
                 _embedded(block.resource, texts, pictures)
     if len(result.content) > RESULT_BLOCKS:
-        texts.append(f"[{len(result.content) - RESULT_BLOCKS:,} more blocks of this result are left out]")
-    if result.structured_content is not None and not any(block.type == "text" for block in result.content):
+        texts.append(
+            f"[{len(result.content) - RESULT_BLOCKS:,} more blocks of this result are left out]"
+        )
+    if result.structured_content is not None and not any(
+        block.type == "text" for block in result.content
+    ):
         texts.append(bytes(to_raw(result.structured_content)).decode())
     shown, left_out = within_limits(pictures)
     texts += left_out
@@ -149,14 +157,18 @@ def _name_of(server: str, tool: str, taken: set[str]) -> str:
 def _picture(data: str, mime: str, texts: list[str]) -> list[Picture]:
     named = mime[:_LONGEST_MIME]
     if _size(data) > PICTURE_BYTES:
-        texts.append(f"[an image, {named}, of {_size(data):,} bytes, which is too large to show]")
+        texts.append(
+            f"[an image, {named}, of {_size(data):,} bytes, which is too large to show]"
+        )
         return []
     decoded = _decoded(data)
     if decoded is None:
         texts.append(f"[an image, {named}, whose data can't be read]")
         return []
     known = as_picture(decoded)
-    return [known or Picture(decoded, ImagePart(id="", mime=named, size_bytes=len(decoded)))]
+    return [
+        known or Picture(decoded, ImagePart(id="", mime=named, size_bytes=len(decoded)))
+    ]
 
 
 def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:
@@ -169,7 +181,9 @@ def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:
         texts.append(f"[{resource.uri}]")
         pictures += _picture(resource.blob, mime, texts)
     else:
-        texts.append(f"[{resource.uri}: {mime or 'binary data'}, {_size(resource.blob):,} bytes]")
+        texts.append(
+            f"[{resource.uri}: {mime or 'binary data'}, {_size(resource.blob):,} bytes]"
+        )
 
 
 def _link(link: theirs.ResourceLink) -> str:

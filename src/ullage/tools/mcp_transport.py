@@ -69,9 +69,13 @@ def http_client(headers: Mapping[str, str]) -> Any:
     async def limit(response: httpx2.Response) -> None:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity"):
-            raise AnswerRefused(f"its answer is compressed ({encoding[:40]}), which was not asked for")
+            raise AnswerRefused(
+                f"its answer is compressed ({encoding[:40]}), which was not asked for"
+            )
         kind = response.headers.get("content-type", "").strip().lower()
-        if not kind.startswith("text/event-stream"):  # whose events the SDK limits one by one
+        if not kind.startswith(
+            "text/event-stream"
+        ):  # whose events the SDK limits one by one
             response.stream = _Limited(response.stream)
 
     class _Limited(httpx2.AsyncByteStream):
@@ -83,7 +87,9 @@ def http_client(headers: Mapping[str, str]) -> Any:
             async for piece in self._stream:
                 size += len(piece)
                 if size > MCP_MESSAGE_BYTES:
-                    raise AnswerRefused(f"its answer has more than {MCP_MESSAGE_BYTES // MIB} MB")
+                    raise AnswerRefused(
+                        f"its answer has more than {MCP_MESSAGE_BYTES // MIB} MB"
+                    )
                 yield piece
 
         async def aclose(self) -> None:
@@ -148,7 +154,10 @@ async def _messages_with(
 
 
 async def _listen(
-    output: asyncio.StreamReader, incoming: MemoryObjectSendStream[Any], program: Program, sdk: Any
+    output: asyncio.StreamReader,
+    incoming: MemoryObjectSendStream[Any],
+    program: Program,
+    sdk: Any,
 ) -> None:
     """Read messages until the output ends, the receiver closes, or the server is given up."""
     import anyio
@@ -174,7 +183,9 @@ async def _messages(output: asyncio.StreamReader, sdk: Any) -> AsyncIterator[Any
             continue
         skipped += 1
         if skipped > MCP_JUNK_LINES:
-            raise ServerBroken(f"it wrote {skipped:,} lines in a row to its standard output that are no messages")
+            raise ServerBroken(
+                f"it wrote {skipped:,} lines in a row to its standard output that are no messages"
+            )
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -190,7 +201,9 @@ async def _lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
             waiting.append(rest)
             size += len(rest)
         if size > MCP_MESSAGE_BYTES:
-            raise ServerBroken(f"it wrote a line of more than {MCP_MESSAGE_BYTES // MIB} MB")
+            raise ServerBroken(
+                f"it wrote a line of more than {MCP_MESSAGE_BYTES // MIB} MB"
+            )
 
 
 def _message(line: bytes, sdk: Any) -> Any:
@@ -201,42 +214,60 @@ def _message(line: bytes, sdk: Any) -> Any:
     if excess:
         raise ServerBroken(f"it sent a message beyond the limits: {excess}")
     try:
-        return sdk.message(sdk.types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        return sdk.message(
+            sdk.types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        )
     except ValueError:  # pydantic's ValidationError is one, and so is invalid UTF-8
         log.debug("A line of an MCP server is no message.", exc_info=True)
         return None
 
 
 async def _speak(
-    to: asyncio.StreamWriter, outgoing: MemoryObjectReceiveStream[Any], incoming: MemoryObjectSendStream[Any]
+    to: asyncio.StreamWriter,
+    outgoing: MemoryObjectReceiveStream[Any],
+    incoming: MemoryObjectSendStream[Any],
 ) -> None:
     """Write messages until they end; if the server accepts no more, its own messages end too."""
     try:
         async with outgoing:
             async for each in outgoing:
-                to.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                to.write(
+                    each.message.model_dump_json(
+                        by_alias=True, exclude_unset=True
+                    ).encode()
+                    + b"\n"
+                )
                 await to.drain()
     except (OSError, RuntimeError):
         await incoming.aclose()
 
 
 async def _end(
-    process: asyncio.subprocess.Process, listening: asyncio.Task[None], speaking: asyncio.Task[None]
+    process: asyncio.subprocess.Process,
+    listening: asyncio.Task[None],
+    speaking: asyncio.Task[None],
 ) -> None:
     """Close the server's input, wait a little for its end, and end it."""
     assert process.stdin is not None
-    await asyncio.wait({speaking}, timeout=EXIT_S / 4)  # accepted messages are still written
+    await asyncio.wait(
+        {speaking}, timeout=EXIT_S / 4
+    )  # accepted messages are still written
     with suppress(OSError, RuntimeError):
         process.stdin.close()
     exited = start(process.wait())
     await asyncio.wait({exited}, timeout=EXIT_S)
-    for end in (process.terminate, process.kill):  # at TERM the launcher ends all that the server started
+    for end in (
+        process.terminate,
+        process.kill,
+    ):  # at TERM the launcher ends all that the server started
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 end()
             await asyncio.wait({exited}, timeout=EXIT_S)
     await stop(listening, speaking)
-    await asyncio.wait({exited}, timeout=EXIT_S)  # it also waits for the pipes, which a child may hold open
+    await asyncio.wait(
+        {exited}, timeout=EXIT_S
+    )  # it also waits for the pipes, which a child may hold open
     exited.cancel()
     transport = getattr(process, "_transport", None)
     if transport is not None:

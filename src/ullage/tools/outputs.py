@@ -85,12 +85,18 @@ def within_limits(pictures: Sequence[Picture]) -> tuple[tuple[Picture, ...], lis
         size = f"{len(picture.data):,} bytes"
         side = max(part.width or 0, part.height or 0)
         if len(picture.data) > PICTURE_BYTES:
-            notes.append(f"[an image, {part.mime}, of {size}, which is too large to show]")
+            notes.append(
+                f"[an image, {part.mime}, of {size}, which is too large to show]"
+            )
         elif side > PICTURE_SIDE:
             pixels = f"{part.width:,}x{part.height:,} pixels"
-            notes.append(f"[an image, {part.mime}, of {pixels}, which is too large to show]")
+            notes.append(
+                f"[an image, {part.mime}, of {pixels}, which is too large to show]"
+            )
         elif len(shown) == PICTURES:
-            notes.append(f"[an image, {part.mime}, of {size}: a result can hold {PICTURES} images]")
+            notes.append(
+                f"[an image, {part.mime}, of {size}: a result can hold {PICTURES} images]"
+            )
         else:
             shown.append(picture)
     return tuple(shown), notes
@@ -105,7 +111,9 @@ def from_bytes(data: bytes) -> Output:
         return _limited(Output(f"[{part.mime}, {pixels}{len(data):,} bytes]", (picture,)))
     if not is_binary(data):
         return Output(data.decode())
-    return Output(f"[binary data, {len(data):,} bytes, beginning with {data[:_SHOWN].hex(' ')}]")
+    return Output(
+        f"[binary data, {len(data):,} bytes, beginning with {data[:_SHOWN].hex(' ')}]"
+    )
 
 
 def as_picture(data: bytes, name: str = "") -> Picture | None:
@@ -114,7 +122,9 @@ def as_picture(data: bytes, name: str = "") -> Picture | None:
     size = image_size(data) if mime else None
     if size is None:
         return None
-    part = ImagePart(id=name, mime=mime, width=size.width, height=size.height, size_bytes=len(data))
+    part = ImagePart(
+        id=name, mime=mime, width=size.width, height=size.height, size_bytes=len(data)
+    )
     return Picture(data, part)
 
 

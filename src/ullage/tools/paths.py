@@ -18,7 +18,9 @@ from typing import Final, NamedTuple
 from ullage.tools.repositories import is_git_name, makes_repository
 from ullage.tools.tool import ToolError
 
-_MOST_LINKS: Final = 40  # what Linux follows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
+_MOST_LINKS: Final = (
+    40  # what Linux follows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
+)
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -50,7 +52,12 @@ class ConfinedPath(NamedTuple):
 
     def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
         """A descriptor; never waits for the other end of a pipe. Raises ``OSError``."""
-        return os.open(self.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=self.directory)
+        return os.open(
+            self.name,
+            flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            mode,
+            dir_fd=self.directory,
+        )
 
     def stat(self) -> os.stat_result | None:
         """The status of the file; ``None`` if it does not exist."""
@@ -66,13 +73,21 @@ class ConfinedPath(NamedTuple):
         if stat.S_ISREG(kind):
             return descriptor
         os.close(descriptor)
-        what = "a directory" if stat.S_ISDIR(kind) else "no plain file (a device, pipe or socket)"
+        what = (
+            "a directory"
+            if stat.S_ISDIR(kind)
+            else "no plain file (a device, pipe or socket)"
+        )
         raise ToolError(f"{self.shown} is {what}.")
 
 
 @contextmanager
 def walk_to(
-    root: Path | NarrowRoot, path: str, *, to_write: bool = False, make_parents: bool = False
+    root: Path | NarrowRoot,
+    path: str,
+    *,
+    to_write: bool = False,
+    make_parents: bool = False,
 ) -> Iterator[ConfinedPath]:
     """The place a path leads to, open inside the block. An ``OSError`` in the block becomes a ``ToolError``.
 
@@ -203,7 +218,9 @@ class _PathWalk:
             raise
 
     def _outside(self, path: str) -> OutsideRoot:
-        return OutsideRoot(f"{path} leads out of {self._root}, and tools may not go there. Name a path inside it.")
+        return OutsideRoot(
+            f"{path} leads out of {self._root}, and tools may not go there. Name a path inside it."
+        )
 
 
 def _inside_repository(path: str) -> InsideRepository:

@@ -38,7 +38,9 @@ LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
 HAS_LAUNCHER: Final = sys.platform.startswith("linux")
 
 _POLL_S: Final = 0.02
-_LINGER_S: Final = 0.2  # seconds to wait for the last output after the command itself ended
+_LINGER_S: Final = (
+    0.2  # seconds to wait for the last output after the command itself ended
+)
 _CHUNK: Final = 1 << 16
 _NO_END: Final = 1 << 62
 UNLIMITED: Final[Mapping[str, int]] = {
@@ -111,7 +113,9 @@ def launched(command: ProcessSpec, *, lifeline: int = -1, report: int = -1) -> l
     return [sys.executable, "-I", "-S", LAUNCHER, msgspec.json.encode(spec).decode()]
 
 
-async def run_command(command: ProcessSpec, take: Callable[[bytes], object], *, timeout_s: float) -> ProcessEnd:
+async def run_command(
+    command: ProcessSpec, take: Callable[[bytes], object], *, timeout_s: float
+) -> ProcessEnd:
     """Run it without input; ``take`` gets what it prints, both streams in the order they were written.
 
     Cancelling ends all its processes before it returns, TERM first and KILL a second later; a second cancel kills at
@@ -159,16 +163,23 @@ def _reported(reports: int, end: ProcessEnd) -> ProcessEnd:
     if not data:  # the launcher itself was killed
         return end
     report = _REPORT.decode(data)
-    if report.error and not end.timed_out:  # the time limit may end a sandbox before it is set up
+    if (
+        report.error and not end.timed_out
+    ):  # the time limit may end a sandbox before it is set up
         raise OSError(report.error)
     left_over = report.left_over and not end.timed_out
     return ProcessEnd(report.code, end.timed_out, left_over, report.exceeded)
 
 
 async def _attend(
-    process: subprocess.Popen[bytes], group: ProcessGroup | LaunchedProcesses, output: OutputReader, timeout_s: float
+    process: subprocess.Popen[bytes],
+    group: ProcessGroup | LaunchedProcesses,
+    output: OutputReader,
+    timeout_s: float,
 ) -> ProcessEnd:
-    code = start(in_thread(process.wait))  # goes on while a cancel of the caller ends the processes
+    code = start(
+        in_thread(process.wait)
+    )  # goes on while a cancel of the caller ends the processes
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
         left_over = False
@@ -192,7 +203,9 @@ async def _attend(
 class LaunchedProcesses:
     """A launcher and its descendants. ``lifeline`` is the writing end of a pipe that only this process holds."""
 
-    def __init__(self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float
+    ) -> None:
         self._process = process
         self._lifeline = lifeline
         self._strays = ProcessGroup(None, mark, term_s=0.0)
@@ -200,7 +213,9 @@ class LaunchedProcesses:
 
     def is_alive(self) -> bool:
         """Whether processes are left after the launcher was killed before it could end them."""
-        return self._process.returncode not in (0, None) and self._strays.is_alive(strays=True)
+        return self._process.returncode not in (0, None) and self._strays.is_alive(
+            strays=True
+        )
 
     async def end(self, *, strays: bool) -> None:
         """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""

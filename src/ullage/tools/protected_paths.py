@@ -40,12 +40,20 @@ def ullage_code() -> UllageCode:
 
     Leaves out the first entry of ``sys.path``, the directory of the user's own program.
     """
-    prefixes = (sys.executable, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+    prefixes = (
+        sys.executable,
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        sys.base_exec_prefix,
+    )
     package = Path(__file__).parents[1]
     searched = sys.path if sys.flags.safe_path else sys.path[1:]
     files = [_absolute(Path(name)) for name in (*prefixes, *searched, str(package))]
     paths = sysconfig.get_paths()
-    modules = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    modules = [
+        Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    ]
     return UllageCode(tuple(dict.fromkeys(files)), (package, *dict.fromkeys(modules)))
 
 
@@ -60,11 +68,15 @@ def protected_below(paths: Iterable[Path], places: Iterable[Path]) -> ProtectedP
             found = missing if _is_empty(end) else existing
             found.add(end)
     outer = [path for path in sorted(existing) if not _is_inside(path, existing)]
-    absent = [path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))]
+    absent = [
+        path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))
+    ]
     problem = ""
     for link in links:
         if not _is_inside(link, outer):
-            problem = f"{link} leads to what Ullage runs or keeps, and a link can be exchanged"
+            problem = (
+                f"{link} leads to what Ullage runs or keeps, and a link can be exchanged"
+            )
             break
     return ProtectedPaths(tuple(outer), tuple(absent), problem)
 

@@ -98,7 +98,9 @@ class _RepositoryScan:
         for parent in place.parents:
             self.take_submodules(parent)
         for worktree in _nested(place):
-            if not (worktree / GIT).is_symlink():  # a command can make one: no reason to refuse the workspace
+            if not (
+                worktree / GIT
+            ).is_symlink():  # a command can make one: no reason to refuse the workspace
                 self.take_worktree(worktree)
 
     def take_worktree(self, worktree: Path) -> None:
@@ -114,7 +116,11 @@ class _RepositoryScan:
         directory = git_directory(worktree / GIT)
         if directory is None:
             return
-        if self.holds(directory) and GIT not in directory.parts and (directory / "HEAD").exists():
+        if (
+            self.holds(directory)
+            and GIT not in directory.parts
+            and (directory / "HEAD").exists()
+        ):
             self.take(directory)
         for name in submodules(directory):
             if self.holds(worktree / name):
@@ -131,7 +137,9 @@ class _RepositoryScan:
         self.take_worktree(path)
 
     def holds(self, path: Path) -> bool:
-        is_possible = ".." not in path.parts and all(len(os.fsencode(part)) <= _LONGEST_NAME for part in path.parts)
+        is_possible = ".." not in path.parts and all(
+            len(os.fsencode(part)) <= _LONGEST_NAME for part in path.parts
+        )
         return is_possible and path != self.place and path.is_relative_to(self.place)
 
     def take(self, path: Path) -> None:
@@ -141,9 +149,14 @@ class _RepositoryScan:
             self.missing[path] = None
             return
         if stat.S_ISLNK(mode):
-            self.problem = self.problem or f"{path} is a link, which can't be kept from being exchanged"
+            self.problem = (
+                self.problem
+                or f"{path} is a link, which can't be kept from being exchanged"
+            )
         elif stat.S_ISDIR(mode) and not _has_entries(path):
-            self.missing[path] = None  # an empty directory is no repository; the sandbox may have put it there
+            self.missing[path] = (
+                None  # an empty directory is no repository; the sandbox may have put it there
+            )
         else:
             self.existing[path] = None
 
@@ -171,12 +184,16 @@ def submodules(directory: Path) -> tuple[str, ...]:
             continue
         with suppress(OSError):
             about = os.stat(directory / name)
-            found += _submodules(directory, name, about.st_ino, about.st_mtime_ns, about.st_size)
+            found += _submodules(
+                directory, name, about.st_ino, about.st_mtime_ns, about.st_size
+            )
     return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=64)
-def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: int) -> tuple[str, ...]:
+def _submodules(
+    directory: Path, name: str, inode: int, changed_ns: int, size: int
+) -> tuple[str, ...]:
     """Read once for each state of the file, identified by its inode, time and size."""
     if size > _LARGEST_INDEX:
         return ()
@@ -184,7 +201,9 @@ def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: i
         data = (directory / name).read_bytes()
     except OSError:
         return ()
-    if struct.pack(">I", _GITLINK) not in data:  # an index of 100,000 entries takes 50 ms to read
+    if (
+        struct.pack(">I", _GITLINK) not in data
+    ):  # an index of 100,000 entries takes 50 ms to read
         return ()
     hash_bytes = 32 if _SHA256.search(_text(directory / "config")) else 20
     return tuple(_gitlinks(data, hash_bytes))
@@ -249,7 +268,11 @@ def _nested(place: Path) -> Iterator[Path]:
 def _directories(directory: Path) -> list[Path]:
     try:
         with os.scandir(directory) as entries:
-            return [Path(each.path) for each in entries if each.name != GIT and each.is_dir(follow_symlinks=False)]
+            return [
+                Path(each.path)
+                for each in entries
+                if each.name != GIT and each.is_dir(follow_symlinks=False)
+            ]
     except OSError:
         return []
 
@@ -274,6 +297,10 @@ def _is_repository(has: Callable[[str], bool]) -> bool:
 def _text(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_LARGEST_TEXT) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+            return (
+                file.read(_LARGEST_TEXT)
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                else b""
+            )
     except OSError:
         return b""

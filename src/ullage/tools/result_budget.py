@@ -14,7 +14,13 @@ from ullage.messages import Tool
 from ullage.tokens.text import counter_for
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
-from ullage.tools.truncation import CountTokens, encode_pieces, head_of, tail_of, whole_characters
+from ullage.tools.truncation import (
+    CountTokens,
+    encode_pieces,
+    head_of,
+    tail_of,
+    whole_characters,
+)
 
 RESULT_TOKENS: Final = 25_000
 """The most tokens of one result by default: an eighth of a 200,000 window. Chosen, not measured; with a tenth of it
@@ -48,7 +54,9 @@ class Fitted(NamedTuple):
     size_bytes: int | None = None
 
 
-def budget_tokens(free: int | None, configured: int | None = None, *, calls: int = 1) -> int:
+def budget_tokens(
+    free: int | None, configured: int | None = None, *, calls: int = 1
+) -> int:
     """How many tokens of one result the model gets.
 
     ``free`` is the room left in the window, ``None`` if the window is unknown; ``configured`` is the tool's or the
@@ -67,13 +75,21 @@ def estimated_tokens(text: str) -> float:
     return counter_for("pretoken").count(text, "o200k")
 
 
-async def fit(output: Output, context: ToolContext, tokens: int, *, count: CountTokens = estimated_tokens) -> Fitted:
+async def fit(
+    output: Output,
+    context: ToolContext,
+    tokens: int,
+    *,
+    count: CountTokens = estimated_tokens,
+) -> Fitted:
     """The result within so many tokens; pictures are not counted. A longer result is stored before it is cut.
 
     Work that grows with the text is done beside the event loop; the cost of counting depends on the budget alone.
     Raises what ``context.keep`` raises: a result that can't be stored is not cut.
     """
-    if len(output.text) <= tokens // 4:  # no estimator here gives four tokens for a character
+    if (
+        len(output.text) <= tokens // 4
+    ):  # no estimator here gives four tokens for a character
         return Fitted(output)
     ends = await in_thread(_ends, output.text, tokens, count)
     if ends is None:
@@ -83,7 +99,11 @@ async def fit(output: Output, context: ToolContext, tokens: int, *, count: Count
     return Fitted(output._replace(text=text), handle, len(ends.data))
 
 
-def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: CountTokens = estimated_tokens) -> AgentTool:
+def read_result(
+    tokens: int | Callable[[], int] = RESULT_TOKENS,
+    *,
+    count: CountTokens = estimated_tokens,
+) -> AgentTool:
     """The tool that pages through stored results; a page has at most ``tokens``.
 
     A function is called for each page and returns the room there is.
@@ -93,7 +113,9 @@ def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: Count
         try:
             asked = msgspec.convert(arguments, _PageRequest, strict=False)
         except msgspec.ValidationError as error:
-            raise BadArguments(f"Nothing was read: {error}. Give handle, start and size.") from error
+            raise BadArguments(
+                f"Nothing was read: {error}. Give handle, start and size."
+            ) from error
         room = max(LEAST, tokens() if callable(tokens) else tokens)
         return Output(await _page(asked, context, room, count))
 
@@ -106,7 +128,9 @@ class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):
     size: int | None = None
 
 
-msgspec.json.Decoder(_PageRequest)  # makes first use by two loops at once safe: docs/why/msgspec.md
+msgspec.json.Decoder(
+    _PageRequest
+)  # makes first use by two loops at once safe: docs/why/msgspec.md
 
 
 class _Ends(NamedTuple):
@@ -124,7 +148,9 @@ def _ends(text: str, tokens: int, count: CountTokens) -> _Ends | None:
     if len(head_of(text, tokens, count)) == len(text):
         return None
     room = max(0, tokens - _NOTICE_TOKENS) / 2
-    return _Ends(head_of(text, room, count), tail_of(text, room, count), encode_pieces(text))
+    return _Ends(
+        head_of(text, room, count), tail_of(text, room, count), encode_pieces(text)
+    )
 
 
 def _notice(ends: _Ends, handle: str) -> str:
@@ -137,15 +163,23 @@ def _notice(ends: _Ends, handle: str) -> str:
     )
 
 
-async def _page(asked: _PageRequest, context: ToolContext, tokens: int, count: CountTokens) -> str:
+async def _page(
+    asked: _PageRequest, context: ToolContext, tokens: int, count: CountTokens
+) -> str:
     if asked.start < 0 or (asked.size is not None and asked.size < 1):
-        raise BadArguments("Nothing was read: start counts bytes from 0, and size is at least 1.")
+        raise BadArguments(
+            "Nothing was read: start counts bytes from 0, and size is at least 1."
+        )
     most = tokens * _BYTES_A_TOKEN
     size = most if asked.size is None else max(_LONGEST_CHARACTER, min(asked.size, most))
     try:
-        data = await context.kept(asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER)
+        data = await context.kept(
+            asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER
+        )
     except Exception as error:  # the model gets the store's reason
-        raise ToolError(f"Nothing can be read under the handle {asked.handle!r}: {error}") from error
+        raise ToolError(
+            f"Nothing can be read under the handle {asked.handle!r}: {error}"
+        ) from error
     if b"\0" in data:  # which no stored text holds
         raise ToolError(f"What is kept under {asked.handle!r} is no text.")
     if not data:
@@ -165,7 +199,11 @@ def _shown(data: bytes, start: int, size: int, tokens: int, count: CountTokens) 
     page = head_of(text, tokens - _NOTICE_TOKENS, count) or text[:1]
     end = first + len(page.encode())
     is_end = is_last and len(page) == len(text) and len(wanted) == len(whole)
-    next_step = "the result ends here" if is_end else f'to go on, call {READER} with "start": {end}'
+    next_step = (
+        "the result ends here"
+        if is_end
+        else f'to go on, call {READER} with "start": {end}'
+    )
     line_end = "" if page.endswith("\n") else "\n"
     return f"{page}{line_end}[bytes {first} to {end}; {next_step}]"
 

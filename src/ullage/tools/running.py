@@ -39,7 +39,9 @@ class CallResult(NamedTuple):
     raw: bytes | None = None
 
 
-async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, grace_s: float = GRACE_S) -> CallResult:
+async def run_call(
+    tool: AgentTool, arguments: str, context: ToolContext, *, grace_s: float = GRACE_S
+) -> CallResult:
     """Run one call with the arguments as the model wrote them. Raises nothing but ``CancelledError``.
 
     Cancelling cancels the tool and waits at most ``grace_s`` for its cleanup; a second cancel does not wait.
@@ -59,10 +61,14 @@ async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, gra
         await _end(task, tool, grace_s)
         return await _result(_timed_out(tool), "timed_out")
     if task.cancelled():
-        return await _result(Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed")
+        return await _result(
+            Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed"
+        )
     raised = task.exception()
     if raised is not None:
-        outcome: ToolOutcome = "not_started" if isinstance(raised, BadArguments) else "failed"
+        outcome: ToolOutcome = (
+            "not_started" if isinstance(raised, BadArguments) else "failed"
+        )
         return await _result(Output(_error_text(tool, raised), is_error=True), outcome)
     output = task.result()
     ended: ToolOutcome = "failed" if output.is_error else "finished"
@@ -87,15 +93,21 @@ def parse_arguments(text: str) -> dict[str, Any]:
             f"Nothing was done: the arguments are not valid JSON ({error}). Send the call again."
         ) from error
     if not isinstance(parsed, dict):
-        raise BadArguments(f"Nothing was done: the arguments must be a JSON object, not {type(parsed).__name__}.")
+        raise BadArguments(
+            f"Nothing was done: the arguments must be a JSON object, not {type(parsed).__name__}."
+        )
     return {clean_text(name).text: _clean(value) for name, value in parsed.items()}
 
 
-async def _contained(tool: AgentTool, arguments: Mapping[str, Any], context: ToolContext) -> Output:
+async def _contained(
+    tool: AgentTool, arguments: Mapping[str, Any], context: ToolContext
+) -> Output:
     try:
         output: object = await tool.run(arguments, context)
     except SystemExit as error:  # would end the event loop and with it every session
-        raise ToolError(f"{tool.name} failed: it asked the program to exit ({error}).") from error
+        raise ToolError(
+            f"{tool.name} failed: it asked the program to exit ({error})."
+        ) from error
     if isinstance(output, Output) and not output.pictures:
         return output
     return await in_thread(as_output, output)
@@ -108,13 +120,23 @@ async def _end(task: asyncio.Task[Output], tool: AgentTool, grace_s: float) -> N
         await asyncio.wait({task}, timeout=grace_s)
     finally:
         if not task.done():
-            log.warning("The tool %s did not end when it was cancelled; its task was abandoned.", tool.name)
+            log.warning(
+                "The tool %s did not end when it was cancelled; its task was abandoned.",
+                tool.name,
+            )
             _abandoned.add(task)
             task.add_done_callback(_forget)
         elif not task.cancelled() and task.exception() is not None:
-            log.debug("The tool %s failed while it was cancelled.", tool.name, exc_info=task.exception())
+            log.debug(
+                "The tool %s failed while it was cancelled.",
+                tool.name,
+                exc_info=task.exception(),
+            )
     if tool.outlives_cancel:
-        log.info("The work of the tool %s can't be stopped from here; its result is dropped.", tool.name)
+        log.info(
+            "The work of the tool %s can't be stopped from here; its result is dropped.",
+            tool.name,
+        )
 
 
 def _forget(task: asyncio.Task[Output]) -> None:
@@ -148,7 +170,9 @@ def _described(error: BaseException, depth: int = 0) -> str:
         message = "(its message can't be shown)"
     described = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, BaseExceptionGroup) and depth < 3:
-        described += "".join(f"\n- {_described(each, depth + 1)}" for each in error.exceptions[:10])
+        described += "".join(
+            f"\n- {_described(each, depth + 1)}" for each in error.exceptions[:10]
+        )
     return described
 
 
@@ -160,7 +184,9 @@ async def _result(output: Output, outcome: ToolOutcome) -> CallResult:
         cleaned = clean_text(output.text)
     else:
         cleaned = await in_thread(clean_pieces, output.text)
-    return CallResult(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
+    return CallResult(
+        output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw
+    )
 
 
 def _clean(value: Any) -> Any:

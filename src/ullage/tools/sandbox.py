@@ -24,7 +24,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from ullage.tools.bubblewrap import bubblewrap_command
-from ullage.tools.file_access import TOOLCHAIN_VARIABLES, FileAccess, file_access_of, store_files
+from ullage.tools.file_access import (
+    TOOLCHAIN_VARIABLES,
+    FileAccess,
+    file_access_of,
+    store_files,
+)
 from ullage.tools.paths import moved
 from ullage.tools.processes import ProcessSpec
 from ullage.tools.protected_paths import UllageCode, is_below, ullage_code
@@ -40,7 +45,13 @@ BACKENDS: Final[tuple[Backend, ...]] = ("bubblewrap", "landlock")
 _PROBE_S: Final = 10.0
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-MAKE_CHAR, MAKE_BLOCK, REFER, TRUNCATE, IOCTL_DEV = 1 << 6, 1 << 11, 1 << 13, 1 << 14, 1 << 15
+MAKE_CHAR, MAKE_BLOCK, REFER, TRUNCATE, IOCTL_DEV = (
+    1 << 6,
+    1 << 11,
+    1 << 13,
+    1 << 14,
+    1 << 15,
+)
 """LANDLOCK_ACCESS_FS_… of <linux/landlock.h>."""
 
 OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
@@ -53,7 +64,16 @@ GUARDS_SIGNALS: Final = 6
 """From this version on (Linux 6.12) a command can't send signals to processes outside."""
 
 DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
-PROC: Final = ("cpuinfo", "meminfo", "stat", "version", "filesystems", "uptime", "loadavg", "sys")
+PROC: Final = (
+    "cpuinfo",
+    "meminfo",
+    "stat",
+    "version",
+    "filesystems",
+    "uptime",
+    "loadavg",
+    "sys",
+)
 """The readable files of /proc: nothing that belongs to a process, as other processes' files would be readable too."""
 
 _CREATE_RULESET: Final = 444
@@ -137,7 +157,9 @@ class Sandbox:
             case "landlock":
                 return self._in_landlock(command, root)
             case _:
-                return command._replace(spec={**command.spec, "limits": self.limits.as_spec()})
+                return command._replace(
+                    spec={**command.spec, "limits": self.limits.as_spec()}
+                )
 
     def file_access(self, root: Path, search_path: str = "") -> FileAccess:
         """Where a command in this workspace can read and write."""
@@ -176,7 +198,10 @@ class Sandbox:
         remedy = "set sandbox to off if you accept that"
         if sys.platform.startswith("linux"):
             remedy = f"install bubblewrap (apt install bubblewrap), or {remedy}"
-        return "none", f"{'; '.join(reasons) or 'no kind of sandbox was allowed'}; {remedy}"
+        return (
+            "none",
+            f"{'; '.join(reasons) or 'no kind of sandbox was allowed'}; {remedy}",
+        )
 
     def _unusable(self, backend: Backend, root: Path) -> str:
         if not sys.platform.startswith("linux"):
@@ -192,7 +217,11 @@ class Sandbox:
         places = {Path(os.path.realpath(place)) for place in (root, *self.writable)}
         places.discard(Path("/"))  # a workspace that is refused later
         for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
-            program = shutil.which("bwrap", path=directory) if os.path.isabs(directory) else None
+            program = (
+                shutil.which("bwrap", path=directory)
+                if os.path.isabs(directory)
+                else None
+            )
             if program is None:
                 continue
             ends = (Path(os.path.realpath(directory)), Path(os.path.realpath(program)))
@@ -222,11 +251,16 @@ class Sandbox:
             "seccomp": filter_for(platform.machine(), sockets, has_namespaces=True).hex(),
         }
         env = {**command.env, "HOME": str(self.home), "TMPDIR": "/tmp"}
-        return command._replace(arguments=wrapped.arguments, env=env, spec={**command.spec, **spec})
+        return command._replace(
+            arguments=wrapped.arguments, env=env, spec={**command.spec, **spec}
+        )
 
     def _in_landlock(self, command: ProcessSpec, root: Path) -> ProcessSpec:
         version = landlock_version()
-        temp = Path(os.path.realpath(tempfile.gettempdir())) / f"ullage-{secrets.token_hex(8)}"
+        temp = (
+            Path(os.path.realpath(tempfile.gettempdir()))
+            / f"ullage-{secrets.token_hex(8)}"
+        )
         access = self.file_access(root, command.env.get("PATH", ""))
         system_calls = filter_for(
             platform.machine(),
@@ -237,16 +271,25 @@ class Sandbox:
         spec: dict[str, Any] = {
             "limits": self.limits.as_spec(),
             "temp": str(temp),
-            "landlock": landlock_rules(access, temp, version, has_network=self._has_network),
+            "landlock": landlock_rules(
+                access, temp, version, has_network=self._has_network
+            ),
             "seccomp": system_calls.hex(),
-            "capabilities": [1],  # CAP_DAC_OVERRIDE: files of other users in the workspace
+            "capabilities": [
+                1
+            ],  # CAP_DAC_OVERRIDE: files of other users in the workspace
         }
         toolchains = {}
         for name, directory in TOOLCHAIN_VARIABLES.items():
             place = access.home / directory
             if place.is_dir():
                 toolchains[name] = str(place)
-        env = {**toolchains, **command.env, "HOME": str(temp / "home"), "TMPDIR": str(temp)}
+        env = {
+            **toolchains,
+            **command.env,
+            "HOME": str(temp / "home"),
+            "TMPDIR": str(temp),
+        }
         return command._replace(env=env, spec={**command.spec, **spec})
 
 
@@ -263,7 +306,9 @@ def _unprotected(access: FileAccess) -> str:
 @cache
 def _binds_descriptors(program: str) -> bool:
     """Whether this bubblewrap can mount an open descriptor."""
-    help_text = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
+    help_text = subprocess.run(
+        [program, "--help"], capture_output=True, text=True, timeout=_PROBE_S, check=False
+    )
     return "--ro-bind-fd" in help_text.stdout + help_text.stderr
 
 
@@ -273,11 +318,32 @@ def _bubblewrap_problem(program: str) -> str:
     if not program:
         return "bubblewrap is not installed"
     try:
-        command = [program, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid", "--unshare-net"]
-        tried = subprocess.run([*command, "true"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
+        command = [
+            program,
+            "--ro-bind",
+            "/",
+            "/",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--unshare-pid",
+            "--unshare-net",
+        ]
+        tried = subprocess.run(
+            [*command, "true"],
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"bubblewrap can't be run ({problem})"
-    return "" if tried.returncode == 0 else f"bubblewrap fails here ({tried.stderr.strip()[:200]})"
+    return (
+        ""
+        if tried.returncode == 0
+        else f"bubblewrap fails here ({tried.stderr.strip()[:200]})"
+    )
 
 
 # -- Landlock: which rights a command gets below which place --
@@ -295,7 +361,9 @@ def landlock_version() -> int:
     return max(0, int(call(_CREATE_RULESET, None, 0, _VERSION)))
 
 
-def landlock_rules(access: FileAccess, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
+def landlock_rules(
+    access: FileAccess, temp: Path, version: int, *, has_network: bool
+) -> dict[str, Any]:
     """The rules for the launcher. Hidden and protected paths inside a writable place stay open to the command."""
     known = (1 << FILE_RIGHTS[min(version, max(FILE_RIGHTS))]) - 1
     writing = known & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
@@ -304,7 +372,9 @@ def landlock_rules(access: FileAccess, temp: Path, version: int, *, has_network:
         rights = writing if place.is_dir() else writing & OF_FILES
         grants.append((str(place), rights))
     for readable in access.readable:
-        grants += [(str(place), _reading(place)) for place in _around(readable, access.hidden)]
+        grants += [
+            (str(place), _reading(place)) for place in _around(readable, access.hidden)
+        ]
     devices = known & (READ_FILE | WRITE_FILE | IOCTL_DEV)
     grants += [(f"/dev/{name}", devices) for name in DEVICES]
     grants += [(f"/proc/{name}", _reading(Path("/proc", name))) for name in PROC]

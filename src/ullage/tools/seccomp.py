@@ -74,7 +74,13 @@ class RefusedCall(NamedTuple):
     error: int = errno.EPERM
 
 
-def filter_for(machine: str, sockets: Sockets, *, has_namespaces: bool, guards_truncation: bool = False) -> bytes:
+def filter_for(
+    machine: str,
+    sockets: Sockets,
+    *,
+    has_namespaces: bool,
+    guards_truncation: bool = False,
+) -> bytes:
     """The program. Raises ``KeyError`` for an architecture without a filter.
 
     ``has_namespaces`` says that namespaces keep shared memory and other processes apart. ``guards_truncation`` refuses
@@ -90,7 +96,10 @@ def filter_for(machine: str, sockets: Sockets, *, has_namespaces: bool, guards_t
         )  # prlimit64 of another process
     refused += _of_namespaces(column)
     refused += _of_privileged_files(column)
-    refused += [RefusedCall((16, 29)[column], (ArgumentTest(1, _ALL, number),)) for number in _INJECTING]
+    refused += [
+        RefusedCall((16, 29)[column], (ArgumentTest(1, _ALL, number),))
+        for number in _INJECTING
+    ]
     refused += _of_sockets(column, sockets)
     if guards_truncation:
         refused += _of_truncation(column)
@@ -106,15 +115,32 @@ def _of_namespaces(column: int) -> Iterator[RefusedCall]:
 
 def _of_privileged_files(column: int) -> Iterator[RefusedCall]:
     """Another user could start a file outside that was made setuid here."""
-    places = {(90, -1): 1, (91, 52): 1, (268, 53): 2, (452, 452): 2, (85, -1): 1, (133, -1): 1, (259, 33): 2}
-    for numbers, argument in places.items():  # chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat
+    places = {
+        (90, -1): 1,
+        (91, 52): 1,
+        (268, 53): 2,
+        (452, 452): 2,
+        (85, -1): 1,
+        (133, -1): 1,
+        (259, 33): 2,
+    }
+    for (
+        numbers,
+        argument,
+    ) in places.items():  # chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat
         if numbers[column] >= 0:
-            yield RefusedCall(numbers[column], (ArgumentTest(argument, _SETUID_SETGID, 0, differs=True),))
+            yield RefusedCall(
+                numbers[column],
+                (ArgumentTest(argument, _SETUID_SETGID, 0, differs=True),),
+            )
     for number, flags in (((2, -1)[column], 1), ((257, 56)[column], 2)):  # open, openat
         if number >= 0:
             for creating in (_O_CREAT, _O_TMPFILE):
                 creates = ArgumentTest(flags, creating, creating)
-                yield RefusedCall(number, (creates, ArgumentTest(flags + 1, _SETUID_SETGID, 0, differs=True)))
+                yield RefusedCall(
+                    number,
+                    (creates, ArgumentTest(flags + 1, _SETUID_SETGID, 0, differs=True)),
+                )
     yield RefusedCall(437, error=errno.ENOSYS)  # openat2: its flags are in memory
 
 
@@ -130,17 +156,26 @@ def _of_sockets(column: int, sockets: Sockets) -> Iterator[RefusedCall]:
         families = (_INET, _INET6, _NETLINK)
         for kind in (_RAW, _PACKET):
             for family in (_INET, _INET6):
-                yield RefusedCall(make, (ArgumentTest(0, _ALL, family), ArgumentTest(1, _TYPE, kind)))
-    yield RefusedCall(make, tuple(ArgumentTest(0, _ALL, family, differs=True) for family in families))
+                yield RefusedCall(
+                    make, (ArgumentTest(0, _ALL, family), ArgumentTest(1, _TYPE, kind))
+                )
+    yield RefusedCall(
+        make, tuple(ArgumentTest(0, _ALL, family, differs=True) for family in families)
+    )
     if families:  # netlink gives only the table of addresses, which name resolution reads
-        yield RefusedCall(make, (ArgumentTest(0, _ALL, _NETLINK), ArgumentTest(2, _ALL, 0, differs=True)))
+        yield RefusedCall(
+            make,
+            (ArgumentTest(0, _ALL, _NETLINK), ArgumentTest(2, _ALL, 0, differs=True)),
+        )
 
 
 def _of_truncation(column: int) -> Iterator[RefusedCall]:
     yield RefusedCall((76, 45)[column])  # truncate
     for number, flags in (((2, -1)[column], 1), ((257, 56)[column], 2)):
         if number >= 0:
-            yield RefusedCall(number, (ArgumentTest(flags, _O_ACCMODE | _O_TRUNC, _O_TRUNC),))
+            yield RefusedCall(
+                number, (ArgumentTest(flags, _O_ACCMODE | _O_TRUNC, _O_TRUNC),)
+            )
 
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -152,7 +187,11 @@ _X32: Final = 0x40000000
 def _assembled(arch: int, *, is_x86: bool, refused: list[RefusedCall]) -> bytes:
     program = [_step(_LOAD, 4), _step(_EQUAL, arch, 1, 0), _step(_RETURN, _KILL)]
     if is_x86:
-        program += [_step(_LOAD, 0), _step(_AT_LEAST, _X32, 0, 1), _step(_RETURN, _ERROR | errno.ENOSYS)]
+        program += [
+            _step(_LOAD, 0),
+            _step(_AT_LEAST, _X32, 0, 1),
+            _step(_RETURN, _ERROR | errno.ENOSYS),
+        ]
     for each in refused:
         program += _refusing(each)
     program.append(_step(_RETURN, _ALLOW))
@@ -160,13 +199,17 @@ def _assembled(arch: int, *, is_x86: bool, refused: list[RefusedCall]) -> bytes:
 
 
 def _refusing(refusal: RefusedCall) -> list[bytes]:
-    left = 3 * len(refusal.tests) + 1  # instructions from after the comparison to the end of this refusal
+    left = (
+        3 * len(refusal.tests) + 1
+    )  # instructions from after the comparison to the end of this refusal
     steps = [_step(_LOAD, 0), _step(_EQUAL, refusal.call, 0, left)]
     for test in refusal.tests:
         left -= 3
         if_true, if_false = (left, 0) if test.differs else (0, left)
         steps += [
-            _step(_LOAD, 16 + 8 * test.argument),  # the lower half, on a little-endian machine
+            _step(
+                _LOAD, 16 + 8 * test.argument
+            ),  # the lower half, on a little-endian machine
             _step(_AND, test.mask),
             _step(_EQUAL, test.value, if_true, if_false),
         ]

@@ -36,7 +36,12 @@ IN_MEMORY: Final = 1_000_000
 TAIL: Final = 1_000_000
 """Bytes of the end, held in memory."""
 
-_ENVIRONMENT: Final = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+_ENVIRONMENT: Final = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 """No person uses this terminal: no program may page, draw or prompt."""
 
 _EXCEEDED: Final[dict[str, str]] = {
@@ -73,9 +78,13 @@ async def shell(
             confined = await in_thread(sandbox.confined, plain)
             end = await run_command(confined, spool.take, timeout_s=timeout_s)
         except OSError as error:
-            raise ToolError(f"The command can't be started: {error.strerror or error}.") from error
+            raise ToolError(
+                f"The command can't be started: {error.strerror or error}."
+            ) from error
         text = await in_thread(spool.shown)
-    denial = await in_thread(lambda: denial_note(text, sandbox, root, failed=end.code != 0))
+    denial = await in_thread(
+        lambda: denial_note(text, sandbox, root, failed=end.code != 0)
+    )
     if denial:  # at the top, where a folded result shows it
         text = f"[{denial}]\n{text}"
     notes = _end_notes(end, timeout_s, has_output=bool(text))
@@ -91,7 +100,9 @@ def _end_notes(end: ProcessEnd, timeout_s: float, *, has_output: bool) -> list[s
     if end.timed_out:
         notes.append(f"stopped after {timeout_s:g} s; all its processes were ended")
     elif end.exceeded:
-        notes.append(f"stopped because {_EXCEEDED[end.exceeded]}; all its processes were ended")
+        notes.append(
+            f"stopped because {_EXCEEDED[end.exceeded]}; all its processes were ended"
+        )
     elif end.code < 0:
         notes.append(f"ended by the signal {_signal_name(-end.code)}")
     elif not has_output:
@@ -128,7 +139,12 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -194,12 +210,18 @@ _NO_NETWORK: Final = re.compile(
     r"|unable to resolve|socket: operation not permitted|cannot create socket|failed to open socket",
     re.IGNORECASE,
 )
-_REFUSED: Final = re.compile(r"permission denied|operation not permitted|\bE(?:ACCES|PERM)\b", re.IGNORECASE)
+_REFUSED: Final = re.compile(
+    r"permission denied|operation not permitted|\bE(?:ACCES|PERM)\b", re.IGNORECASE
+)
 _READ_ONLY: Final = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
-_MISSING: Final = re.compile(r"no such file or directory|not found|\bENOENT\b|cannot access", re.IGNORECASE)
+_MISSING: Final = re.compile(
+    r"no such file or directory|not found|\bENOENT\b|cannot access", re.IGNORECASE
+)
 _SHELL: Final = re.compile(r"^\S*/(?:bash|sh): line \d+: ")
 """What a shell writes before an error: its own path, which tells nothing about the sandbox."""
-_GIT_PATH: Final = re.compile(r"(?<![\w/.~-])((?:[\w.-]+/)*\.git(?:/[^\s'\"`:;,()<>\[\]{}|*?]*)?)(?![\w.-])")
+_GIT_PATH: Final = re.compile(
+    r"(?<![\w/.~-])((?:[\w.-]+/)*\.git(?:/[^\s'\"`:;,()<>\[\]{}|*?]*)?)(?![\w.-])"
+)
 """A path in a repository from the working directory, as git itself names its settings."""
 _PATH: Final = re.compile(r"(?<![\w/.~-])(/[^\s'\"`:;,()<>\[\]{}|*?]+)")
 _OPEN: Final = tuple(map(Path, ("/tmp", "/var/tmp", "/dev", "/proc")))
@@ -217,7 +239,11 @@ def denial_note(text: str, sandbox: Sandbox, root: Path, *, failed: bool = True)
         return ""
     lines = [_SHELL.sub("", line[:_LONGEST_LINE]) for line in text.splitlines()[-_LINES:]]
     notes = []
-    if failed and sandbox.mode == "workspace" and any(_NO_NETWORK.search(line) for line in lines):
+    if (
+        failed
+        and sandbox.mode == "workspace"
+        and any(_NO_NETWORK.search(line) for line in lines)
+    ):
         notes.append("the sandbox has no network")
     read_only: list[Path] = []
     refused: list[Path] = []
@@ -232,12 +258,17 @@ def denial_note(text: str, sandbox: Sandbox, root: Path, *, failed: bool = True)
             missing += paths
     access = sandbox.file_access(root, os.environ.get("PATH", ""))
     notes += _write_notes(access, read_only, refused)
-    if any(not access.sees(path) and not is_below(path, _OPEN) for path in [*refused, *missing]):
+    if any(
+        not access.sees(path) and not is_below(path, _OPEN)
+        for path in [*refused, *missing]
+    ):
         notes.append("a path outside the working directory is hidden by the sandbox")
     return "; ".join(notes)
 
 
-def _write_notes(access: FileAccess, read_only: list[Path], refused: list[Path]) -> Iterator[str]:
+def _write_notes(
+    access: FileAccess, read_only: list[Path], refused: list[Path]
+) -> Iterator[str]:
     """Why these paths could not be written."""
     denied = [*read_only, *refused]
     for path in denied:

@@ -39,7 +39,9 @@ async def in_thread(function: Callable[..., T], *args: Any) -> T:
         with suppress(RuntimeError):  # the loop has closed
             loop.call_soon_threadsafe(settle, finished)
 
-    threading.Thread(target=work, name=f"tool {getattr(function, '__name__', '')}", daemon=True).start()
+    threading.Thread(
+        target=work, name=f"tool {getattr(function, '__name__', '')}", daemon=True
+    ).start()
     finished = await future
     if finished.error is not None:
         raise finished.error

@@ -65,7 +65,9 @@ class ToolContext(Protocol):
         """Store bytes beside the session; returns the handle for ``kept`` and for the tool ``read_result``."""
         ...
 
-    async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+    async def kept(
+        self, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
         """Bytes stored by ``keep``."""
         ...
 

@@ -60,7 +60,9 @@ def tail_of(text: str, tokens: float, count: CountTokens) -> str:
     line_end = text.find("\n", start - 1, nearby + 1)
     if line_end >= 0:
         return text[line_end + 1 :]
-    while cluster_start(text, start) < start:  # leave out the whole cluster around the cut
+    while (
+        cluster_start(text, start) < start
+    ):  # leave out the whole cluster around the cut
         start += 1
     return text[start:]
 
@@ -92,10 +94,14 @@ def clean_pieces(text: str) -> CleanText:
     pieces = [clean_text(piece) for piece in _pieces(text)]
     if all(piece.raw is None for piece in pieces):
         return CleanText(text, None)
-    raw = b"".join([piece.text.encode() if piece.raw is None else piece.raw for piece in pieces])
+    raw = b"".join(
+        [piece.text.encode() if piece.raw is None else piece.raw for piece in pieces]
+    )
     cleaned = ""
     for piece in pieces:
-        cleaned += piece.text  # grows in place; one join would copy all of it in a single step
+        cleaned += (
+            piece.text
+        )  # grows in place; one join would copy all of it in a single step
     return CleanText(cleaned, raw)
 
 

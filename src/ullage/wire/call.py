@@ -29,9 +29,23 @@ from ullage.codec.foreign import parse_json
 from ullage.codec.history import History, encode_count
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired, repair
-from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
+from ullage.codec.stream import (
+    Answer,
+    CallDelta,
+    PartDone,
+    StreamEvent,
+    StreamFailed,
+    UsageSeen,
+)
 from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, LOADING_S
-from ullage.errors import LimitExceeded, ModelLoading, ProviderError, RequestRejected, ServerError, Unreachable
+from ullage.errors import (
+    LimitExceeded,
+    ModelLoading,
+    ProviderError,
+    RequestRejected,
+    ServerError,
+    Unreachable,
+)
 from ullage.messages import Message, Request, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
 from ullage.wire.client import Client, Incoming, Post
@@ -156,11 +170,15 @@ async def stream(
         attempt += 1
         emitted = False
         try:
-            async with aclosing(_attempt(prepared, client, message_id, call, options.max_output)) as events:
+            async with aclosing(
+                _attempt(prepared, client, message_id, call, options.max_output)
+            ) as events:
                 async for event in events:
                     if isinstance(event, Answer):
                         if not emitted and _is_lost(event):
-                            raise event.error or Unreachable(f"{_where(prepared)} ended its answer before it began.")
+                            raise event.error or Unreachable(
+                                f"{_where(prepared)} ended its answer before it began."
+                            )
                         yield event
                         return
                     emitted = True
@@ -171,7 +189,9 @@ async def stream(
                 raise
             client.without_usage.add(endpoint.base_url)
             options = _without_usage(options)
-            prepared = prepare(request, endpoint, policy=policy, options=options, history=history)
+            prepared = prepare(
+                request, endpoint, policy=policy, options=options, history=history
+            )
             attempt -= 1
             continue
         except ProviderError as problem:
@@ -214,7 +234,11 @@ async def count(
     if encoded is None:
         return None
     post = Post(
-        endpoint=endpoint, path=encoded.path, headers=encoded.headers, content=encoded.content, model=request.model
+        endpoint=endpoint,
+        path=encoded.path,
+        headers=encoded.headers,
+        content=encoded.content,
+        model=request.model,
     )
     async with client.send(post) as incoming:
         body = await incoming.body(ERROR_BODY_BYTES)
@@ -226,19 +250,29 @@ async def count(
         value = said.get(name) if isinstance(said, Mapping) else None
         if isinstance(value, int) and value >= 0:
             return value
-    raise ServerError(f"{endpoint.provider or endpoint.base_url} gave no count of this request.")
+    raise ServerError(
+        f"{endpoint.provider or endpoint.base_url} gave no count of this request."
+    )
 
 
 async def _attempt(
-    prepared: Prepared, client: Client, message_id: str, call: str | None, max_output: int | None
+    prepared: Prepared,
+    client: Client,
+    message_id: str,
+    call: str | None,
+    max_output: int | None,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One attempt. What it reports of usage is held back until it gives something, so that a repeat leaves no trace."""
     own = prepared.repaired.names
     async with client.send(prepared.post) as incoming:
         if not prepared.request.stream or not incoming.is_stream:
-            yield _renamed_answer(await _whole(prepared, incoming, message_id, call, max_output), own)
+            yield _renamed_answer(
+                await _whole(prepared, incoming, message_id, call, max_output), own
+            )
             return
-        decoder = decoder_for(prepared.request, message_id=message_id, call=call, max_output=max_output)
+        decoder = decoder_for(
+            prepared.request, message_id=message_id, call=call, max_output=max_output
+        )
         held: list[StreamEvent] = []
         emitted = False
         empty = 0
@@ -248,7 +282,9 @@ async def _attempt(
             try:
                 async for event in events:
                     outs = (
-                        decoder.feed(event) if len(event.data) < LARGE else await asyncio.to_thread(decoder.feed, event)
+                        decoder.feed(event)
+                        if len(event.data) < LARGE
+                        else await asyncio.to_thread(decoder.feed, event)
                     )
                     empty = 0 if outs else empty + 1
                     for out in outs:
@@ -266,7 +302,9 @@ async def _attempt(
                         raise _says_nothing(prepared)
             except ProviderError as problem:
                 broken = problem
-        answer = decoder.finish(broken is None and (decoder.is_done or incoming.reader.is_whole))
+        answer = decoder.finish(
+            broken is None and (decoder.is_done or incoming.reader.is_whole)
+        )
         if broken is not None and answer.error is None and answer.outcome != "finished":
             answer = answer._replace(error=broken)
         if isinstance(answer.error, LimitExceeded):
@@ -280,14 +318,26 @@ async def _attempt(
 
 
 async def _whole(
-    prepared: Prepared, incoming: Incoming, message_id: str, call: str | None, max_output: int | None
+    prepared: Prepared,
+    incoming: Incoming,
+    message_id: str,
+    call: str | None,
+    max_output: int | None,
 ) -> Answer:
     body = await incoming.body()
     if body[:100].lstrip()[:1] not in (b"{", b"["):
-        raise problem_in_body(_where(prepared), body, incoming.content_type or "something")
+        raise problem_in_body(
+            _where(prepared), body, incoming.content_type or "something"
+        )
 
-    decoder = decoder_for(prepared.request, message_id=message_id, call=call, max_output=max_output)
-    answer = decoder.read(body) if len(body) < LARGE else await asyncio.to_thread(decoder.read, body)
+    decoder = decoder_for(
+        prepared.request, message_id=message_id, call=call, max_output=max_output
+    )
+    answer = (
+        decoder.read(body)
+        if len(body) < LARGE
+        else await asyncio.to_thread(decoder.read, body)
+    )
     if isinstance(answer.error, LimitExceeded):
         return answer._replace(message=shortened(answer.message))
     return answer
@@ -315,7 +365,9 @@ def _wait_before(attempt: int, problem: ProviderError, retries: Retries) -> floa
     if not problem.may_retry or attempt >= retries.tries:
         return None
     if problem.retry_after_s is not None:
-        return problem.retry_after_s if problem.retry_after_s <= retries.patience_s else None
+        return (
+            problem.retry_after_s if problem.retry_after_s <= retries.patience_s else None
+        )
     wait: float = min(retries.longest_s, retries.first_s * 2.0 ** (attempt - 1))
     return wait * (0.75 + random.random() / 2)
 
@@ -334,7 +386,9 @@ def _renamed(event: StreamEvent, own: Mapping[str, str]) -> StreamEvent:
     if isinstance(event, CallDelta):
         return event._replace(name=own.get(event.name, event.name))
     if isinstance(event, PartDone) and isinstance(event.part, ToolCallPart):
-        return PartDone(replace(event.part, name=own.get(event.part.name, event.part.name)))
+        return PartDone(
+            replace(event.part, name=own.get(event.part.name, event.part.name))
+        )
     return event
 
 
@@ -343,7 +397,9 @@ def _renamed_answer(answer: Answer, own: Mapping[str, str]) -> Answer:
     if not own:
         return answer
     parts = tuple(
-        replace(part, name=own.get(part.name, part.name)) if isinstance(part, ToolCallPart) else part
+        replace(part, name=own.get(part.name, part.name))
+        if isinstance(part, ToolCallPart)
+        else part
         for part in answer.message.parts
     )
     message: Message = replace(answer.message, parts=parts)

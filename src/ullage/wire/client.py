@@ -32,15 +32,30 @@ from ullage.envelope import (
     STREAM_BYTES,
     STREAM_EVENTS,
 )
-from ullage.errors import LimitExceeded, NoAnswer, NotFound, ProviderError, SettingError, Unreachable
+from ullage.errors import (
+    LimitExceeded,
+    NoAnswer,
+    NotFound,
+    ProviderError,
+    SettingError,
+    Unreachable,
+)
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
 USER_AGENT: Final = "ullage"
 DRAIN_S: Final = 0.05  # seconds to wait for the last bytes of an answer that is over, so that the connection is kept
-SLOWEST_UPLOAD: Final = 32 * 1024  # bytes a second that a request is sent with at the least
-PIECES_AT_ONCE: Final = 250  # pieces of a body that are read without a turn for others: some 10 ms
-_PACKED: Final = {"gzip": 47, "x-gzip": 47, "deflate": 47}  # zlib's window bits: either of its two headers is read
+SLOWEST_UPLOAD: Final = (
+    32 * 1024
+)  # bytes a second that a request is sent with at the least
+PIECES_AT_ONCE: Final = (
+    250  # pieces of a body that are read without a turn for others: some 10 ms
+)
+_PACKED: Final = {
+    "gzip": 47,
+    "x-gzip": 47,
+    "deflate": 47,
+}  # zlib's window bits: either of its two headers is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +189,9 @@ class Incoming:
                 f"{_who(self._post)} sent nothing for {self._timeouts.between_s:g} s in the middle of its answer. "
                 "Try again."
             )
-        return Unreachable(f"The connection to {_who(self._post)} broke in the middle of its answer.")
+        return Unreachable(
+            f"The connection to {_who(self._post)} broke in the middle of its answer."
+        )
 
 
 async def _bytes_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
@@ -184,7 +201,11 @@ async def _bytes_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     turn in between.
     """
     stream = response.stream
-    pieces = aiter(stream) if isinstance(stream, httpx2.AsyncByteStream) else response.aiter_raw()
+    pieces = (
+        aiter(stream)
+        if isinstance(stream, httpx2.AsyncByteStream)
+        else response.aiter_raw()
+    )
     count = 0
     async for piece in pieces:
         yield piece
@@ -200,7 +221,12 @@ class Client:
     does. Redirects are not followed: a key goes to the address it was meant for or nowhere.
     """
 
-    def __init__(self, *, timeouts: Timeouts | None = None, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        timeouts: Timeouts | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
         self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._http: httpx2.AsyncClient | None = None
@@ -212,7 +238,10 @@ class Client:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -231,7 +260,9 @@ class Client:
         response = await self._begin(post)
         try:
             if 300 <= response.status_code < 400:
-                raise _redirected(post, response.status_code, response.headers.get("location", ""))
+                raise _redirected(
+                    post, response.status_code, response.headers.get("location", "")
+                )
             if not response.is_success:
                 raise read_problem(
                     post.endpoint.wire,
@@ -248,7 +279,9 @@ class Client:
 
     async def _begin(self, post: Post) -> httpx2.Response:
         http = await self._opened()
-        request = http.build_request(post.method, post.url, headers=self._headers(post), content=post.content)
+        request = http.build_request(
+            post.method, post.url, headers=self._headers(post), content=post.content
+        )
         limits = self.timeouts
         try:
             # The limits of the transport are for each read and write: headers could come byte by byte for ever.
@@ -260,7 +293,9 @@ class Client:
         except httpx2.TimeoutException as problem:
             raise _late(post, problem, self.timeouts) from problem
         except httpx2.UnsupportedProtocol as problem:
-            raise SettingError(f"{post.endpoint.base_url} is no address of a server.") from problem
+            raise SettingError(
+                f"{post.endpoint.base_url} is no address of a server."
+            ) from problem
         except httpx2.TransportError as problem:
             raise _no_connection(post, problem) from problem
         except (httpx2.InvalidURL, ValueError) as problem:
@@ -276,7 +311,11 @@ class Client:
         return response
 
     def _headers(self, post: Post) -> dict[str, str]:
-        headers = {"user-agent": USER_AGENT, "accept-encoding": "identity", **post.headers}
+        headers = {
+            "user-agent": USER_AGENT,
+            "accept-encoding": "identity",
+            **post.headers,
+        }
         if post.stream:
             headers["accept"] = "text/event-stream"
         return {**headers, **dict(post.endpoint.headers), **post.endpoint.auth_header()}
@@ -291,10 +330,19 @@ class Client:
 
     def _made(self) -> httpx2.AsyncClient:
         limits = self.timeouts
-        logging.getLogger(httpx2.__name__).addFilter(_strike_record)  # taken once, however often it is added
+        logging.getLogger(httpx2.__name__).addFilter(
+            _strike_record
+        )  # taken once, however often it is added
         return httpx2.AsyncClient(
-            timeout=httpx2.Timeout(connect=limits.connect_s, read=limits.first_byte_s, write=limits.write_s, pool=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
+            timeout=httpx2.Timeout(
+                connect=limits.connect_s,
+                read=limits.first_byte_s,
+                write=limits.write_s,
+                pool=None,
+            ),
+            limits=httpx2.Limits(
+                max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0
+            ),
             transport=self._transport,
             # No cookie is kept: it would go to other ports of the host, and enough of them make a request too large.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -304,7 +352,9 @@ class Client:
 def _strike_record(record: logging.LogRecord) -> bool:
     """Strike keys out of what the transport logs: the words of a status line are the server's, which knows the key."""
     if isinstance(record.args, tuple):
-        record.args = tuple(strike_keys(one) if isinstance(one, str) else one for one in record.args)
+        record.args = tuple(
+            strike_keys(one) if isinstance(one, str) else one for one in record.args
+        )
     return True
 
 
@@ -321,7 +371,9 @@ async def _problem_body(response: httpx2.Response) -> bytes:
                     break
     except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
         pass  # the status says enough
-    return _unpacked(b"".join(pieces), response.headers.get("content-encoding", "identity"))
+    return _unpacked(
+        b"".join(pieces), response.headers.get("content-encoding", "identity")
+    )
 
 
 def _unpacked(body: bytes, encoding: str) -> bytes:
@@ -353,7 +405,11 @@ def _redirected(post: Post, status: int, location: str) -> NotFound:
     try:
         to = urlsplit(urljoin(post.url, location))
         port = f":{to.port}" if to.port else ""
-        origin = strike_keys(f"{to.scheme}://{to.hostname}{port}")[:200] if location and to.hostname else ""
+        origin = (
+            strike_keys(f"{to.scheme}://{to.hostname}{port}")[:200]
+            if location and to.hostname
+            else ""
+        )
     except ValueError:
         origin = ""
     return NotFound(
@@ -369,12 +425,20 @@ def _who(post: Post) -> str:
     return f"{post.endpoint.provider or 'the server'} ({host})"
 
 
-def _late(post: Post, problem: httpx2.TimeoutException, timeouts: Timeouts) -> Unreachable:
+def _late(
+    post: Post, problem: httpx2.TimeoutException, timeouts: Timeouts
+) -> Unreachable:
     if isinstance(problem, httpx2.ConnectTimeout):
-        return Unreachable(f"{_who(post)} did not take a connection in {timeouts.connect_s:g} s. Check the network.")
+        return Unreachable(
+            f"{_who(post)} did not take a connection in {timeouts.connect_s:g} s. Check the network."
+        )
     if isinstance(problem, httpx2.ReadTimeout):
-        return NoAnswer(f"{_who(post)} did not begin to answer in {timeouts.first_byte_s:g} s. It may be charged.")
-    return Unreachable(f"{_who(post)} did not take the request in {timeouts.write_s:g} s. Check the network.")
+        return NoAnswer(
+            f"{_who(post)} did not begin to answer in {timeouts.first_byte_s:g} s. It may be charged."
+        )
+    return Unreachable(
+        f"{_who(post)} did not take the request in {timeouts.write_s:g} s. Check the network."
+    )
 
 
 def _no_connection(post: Post, problem: httpx2.TransportError) -> Unreachable:
@@ -382,11 +446,17 @@ def _no_connection(post: Post, problem: httpx2.TransportError) -> Unreachable:
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
-            return Unreachable(f"{_who(post)} has no certificate that is trusted here: {said}. Check SSL_CERT_FILE.")
+            return Unreachable(
+                f"{_who(post)} has no certificate that is trusted here: {said}. Check SSL_CERT_FILE."
+            )
         cause = cause.__cause__ or cause.__context__
     if isinstance(problem, httpx2.ConnectError | httpx2.ProxyError):
-        return Unreachable(f"{_who(post)} can't be reached: {said}. Check the network, the address and the proxy.")
-    return Unreachable(f"The connection to {_who(post)} broke before it answered: {said or type(problem).__name__}.")
+        return Unreachable(
+            f"{_who(post)} can't be reached: {said}. Check the network, the address and the proxy."
+        )
+    return Unreachable(
+        f"The connection to {_who(post)} broke before it answered: {said or type(problem).__name__}."
+    )
 
 
 async def _close(response: httpx2.Response) -> None:
@@ -416,7 +486,9 @@ def _holds_more(body: Any, stream: Any) -> bool:
 def _is_behind_body(body: Any) -> bool:
     """Whether the parser holds bytes that belong to no answer: ``h11.Connection.trailing_data``."""
     while not hasattr(body, "_connection"):
-        body = body._httpcore_stream if hasattr(body, "_httpcore_stream") else body._stream
+        body = (
+            body._httpcore_stream if hasattr(body, "_httpcore_stream") else body._stream
+        )
     parser = body._connection._h11_state
     return bool(parser.trailing_data[0])
 

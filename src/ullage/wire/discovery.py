@@ -34,15 +34,28 @@ class DiscoveredModel(NamedTuple):
     max_output: int | None = None
 
 
-_WINDOW: Final = ("context_length", "max_model_len", "context_window", "max_context_length", "n_ctx")
+_WINDOW: Final = (
+    "context_length",
+    "max_model_len",
+    "context_window",
+    "max_context_length",
+    "n_ctx",
+)
 _INPUT: Final = ("max_input_tokens", "inputTokenLimit")
-_OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens", "outputTokenLimit")
+_OUTPUT: Final = (
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_tokens",
+    "outputTokenLimit",
+)
 
 
 async def models(endpoint: Endpoint, *, client: Client) -> tuple[DiscoveredModel, ...]:
     """The models an endpoint lists, with their limits. Raises ``ProviderError``."""
     said = await _get(endpoint, wire_named(endpoint.wire).models_path, client)
-    listed = said.get("data") if isinstance(said.get("data"), list) else said.get("models")
+    listed = (
+        said.get("data") if isinstance(said.get("data"), list) else said.get("models")
+    )
     return tuple(read_model(one) for one in listed or () if isinstance(one, Mapping))
 
 
@@ -53,7 +66,9 @@ async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Discovere
     """
     if provider_named(endpoint.provider).describes_models:
         return await _ollama(endpoint, model, client)
-    found = next((one for one in await models(endpoint, client=client) if one.name == model), None)
+    found = next(
+        (one for one in await models(endpoint, client=client) if one.name == model), None
+    )
     if found is not None and found.window is not None:
         return found
     if endpoint.is_local:
@@ -105,11 +120,18 @@ async def _ollama(endpoint: Endpoint, model: str, client: Client) -> DiscoveredM
 
 
 async def _get(
-    endpoint: Endpoint, path: str, client: Client, *, root: bool = False, body: Mapping[str, Any] | None = None
+    endpoint: Endpoint,
+    path: str,
+    client: Client,
+    *,
+    root: bool = False,
+    body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
     if root:
-        endpoint = dataclasses.replace(endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url)
+        endpoint = dataclasses.replace(
+            endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url
+        )
     post = Post(
         endpoint=endpoint,
         path=path,
@@ -130,5 +152,9 @@ def _number(said: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     return None
 
 
-def _first(places: Iterator[Mapping[str, Any]] | list[Any], names: tuple[str, ...]) -> int | None:
-    return next((found for place in places if (found := _number(place, names)) is not None), None)
+def _first(
+    places: Iterator[Mapping[str, Any]] | list[Any], names: tuple[str, ...]
+) -> int | None:
+    return next(
+        (found for place in places if (found := _number(place, names)) is not None), None
+    )

@@ -69,7 +69,9 @@ class Key:
 
 
 _VERSION: Final = re.compile(r"v\d+(alpha|beta)?\d*")
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "0.0.0.0", "host.docker.internal"})
+_LOOPBACK: Final = frozenset(
+    {"127.0.0.1", "localhost", "::1", "0.0.0.0", "host.docker.internal"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,9 @@ def endpoint_for(
     endpoint that has its own; ``BadKey`` when a key is needed and not there: it names the variable.
     """
     environment = {} if environment is None else environment
-    provider, bare = destination_of(model, base_url=base_url, wire=wire, endpoints=endpoints)
+    provider, bare = destination_of(
+        model, base_url=base_url, wire=wire, endpoints=endpoints
+    )
     if base_url and provider.name in endpoints:
         raise SettingError(
             f"{provider.name} has an address of its own ({provider.base_url}), and its key goes nowhere else: "
@@ -157,19 +161,30 @@ def endpoint_for(
         wire=provider.wire,
         base_url=full_address(address, provider),
         auth=provider.auth,
-        key=Key(_first(variables, environment), origins=_origins(provider, base_url, environment)),
+        key=Key(
+            _first(variables, environment),
+            origins=_origins(provider, base_url, environment),
+        ),
     )
     if endpoint.key:
         return endpoint, bare
     if provider.needs_key and (provider.name in endpoints or not endpoint.is_local):
-        raise BadKey(f"{provider.name} needs a key: set {' or '.join(variables)} in the environment.")
-    if endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
+        raise BadKey(
+            f"{provider.name} needs a key: set {' or '.join(variables)} in the environment."
+        )
+    if (
+        endpoint.is_local
+    ):  # servers on this machine ignore the key, or want some, whatever it is
         return replace(endpoint, key=Key("none")), bare
     return endpoint, bare
 
 
 def destination_of(
-    model: str, *, base_url: str = "", wire: str = "", endpoints: Mapping[str, Provider] = NO_ENDPOINTS
+    model: str,
+    *,
+    base_url: str = "",
+    wire: str = "",
+    endpoints: Mapping[str, Provider] = NO_ENDPOINTS,
 ) -> Destination:
     """Who ``provider:model`` names, with the wire that is to be spoken, and the model's own name there.
 
@@ -178,7 +193,9 @@ def destination_of(
     for a name that leads nowhere and for an unknown wire.
     """
     if not model:
-        raise SettingError(f"No model is set. Name one with its provider ({_examples(endpoints)}).")
+        raise SettingError(
+            f"No model is set. Name one with its provider ({_examples(endpoints)})."
+        )
     if wire:
         check_wire(wire, WIRES)
     provider, bare = read_name(model, endpoints)
@@ -202,7 +219,13 @@ def _guessed(model: str, base_url: str, wire: str) -> Provider | None:
 
 
 def _examples(endpoints: Mapping[str, Provider]) -> str:
-    return ", ".join(f"{name}:…" for name in [*endpoints, *(row.name for row in TABLE if row.base_url or row.url_env)])
+    return ", ".join(
+        f"{name}:…"
+        for name in [
+            *endpoints,
+            *(row.name for row in TABLE if row.base_url or row.url_env),
+        ]
+    )
 
 
 @lru_cache(maxsize=256)
@@ -213,11 +236,17 @@ def full_address(address: str, provider: Provider) -> str:
         address = f"http://{address}"
     try:
         parts = urlsplit(address)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        is_usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port or 1) > 0
+        )
     except ValueError:  # a port that is no port, brackets without an address
         is_usable = False
     if not is_usable:
-        raise SettingError(f"{address!r} is no address of a server: give one like https://host/v1.")
+        raise SettingError(
+            f"{address!r} is no address of a server: give one like https://host/v1."
+        )
     segments = [one for one in parts.path.split("/") if one]
     if any(_VERSION.fullmatch(one) for one in segments):
         return address
@@ -229,10 +258,14 @@ def full_address(address: str, provider: Provider) -> str:
     return f"{address}/{'v1' if wire is None else wire.version}"
 
 
-def _origins(provider: Provider, base_url: str, environment: Mapping[str, str]) -> set[str]:
+def _origins(
+    provider: Provider, base_url: str, environment: Mapping[str, str]
+) -> set[str]:
     """Where the provider's key may go: its own address, the one of its variable, and the operator's ``base_url``."""
     addresses = (provider.base_url, _first(provider.url_env, environment), base_url)
-    return {origin_of(full_address(address, provider)) for address in addresses if address}
+    return {
+        origin_of(full_address(address, provider)) for address in addresses if address
+    }
 
 
 @lru_cache(maxsize=256)
@@ -243,7 +276,11 @@ def origin_of(address: str) -> str:
     shown = f"[{host}]" if ":" in host else host
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
     usual = {"https": 443, "http": 80}.get(parts.scheme)
-    return f"{parts.scheme}://{shown}" if port == usual else f"{parts.scheme}://{shown}:{port}"
+    return (
+        f"{parts.scheme}://{shown}"
+        if port == usual
+        else f"{parts.scheme}://{shown}:{port}"
+    )
 
 
 def same_address(one: str, other: str) -> bool:
@@ -252,4 +289,6 @@ def same_address(one: str, other: str) -> bool:
 
 
 def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
-    return next((value for name in names if (value := environment.get(name, "").strip())), "")
+    return next(
+        (value for name in names if (value := environment.get(name, "").strip())), ""
+    )

@@ -30,7 +30,14 @@ from ullage.codec.stream import (
     TextDelta,
     UsageSeen,
 )
-from ullage.errors import BadKey, MissingExtra, ProviderError, ServerError, SettingError, Unreachable
+from ullage.errors import (
+    BadKey,
+    MissingExtra,
+    ProviderError,
+    ServerError,
+    SettingError,
+    Unreachable,
+)
 from ullage.messages import (
     ImagePart,
     Message,
@@ -87,7 +94,9 @@ def _load() -> _Theirs:
         raise MissingExtra(
             "The bridge needs pydantic-ai: install it with `pip install 'ullage[pydantic-ai]'`."
         ) from problem
-    return _Theirs(messages, direct, models, settings, exceptions, (TypeAdapter, ToolDefinition))
+    return _Theirs(
+        messages, direct, models, settings, exceptions, (TypeAdapter, ToolDefinition)
+    )
 
 
 async def stream(
@@ -110,7 +119,12 @@ async def stream(
         chosen = lib.models.infer_model(model)
     except (lib.exceptions.UserError, ValueError, ImportError) as problem:
         raise _unusable(problem) from problem
-    origin = ProviderData(data=msgspec.Raw(b"{}"), provider=str(chosen.system), wire=WIRE, model=str(chosen.model_name))
+    origin = ProviderData(
+        data=msgspec.Raw(b"{}"),
+        provider=str(chosen.system),
+        wire=WIRE,
+        model=str(chosen.model_name),
+    )
     reader = _Reader(lib, origin, message_id, dict(repaired.names))
     sent = list(_history(lib, repaired.request, origin))
     try:
@@ -119,7 +133,11 @@ async def stream(
             sent,
             model_settings=settings,
             model_request_parameters=lib.models.ModelRequestParameters(
-                function_tools=[_tool(lib, tool) for tool in repaired.request.tools if tool.kind == "function"]
+                function_tools=[
+                    _tool(lib, tool)
+                    for tool in repaired.request.tools
+                    if tool.kind == "function"
+                ]
             ),
         ) as streamed:
             async for event in streamed:
@@ -129,9 +147,16 @@ async def stream(
     except lib.exceptions.ModelHTTPError as problem:
         raise _refused(problem, origin) from problem
     except lib.exceptions.ModelAPIError as problem:
-        raise Unreachable(f"{origin.provider} could not be called: {strike_keys(str(problem))}") from problem
-    except (lib.exceptions.UnexpectedModelBehavior, lib.exceptions.AgentRunError) as problem:
-        raise ServerError(f"{origin.provider} gave no usable answer: {strike_keys(str(problem))}") from problem
+        raise Unreachable(
+            f"{origin.provider} could not be called: {strike_keys(str(problem))}"
+        ) from problem
+    except (
+        lib.exceptions.UnexpectedModelBehavior,
+        lib.exceptions.AgentRunError,
+    ) as problem:
+        raise ServerError(
+            f"{origin.provider} gave no usable answer: {strike_keys(str(problem))}"
+        ) from problem
     usage = usage_of(response.usage)
     yield UsageSeen(usage)
     yield reader.answer(response, usage, call)
@@ -164,9 +189,13 @@ def usage_of(reported: Any) -> Usage:
 # -- out --
 
 
-def _history(lib: _Theirs, request: Request, origin: ProviderData) -> Iterator[theirs.ModelMessage]:
+def _history(
+    lib: _Theirs, request: Request, origin: ProviderData
+) -> Iterator[theirs.ModelMessage]:
     """Their messages: all between two answers is one request."""
-    waiting: list[Any] = [lib.messages.SystemPromptPart(block.text) for block in request.system]
+    waiting: list[Any] = [
+        lib.messages.SystemPromptPart(block.text) for block in request.system
+    ]
     for message in request.messages:
         if message.role != "assistant":
             waiting += _asked(lib, message)
@@ -174,9 +203,15 @@ def _history(lib: _Theirs, request: Request, origin: ProviderData) -> Iterator[t
         if waiting:
             yield lib.messages.ModelRequest(parts=waiting)
             waiting = []
-        parts = [made for part in message.parts if (made := _said(lib, part, origin)) is not None]
+        parts = [
+            made
+            for part in message.parts
+            if (made := _said(lib, part, origin)) is not None
+        ]
         if parts:
-            yield lib.messages.ModelResponse(parts=parts, model_name=origin.model, provider_name=origin.provider)
+            yield lib.messages.ModelResponse(
+                parts=parts, model_name=origin.model, provider_name=origin.provider
+            )
     if waiting:
         yield lib.messages.ModelRequest(parts=waiting)
 
@@ -187,7 +222,9 @@ def _asked(lib: _Theirs, message: Message) -> Iterator[Any]:
         match part:
             case ToolResultPart():
                 outcome = "failed" if part.is_error else "success"
-                yield lib.messages.ToolReturnPart(part.name or "tool", part.text, part.call_id, outcome=outcome)
+                yield lib.messages.ToolReturnPart(
+                    part.name or "tool", part.text, part.call_id, outcome=outcome
+                )
             case TextPart() if message.role == "system":
                 yield lib.messages.SystemPromptPart(part.text)
             case ImagePart() if part.source.startswith(("http://", "https://")):
@@ -225,7 +262,11 @@ def _restored(lib: _Theirs, held: ProviderData) -> Any:
 
 def _tool(lib: _Theirs, tool: Tool) -> Any:
     schema = parse_json(bytes(tool.schema))
-    return lib.adapters[1](name=tool.name, description=tool.description or None, parameters_json_schema=schema)
+    return lib.adapters[1](
+        name=tool.name,
+        description=tool.description or None,
+        parameters_json_schema=schema,
+    )
 
 
 # -- back --
@@ -251,7 +292,9 @@ class _Reader:
             if part is not None:
                 yield PartDone(part)
 
-    def answer(self, response: theirs.ModelResponse, usage: Usage, call: str | None) -> Answer:
+    def answer(
+        self, response: theirs.ModelResponse, usage: Usage, call: str | None
+    ) -> Answer:
         parts = (self.part(index, part) for index, part in enumerate(response.parts))
         kept = tuple(part for part in parts if part is not None)
         said = response.finish_reason or ""
@@ -274,10 +317,17 @@ class _Reader:
         name, data = self._name(index), self._data(part)
         if isinstance(part, messages.TextPart):
             clean, raw = clean_text(part.content)
-            return TextPart(id=name, text=clean, raw=raw, provider=data) if part.content else None
+            return (
+                TextPart(id=name, text=clean, raw=raw, provider=data)
+                if part.content
+                else None
+            )
         if isinstance(part, messages.ThinkingPart):
             return ReasoningPart(
-                id=name, text=clean_text(part.content).text, opaque_size=len(part.signature or ""), provider=data
+                id=name,
+                text=clean_text(part.content).text,
+                opaque_size=len(part.signature or ""),
+                provider=data,
             )
         if isinstance(part, messages.ToolCallPart):
             return ToolCallPart(
@@ -297,7 +347,10 @@ class _Reader:
             yield ReasoningDelta(name, part.content)
         elif isinstance(part, messages.ToolCallPart):
             yield CallDelta(
-                name, part.tool_call_id, self.names.get(part.tool_name, part.tool_name), _written(part.args)
+                name,
+                part.tool_call_id,
+                self.names.get(part.tool_name, part.tool_name),
+                _written(part.args),
             )
 
     def _grow(self, index: int, delta: Any) -> Iterator[StreamEvent]:
@@ -307,14 +360,21 @@ class _Reader:
         elif isinstance(delta, messages.ThinkingPartDelta) and delta.content_delta:
             yield ReasoningDelta(name, delta.content_delta)
         elif isinstance(delta, messages.ToolCallPartDelta) and delta.args_delta:
-            yield CallDelta(name, delta.tool_call_id or "", delta.tool_name_delta or "", _written(delta.args_delta))
+            yield CallDelta(
+                name,
+                delta.tool_call_id or "",
+                delta.tool_name_delta or "",
+                _written(delta.args_delta),
+            )
 
     def _name(self, index: int) -> str:
         return f"{self.message_id}.{index + 1}"
 
     def _data(self, part: Any) -> ProviderData:
         adapter = self.lib.adapters[0](self.lib.messages.ModelResponsePart)
-        return replace(self.origin, data=msgspec.Raw(adapter.dump_json(part, exclude_none=True)))
+        return replace(
+            self.origin, data=msgspec.Raw(adapter.dump_json(part, exclude_none=True))
+        )
 
 
 def _written(arguments: Any) -> str:
@@ -325,8 +385,14 @@ def _written(arguments: Any) -> str:
 
 def _refused(problem: Any, origin: ProviderData) -> ProviderError:
     body = problem.body
-    data = body.encode() if isinstance(body, str) else msgspec.json.encode(body, enc_hook=str)
-    return read_problem(WIRE, problem.status_code, {}, data, provider=origin.provider, model=origin.model)
+    data = (
+        body.encode()
+        if isinstance(body, str)
+        else msgspec.json.encode(body, enc_hook=str)
+    )
+    return read_problem(
+        WIRE, problem.status_code, {}, data, provider=origin.provider, model=origin.model
+    )
 
 
 def _unusable(problem: Exception) -> SettingError | BadKey:

@@ -28,7 +28,9 @@ class EventReader:
         self._size = 0  # bytes of the event and the line that have no end yet
         self._comments = 0
         self._is_between = False  # no part of an event or a line is held
-        self._name_line = b""  # the latest of an event that came in one chunk, and the name in it
+        self._name_line = (
+            b""  # the latest of an event that came in one chunk, and the name in it
+        )
         self._line_name = ""
         self.stray = b""
         """The first line that belongs to no event and what followed it, as far as it came."""
@@ -73,7 +75,9 @@ class EventReader:
             self._pieces.append(rest)
         if rest or self._size:
             self._grow(len(rest))
-        self._is_between = not (rest or self._size or self._data or self._name or self._skip_lf)
+        self._is_between = not (
+            rest or self._size or self._data or self._name or self._skip_lf
+        )
         return events
 
     def close(self) -> list[ServerEvent]:
@@ -142,5 +146,6 @@ class EventReader:
         self._comments += 1
         if self._comments > EMPTY_EVENTS:
             raise LimitExceeded(
-                f"The answer held {EMPTY_EVENTS:,} comments, so it was stopped. Check the server.", limit="EMPTY_EVENTS"
+                f"The answer held {EMPTY_EVENTS:,} comments, so it was stopped. Check the server.",
+                limit="EMPTY_EVENTS",
             )

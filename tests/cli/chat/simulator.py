@@ -31,21 +31,44 @@ class Talk(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def talking(
-    place: Path, *answers: dict[str, Any], delay_s: float = 0, session: str = "test", **settings: object
+    place: Path,
+    *answers: dict[str, Any],
+    delay_s: float = 0,
+    session: str = "test",
+    **settings: object,
 ) -> AsyncIterator[Talk]:
     """A session with a model that gives these answers; it is closed at once when the block ends.
 
     ``settings`` are the session's own, but for the tools, which only the program that starts it can give.
     """
-    given: dict[str, Any] = {"root": place, **({"tools": settings.pop("tools")} if "tools" in settings else {})}
-    with running(read({"server": {"delay_s": delay_s}, "answers": list(answers)})) as server:
-        simulator = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
+    given: dict[str, Any] = {
+        "root": place,
+        **({"tools": settings.pop("tools")} if "tools" in settings else {}),
+    }
+    with running(
+        read({"server": {"delay_s": delay_s}, "answers": list(answers)})
+    ) as server:
+        simulator = Simulated(
+            MODEL,
+            {
+                "ANTHROPIC_API_KEY": "simulated",
+                "ANTHROPIC_BASE_URL": server.url("anthropic"),
+            },
+        )
         environment = environment_for({}, simulator)
-        agent = Agent(environment=environment, store=place / "sessions.db", config=False, **given)
+        agent = Agent(
+            environment=environment, store=place / "sessions.db", config=False, **given
+        )
         shared = await agent._enter()
         try:
             async with Host(agent) as host:
                 opened = await host.begin(session, {"model": MODEL, **settings})
-                yield Talk(host, shared.store, opened, Acting(shared.store, opened, environment), environment)
+                yield Talk(
+                    host,
+                    shared.store,
+                    opened,
+                    Acting(shared.store, opened, environment),
+                    environment,
+                )
         finally:
             await agent._leave()

@@ -28,14 +28,23 @@ class NotSeen(AssertionError):
 class Terminal:
     """One program in a terminal of a size; use as ``with``."""
 
-    def __init__(self, place: Path, *arguments: str, width: int = 80, height: int = 24, **environment: str) -> None:
+    def __init__(
+        self,
+        place: Path,
+        *arguments: str,
+        width: int = 80,
+        height: int = 24,
+        **environment: str,
+    ) -> None:
         tmux = needed("tmux", "ullage chat in a real terminal")
         self._tmux = [tmux, "-S", str(place / "tmux.sock"), "-f", "/dev/null"]
         self._size = ("-x", str(width), "-y", str(height))
         self._pid_file = place / "pid"
         self._environment = {
             **{
-                name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "ULLAGE", "NO_COLOR"))
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("TMUX", "ULLAGE", "NO_COLOR"))
             },
             "ULLAGE_DATA": str(place / "data"),
             "XDG_CONFIG_HOME": str(place / "config"),
@@ -61,19 +70,39 @@ class Terminal:
     def start(self, *arguments: str) -> None:
         """Run ``ullage`` with these arguments in a shell that says when and how it ended."""
         program = self._place / "run.sh"
-        words = " ".join(f"'{word}'" for word in (sys.executable, "-m", "ullage", *arguments))
+        words = " ".join(
+            f"'{word}'" for word in (sys.executable, "-m", "ullage", *arguments)
+        )
         noted = f'sh -c \'echo $$ > "{self._pid_file}"; exec "$@"\' - {words}'
-        lines = (f"cd '{self._place}'", f"export TERM='{self._environment['TERM']}'", noted, 'echo "ended with $?"')
+        lines = (
+            f"cd '{self._place}'",
+            f"export TERM='{self._environment['TERM']}'",
+            noted,
+            'echo "ended with $?"',
+        )
         program.write_text("\n".join([*lines, "exec sh"]) + "\n")
         self._pid_file.unlink(missing_ok=True)
         self._run("kill-session", "-t", "test", check=False)
-        outlives = (";", "set-option", "-s", "exit-empty", "off")  # else the next start may meet a server that ends
-        self._run("new-session", "-d", "-s", "test", *self._size, "sh", str(program), *outlives)
+        outlives = (
+            ";",
+            "set-option",
+            "-s",
+            "exit-empty",
+            "off",
+        )  # else the next start may meet a server that ends
+        self._run(
+            "new-session", "-d", "-s", "test", *self._size, "sh", str(program), *outlives
+        )
         self._run("set-option", "-t", "test", "remain-on-exit", "on", check=False)
 
     def _run(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
-            [*self._tmux, *words], env=self._environment, capture_output=True, text=True, check=False, timeout=60
+            [*self._tmux, *words],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         if check:
             assert done.returncode == 0, done.stderr
@@ -120,7 +149,9 @@ class Terminal:
         self._press(key, lambda screen: "y yes" not in screen, ("no choices",))
         return self.wait_for(*seen)
 
-    def _press(self, key: str, is_so: Callable[[str], bool], texts: tuple[str, ...]) -> str:
+    def _press(
+        self, key: str, is_so: Callable[[str], bool], texts: tuple[str, ...]
+    ) -> str:
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             self.keys(key)
@@ -160,12 +191,22 @@ class Terminal:
         self.wait_for("ended with")
 
 
-def scenario(place: Path, *answers: dict[str, Any], delay_s: float = 0.05, window: int | None = None) -> str:
+def scenario(
+    place: Path,
+    *answers: dict[str, Any],
+    delay_s: float = 0.05,
+    window: int | None = None,
+) -> str:
     """A script for the simulator as a file; gives its name. ``window`` makes the model a small one."""
     script: dict[str, Any] = {"server": {"delay_s": delay_s}, "answers": list(answers)}
     if window is not None:
         script["models"] = [
-            {"name": "claude-sonnet-4-6", "like": "claude-sonnet-4-6", "window": window, "max_output": 8_000}
+            {
+                "name": "claude-sonnet-4-6",
+                "like": "claude-sonnet-4-6",
+                "window": window,
+                "max_output": 8_000,
+            }
         ]
     path = place / "scenario.json"
     path.write_text(json.dumps(script))

@@ -18,7 +18,10 @@ from ullage.display.gauge_line import amount
 from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
 
-LONG = {"when": {"contains": "story", "after": "user"}, "text": "Once upon a time. " * 200}
+LONG = {
+    "when": {"contains": "story", "after": "user"},
+    "text": "Once upon a time. " * 200,
+}
 CALLS = {
     "when": {"contains": "write", "after": "user"},
     "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}] * 2,
@@ -41,7 +44,12 @@ class Shown:
             await self.pilot.pause(0.05)
             if is_so():
                 return
-        raise AssertionError([self.notices, *(self.text(name) for name in ("waiting", "question", "gauge", "foot"))])
+        raise AssertionError(
+            [
+                self.notices,
+                *(self.text(name) for name in ("waiting", "question", "gauge", "foot")),
+            ]
+        )
 
     async def say(self, text: str, key: str = "enter") -> None:
         self.app.prompt.put(text)
@@ -49,12 +57,20 @@ class Shown:
 
     @property
     def notices(self) -> str:
-        return "\n".join(plain(one.hinted_line) for one in self.app.transcript.entries if isinstance(one, Notice))
+        return "\n".join(
+            plain(one.hinted_line)
+            for one in self.app.transcript.entries
+            if isinstance(one, Notice)
+        )
 
 
 @asynccontextmanager
 async def showing(
-    place: Path, *answers: dict[str, Any], size: tuple[int, int] = (80, 24), delay_s: float = 0, **settings: Any
+    place: Path,
+    *answers: dict[str, Any],
+    size: tuple[int, int] = (80, 24),
+    delay_s: float = 0,
+    **settings: Any,
 ) -> AsyncIterator[Shown]:
     async with talking(place, *answers, delay_s=delay_s, **settings) as talk:
         app = ChatApp(talk.host, talk.store, talk.session, talk.environment)
@@ -65,31 +81,51 @@ async def showing(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 12)])
-async def test_the_gauge_is_the_sessions_own_reading(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_gauge_is_the_sessions_own_reading(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     async with showing(tmp_path, size=size) as shown:
         await shown.say("hello there")
-        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
+        await shown.until(
+            lambda: any(
+                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
+            )
+        )
         await shown.until(lambda: "ready" in shown.text("foot"))
         reading = await shown.talk.session.context()
         await shown.until(lambda: amount(reading.used) in shown.text("gauge"))
 
 
-async def test_what_is_said_while_it_works_waits_in_its_order_and_is_delivered(tmp_path: Path) -> None:
+async def test_what_is_said_while_it_works_waits_in_its_order_and_is_delivered(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, LONG, delay_s=0.1) as shown:
         await shown.say("tell a story")
         await shown.until(lambda: "writing" in shown.text("foot"))
         await shown.say("afterwards", "tab")
         await shown.say("at once")
-        await shown.until(lambda: "afterwards" in shown.text("waiting") and "at once" in shown.text("waiting"))
+        await shown.until(
+            lambda: (
+                "afterwards" in shown.text("waiting")
+                and "at once" in shown.text("waiting")
+            )
+        )
         lines = shown.text("waiting").splitlines()
         assert lines[0].startswith("next") and "at once" in lines[0]
         assert lines[1].startswith("then") and "afterwards" in lines[1]
         await shown.pilot.press("escape")
         await shown.until(lambda: "cancelled" in shown.notices)
-        await shown.until(lambda: "afterwards" in shown.app.prompt.text and "at once" in shown.app.prompt.text)
+        await shown.until(
+            lambda: (
+                "afterwards" in shown.app.prompt.text
+                and "at once" in shown.app.prompt.text
+            )
+        )
 
 
-async def test_alt_enter_is_a_follow_up_and_ctrl_j_and_a_backslash_are_new_lines(tmp_path: Path) -> None:
+async def test_alt_enter_is_a_follow_up_and_ctrl_j_and_a_backslash_are_new_lines(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, LONG, delay_s=0.1) as shown:
         await shown.say("tell a story")
         await shown.until(lambda: "writing" in shown.text("foot"))
@@ -100,7 +136,9 @@ async def test_alt_enter_is_a_follow_up_and_ctrl_j_and_a_backslash_are_new_lines
         await shown.pilot.press("escape")
 
 
-async def test_a_waiting_message_is_edited_in_its_place_and_withdrawn(tmp_path: Path) -> None:
+async def test_a_waiting_message_is_edited_in_its_place_and_withdrawn(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, LONG, delay_s=0.1) as shown:
         await shown.say("tell a story")
         await shown.until(lambda: "writing" in shown.text("foot"))
@@ -117,20 +155,30 @@ async def test_a_waiting_message_is_edited_in_its_place_and_withdrawn(tmp_path: 
         await shown.pilot.press("escape")
 
 
-async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(tmp_path: Path) -> None:
+async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, CALLS, tools=("write",)) as shown:
         await shown.say("please write")
         await shown.until(lambda: "Allow (1 of 2)? write" in shown.text("question"))
         await asyncio.sleep(0.6)
         await shown.pilot.press("a")
-        await shown.until(lambda: (tmp_path / "a.txt").exists() and not shown.text("question"))
+        await shown.until(
+            lambda: (tmp_path / "a.txt").exists() and not shown.text("question")
+        )
         await shown.until(lambda: "ready" in shown.text("foot"))
         (grant,) = await shown.talk.session.grants()
-        assert (grant.scope, grant.grant.tool, grant.grant.prefix) == ("session", "write", ())
+        assert (grant.scope, grant.grant.tool, grant.grant.prefix) == (
+            "session",
+            "write",
+            (),
+        )
         assert "write" in (await shown.talk.session._look()).settings.approve
 
 
-async def test_a_grant_for_the_project_is_shown_and_revoked_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+async def test_a_grant_for_the_project_is_shown_and_revoked_by_the_beginning_of_its_id(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, CALLS, tools=("write",)) as shown:
         await shown.say("please write")
         await shown.until(lambda: "Allow (1 of 2)? write" in shown.text("question"))
@@ -147,7 +195,9 @@ async def test_a_grant_for_the_project_is_shown_and_revoked_by_the_beginning_of_
         assert await shown.talk.session.grants() == []
 
 
-async def test_a_letter_in_a_message_under_way_answers_no_question(tmp_path: Path) -> None:
+async def test_a_letter_in_a_message_under_way_answers_no_question(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, CALLS, tools=("write",)) as shown:
         await shown.say("please write")
         shown.app.prompt.put("I sa")
@@ -175,7 +225,11 @@ async def test_slash_commands_complete_and_their_lines_are_shown(tmp_path: Path)
 async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
+        await shown.until(
+            lambda: any(
+                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
+            )
+        )
         await shown.say("/context")
         await shown.until(lambda: isinstance(shown.app.screen, ContextScreen))
         lister = shown.app.screen.query_one(Lister)
@@ -183,11 +237,17 @@ async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None
         await shown.pilot.press("enter")
         await shown.until(lambda: lister.target.startswith("message:"))
         await shown.pilot.press("p")
-        await shown.until(lambda: any("*#" in plain(choice.line) for choice in lister.choices))
+        await shown.until(
+            lambda: any("*#" in plain(choice.line) for choice in lister.choices)
+        )
         await shown.pilot.press("e")
-        await shown.until(lambda: any("in view" in plain(choice.line) for choice in lister.choices))
+        await shown.until(
+            lambda: any("in view" in plain(choice.line) for choice in lister.choices)
+        )
         await shown.pilot.press("escape", "enter")
-        await shown.until(lambda: any(" tokens" in plain(choice.line) for choice in lister.choices))
+        await shown.until(
+            lambda: any(" tokens" in plain(choice.line) for choice in lister.choices)
+        )
         await shown.pilot.press("q")
         await shown.until(lambda: not isinstance(shown.app.screen, ContextScreen))
 
@@ -195,10 +255,16 @@ async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None
 async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
+        await shown.until(
+            lambda: any(
+                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
+            )
+        )
         await shown.say("/new")
         await shown.until(lambda: shown.app.session.id != "test")
-        assert not any(isinstance(one, MessageEntry) for one in shown.app.transcript.entries)
+        assert not any(
+            isinstance(one, MessageEntry) for one in shown.app.transcript.entries
+        )
         await shown.say("/resume")
         await shown.until(lambda: isinstance(shown.app.screen, Overlay))
         lister = shown.app.screen.query_one(Lister)
@@ -214,7 +280,11 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
 async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
+        await shown.until(
+            lambda: any(
+                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
+            )
+        )
         await shown.until(lambda: "ready" in shown.text("foot"))
         await shown.say("/rewind")
         await shown.until(lambda: isinstance(shown.app.screen, Overlay))
@@ -223,7 +293,9 @@ async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -
         assert await shown.talk.session.messages() == ()
 
 
-async def test_ctrl_c_clears_the_input_first_and_leaves_at_the_second_time(tmp_path: Path) -> None:
+async def test_ctrl_c_clears_the_input_first_and_leaves_at_the_second_time(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path) as shown:
         shown.app.prompt.put("half a thought")
         await shown.pilot.press("ctrl+c")
@@ -238,20 +310,34 @@ async def test_ctrl_c_clears_the_input_first_and_leaves_at_the_second_time(tmp_p
 
 
 async def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path) -> None:
-    async with showing(tmp_path, model="ollama:none", tries=1) as shown:  # no server is there
+    async with showing(
+        tmp_path, model="ollama:none", tries=1
+    ) as shown:  # no server is there
         await shown.say("hello")
-        await shown.until(lambda: "paused (failed)" in shown.notices and "/retry" in shown.notices)
+        await shown.until(
+            lambda: "paused (failed)" in shown.notices and "/retry" in shown.notices
+        )
         await shown.until(lambda: "paused (failed)" in shown.text("foot"))
         await shown.say(f"/model {MODEL}")
         await shown.until(lambda: MODEL in shown.text("foot"))
         await shown.say("/retry")
-        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
+        await shown.until(
+            lambda: any(
+                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
+            )
+        )
 
 
-async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(tmp_path: Path) -> None:
+async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(
+    tmp_path: Path,
+) -> None:
     async with showing(tmp_path, tools=("read",)) as shown:
         left_out = SettingsChanged(settings={"tools": ["read", "shell"], "approve": []})
-        await shown.talk.store.create("wide", [SessionStarted(model="claude-sonnet-4-6"), left_out])
+        await shown.talk.store.create(
+            "wide", [SessionStarted(model="claude-sonnet-4-6"), left_out]
+        )
         await shown.say("/resume wide")
-        await shown.until(lambda: shown.notices.count("own tools, approve count only as far") == 1)
+        await shown.until(
+            lambda: shown.notices.count("own tools, approve count only as far") == 1
+        )
         assert "--tools at the start can allow more" in shown.notices

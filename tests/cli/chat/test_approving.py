@@ -14,14 +14,31 @@ LONG = "\n".join([*(f"echo {number}" for number in range(199)), "touch hidden"])
 
 
 def question(
-    name: str = "shell", call_id: str = "t", offer: tuple[str, ...] | None = None, **arguments: object
+    name: str = "shell",
+    call_id: str = "t",
+    offer: tuple[str, ...] | None = None,
+    **arguments: object,
 ) -> Question:
     said = json.dumps(arguments)
-    return Question(call_id=call_id, name=name, digest=f"{name}{said}", lines=call_lines(name, said), offer=offer)
+    return Question(
+        call_id=call_id,
+        name=name,
+        digest=f"{name}{said}",
+        lines=call_lines(name, said),
+        offer=offer,
+    )
 
 
-def words(approving: Approving, width: int = WIDTH, height: int = HEIGHT, *, is_typing: bool = False) -> str:
-    return "\n".join(plain(line) for line in approving.lines(width, height, is_typing=is_typing))
+def words(
+    approving: Approving,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    *,
+    is_typing: bool = False,
+) -> str:
+    return "\n".join(
+        plain(line) for line in approving.lines(width, height, is_typing=is_typing)
+    )
 
 
 def asking(*asked: Question) -> Approving:
@@ -64,12 +81,16 @@ def test_a_jump_to_the_end_has_not_read_what_is_between() -> None:
     assert "touch hidden" in words(approving)
     assert approving.act("y") == ""
     approving.scroll("pagedown")
-    assert "touch hidden" not in words(approving), "Page Down goes on with what was not read"
+    assert "touch hidden" not in words(approving), (
+        "Page Down goes on with what was not read"
+    )
     approving.scroll("home")
     assert "echo 0" in words(approving)
 
 
-@pytest.mark.parametrize("keys", [["pagedown"] * 60, ["down"] * 300, ["end", *["pagedown"] * 60]])
+@pytest.mark.parametrize(
+    "keys", [["pagedown"] * 60, ["down"] * 300, ["end", *["pagedown"] * 60]]
+)
 def test_every_line_was_on_the_screen_when_a_yes_counts(keys: list[str]) -> None:
     approving = asking(question(command=LONG))
     seen = words(approving)
@@ -104,7 +125,9 @@ def test_another_call_under_the_same_id_is_another_question() -> None:
     assert not approving.take([question(command=LONG + "; rm -rf .")])
 
 
-def test_several_questions_are_counted_and_always_is_offered_where_there_is_something_to_offer() -> None:
+def test_several_questions_are_counted_and_always_is_offered_where_there_is_something_to_offer() -> (
+    None
+):
     assert "Allow (1 of 2)?" in words(asking(question(), question(call_id="u")))
     text = words(asking(question(command="git status --short", offer=("git", "status"))))
     assert 'a always "git status …" in this session' in text

@@ -14,13 +14,16 @@ def test_a_line_without_a_target_can_not_be_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(3, "just now"), (75, "1 min ago"), (7_300, "2 h ago"), (200_000, "2 d ago")]
+    ("seconds", "said"),
+    [(3, "just now"), (75, "1 min ago"), (7_300, "2 h ago"), (200_000, "2 d ago")],
 )
 def test_times_are_said_roughly(seconds: float, said: str) -> None:
     assert ago(seconds) == said
 
 
-async def test_sessions_and_messages_can_be_chosen_by_what_they_say(tmp_path: Path) -> None:
+async def test_sessions_and_messages_can_be_chosen_by_what_they_say(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("first [bold]thing")
         await talk.session.ask("second")
@@ -31,6 +34,8 @@ async def test_sessions_and_messages_can_be_chosen_by_what_they_say(tmp_path: Pa
         assert ["second" in plain(choice.line) for choice in own] == [True, False]
         await talk.session.pin(own[0].target)
         pinned = await message_choices(talk.session, "pin", 76)
-        assert ["*" in plain(choice.line) for choice in pinned] == [choice.target == own[0].target for choice in pinned]
+        assert ["*" in plain(choice.line) for choice in pinned] == [
+            choice.target == own[0].target for choice in pinned
+        ]
         assert len(pinned) == 4
         assert len(await message_choices(talk.session, "explain", 76)) == 4

@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import Talk, talking
-from ullage.cli.chat.commands import COMMANDS, LEAVE, CommandResult, command_of, completions, help_lines, parse, unknown
+from ullage.cli.chat.commands import (
+    COMMANDS,
+    LEAVE,
+    CommandResult,
+    command_of,
+    completions,
+    help_lines,
+    parse,
+    unknown,
+)
 from ullage.cli.screenplay import Screenplay
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import plain
@@ -18,7 +27,10 @@ def test_a_command_is_its_name_and_what_follows() -> None:
     assert parse("/Context  ") == ("context", "")
 
 
-@pytest.mark.parametrize("text", ["look at /etc", "/etc/hosts is odd", "//", "/ hm", "/one\nand more", "", "/1"])
+@pytest.mark.parametrize(
+    "text",
+    ["look at /etc", "/etc/hosts is odd", "//", "/ hm", "/one\nand more", "", "/1"],
+)
 def test_what_is_no_command_is_said(text: str) -> None:
     assert parse(text) is None
 
@@ -61,13 +73,24 @@ def words(outcome: CommandResult) -> str:
     return "\n".join(plain(line) for line in outcome.lines)
 
 
-async def test_each_command_works_in_a_session_in_which_something_was_said(tmp_path: Path) -> None:
+async def test_each_command_works_in_a_session_in_which_something_was_said(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("hello")
         for command in COMMANDS:
-            if command.name in ("quit", "retry", "uncompact", "rewind", "export", "explain"):
+            if command.name in (
+                "quit",
+                "retry",
+                "uncompact",
+                "rewind",
+                "export",
+                "explain",
+            ):
                 continue
-            assert isinstance(await perform(talk, f"/{command.name}"), CommandResult), command.name
+            assert isinstance(await perform(talk, f"/{command.name}"), CommandResult), (
+                command.name
+            )
 
 
 async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:
@@ -90,10 +113,14 @@ async def test_steps_spend_and_tools_show_figures(tmp_path: Path) -> None:
         assert "1 call" in words(await perform(talk, "/spend"))
         tools = words(await perform(talk, "/tools")).splitlines()
         assert any(line.startswith("shell") and "asks first" in line for line in tools)
-        assert any(line.startswith("read ") and "asks first" not in line for line in tools)
+        assert any(
+            line.startswith("read ") and "asks first" not in line for line in tools
+        )
 
 
-async def test_model_and_set_change_the_session_and_say_what_is_wrong(tmp_path: Path) -> None:
+async def test_model_and_set_change_the_session_and_say_what_is_wrong(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         await perform(talk, "/model anthropic:claude-haiku-4-5")
         await perform(talk, "/set trigger 0.5")
@@ -108,7 +135,9 @@ async def test_model_and_set_change_the_session_and_say_what_is_wrong(tmp_path: 
         assert "trigger" not in (await talk.session._look()).ledger.loop.settings
 
 
-async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_again(tmp_path: Path) -> None:
+async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_again(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         with pytest.raises(CommandRefused):
             await perform(talk, "/pin")
@@ -124,7 +153,9 @@ async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_agai
             await perform(talk, "/pin nothing-of-this-id")
 
 
-async def test_rewind_goes_back_to_before_a_message_and_gives_its_text(tmp_path: Path) -> None:
+async def test_rewind_goes_back_to_before_a_message_and_gives_its_text(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("first")
         await talk.session.ask("second")
@@ -141,7 +172,9 @@ async def test_explain_says_where_a_message_is(tmp_path: Path) -> None:
         assert "in view" in words(await perform(talk, "/explain #1"))
 
 
-async def test_export_writes_lines_that_can_be_taken_in_again_or_markdown(tmp_path: Path) -> None:
+async def test_export_writes_lines_that_can_be_taken_in_again_or_markdown(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("hello")
         assert "say which file" in words(await perform(talk, "/export"))

@@ -7,7 +7,15 @@ from ullage.cli.chat.drilldown import LONGEST_TEXT, DrilldownData, first_target,
 from ullage.cli.drawing import Subject
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import cells, plain
-from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    ReasoningPart,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.rows import PartEstimate
 
 MESSAGES = (
@@ -18,13 +26,22 @@ MESSAGES = (
         parts=(
             ReasoningPart(id="m2.0", opaque_size=900),
             TextPart(id="m2.1", text="I look.\x1b[2J"),
-            ToolCallPart(id="m2.2", call_id="t", name="bash", arguments='{"command": "ls"}'),
+            ToolCallPart(
+                id="m2.2", call_id="t", name="bash", arguments='{"command": "ls"}'
+            ),
         ),
     ),
     Message(
         id="m3",
         role="tool",
-        parts=(ToolResultPart(id="m3.0", call_id="t", name="bash", content=(TextPart(id="x", text="a\nb"),)),),
+        parts=(
+            ToolResultPart(
+                id="m3.0",
+                call_id="t",
+                name="bash",
+                content=(TextPart(id="x", text="a\nb"),),
+            ),
+        ),
     ),
 )
 ITEMS = (
@@ -44,15 +61,25 @@ WINDOW = DrilldownData(
 )
 
 
-def shown(target: str, width: int = 78, window: DrilldownData = WINDOW, *, by_size: bool = True) -> list[str]:
-    return [plain(choice.line) for choice in level(window, target, width, UNICODE, by_size=by_size).choices]
+def shown(
+    target: str, width: int = 78, window: DrilldownData = WINDOW, *, by_size: bool = True
+) -> list[str]:
+    return [
+        plain(choice.line)
+        for choice in level(window, target, width, UNICODE, by_size=by_size).choices
+    ]
 
 
 def test_the_first_level_is_the_window_and_its_rows_can_be_opened() -> None:
     first = level(WINDOW, "", 78, UNICODE)
     text = "\n".join(shown(""))
     assert "52,100 ± 140 of 200,000" in text and "Total" in text and "Free" in text
-    assert [choice.target for choice in first.choices if choice.target] == ["row:0", "row:1", "row:2", "row:3"]
+    assert [choice.target for choice in first.choices if choice.target] == [
+        "row:0",
+        "row:1",
+        "row:2",
+        "row:3",
+    ]
     assert first_target(QUARTER_FULL) == "row:3"
 
 
@@ -90,11 +117,18 @@ def test_a_message_that_has_left_is_an_empty_level() -> None:
 
 
 def test_a_huge_message_is_cut_with_a_note() -> None:
-    huge = Message(id="h", role="user", parts=(TextPart(id="h.0", text="x" * (LONGEST_TEXT + 5)),))
-    assert shown("message:h", window=WINDOW._replace(messages=(huge,)))[-1].startswith("… 5 more characters")
+    huge = Message(
+        id="h", role="user", parts=(TextPart(id="h.0", text="x" * (LONGEST_TEXT + 5)),)
+    )
+    assert shown("message:h", window=WINDOW._replace(messages=(huge,)))[-1].startswith(
+        "… 5 more characters"
+    )
 
 
 def test_every_line_fits_the_width() -> None:
     for width in (40, 78, 198):
         for target in ("", "row:0", "row:1", "row:3", "message:m2"):
-            assert max(map(cells, shown(target, width))) <= max(width, 60), (target, width)
+            assert max(map(cells, shown(target, width))) <= max(width, 60), (
+                target,
+                width,
+            )

@@ -5,7 +5,13 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 
 from ullage.cli.chat.feed import SCREENS, Feed
-from ullage.cli.screenplay import AnswerEntry, ChatEntry, MessageEntry, ReasoningEntry, ToolCallEntry
+from ullage.cli.screenplay import (
+    AnswerEntry,
+    ChatEntry,
+    MessageEntry,
+    ReasoningEntry,
+    ToolCallEntry,
+)
 
 
 class FakeScreen(App[None]):
@@ -26,11 +32,16 @@ class FakeScreen(App[None]):
 
     @property
     def shown(self) -> str:
-        return "\n".join(self.feed.render_line(y).text.rstrip() for y in range(self.feed.size.height))
+        return "\n".join(
+            self.feed.render_line(y).text.rstrip() for y in range(self.feed.size.height)
+        )
 
 
 def said(count: int) -> list[ChatEntry]:
-    return [MessageEntry(text=f"message {number}", message=f"m{number}") for number in range(count)]
+    return [
+        MessageEntry(text=f"message {number}", message=f"m{number}")
+        for number in range(count)
+    ]
 
 
 async def test_the_end_stays_in_sight_while_the_transcript_grows() -> None:

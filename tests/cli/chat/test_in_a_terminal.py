@@ -12,13 +12,27 @@ import pytest
 
 from tests.cli.chat.terminal import PATIENCE_S, STORY, Terminal, scenario
 from tests.tiers import first_of
-from ullage.events import CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, TurnEnded
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    Queued,
+    QueueLeft,
+    ToolEnded,
+    TurnEnded,
+)
 from ullage.store.sqlite import SqliteStore
 
 PRINTS = {"command": "cat huge.txt"}
 STEP = {"when": {"contains": "sleep", "after": "user"}, "text": "I run it."}
-SLEEPS = {**STEP, "calls": [{"name": "shell", "arguments": {"command": "echo begun; sleep 60"}}]}
-TALE = {"when": {"contains": "story", "after": "user"}, "text": f"# The cask\n\n**Once** upon a time. {STORY}"}
+SLEEPS = {
+    **STEP,
+    "calls": [{"name": "shell", "arguments": {"command": "echo begun; sleep 60"}}],
+}
+TALE = {
+    "when": {"contains": "story", "after": "user"},
+    "text": f"# The cask\n\n**Once** upon a time. {STORY}",
+}
 RICH = {
     "when": {"contains": "rich", "after": "user"},
     "text": "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nprint('hello')\n```\n",
@@ -26,7 +40,12 @@ RICH = {
 EDITS = {
     "when": {"contains": "patch", "after": "user"},
     "text": "I change it.",
-    "calls": [{"name": "edit", "arguments": {"path": "notes.txt", "old": "wine\n", "new": "good wine\n"}}],
+    "calls": [
+        {
+            "name": "edit",
+            "arguments": {"path": "notes.txt", "old": "wine\n", "new": "good wine\n"},
+        }
+    ],
 }
 
 
@@ -36,7 +55,9 @@ def place(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-def chat(place: Path, *more: str, width: int = 80, height: int = 24, **environment: str) -> Terminal:
+def chat(
+    place: Path, *more: str, width: int = 80, height: int = 24, **environment: str
+) -> Terminal:
     script = scenario(place, TALE, SLEEPS, RICH, EDITS)
     words = ("chat", "--simulate", "--scenario", script, "--window", "1M", *more)
     return Terminal(place, *words, width=width, height=height, **environment)
@@ -68,7 +89,9 @@ def test_an_answer_streams_and_the_gauge_follows(place: Path) -> None:
         assert re.search(r"\d,?\d* (±|\()[^·]* of 1,000,000", done), done
 
 
-def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(place: Path) -> None:
+def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(
+    place: Path,
+) -> None:
     with chat(place, width=100) as terminal:
         terminal.wait_for("ready")
         terminal.say("tell me a story")
@@ -111,7 +134,12 @@ def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> N
     with chat(place, "--tools", "read,edit", "--root", str(place)) as terminal:
         terminal.wait_for("ready")
         terminal.say("patch it")
-        screen = terminal.wait_for("Allow? edit", "- wine", "+ good wine", 'a always "every edit call" in this session')
+        screen = terminal.wait_for(
+            "Allow? edit",
+            "- wine",
+            "+ good wine",
+            'a always "every edit call" in this session',
+        )
         assert "bread" not in screen
         terminal.answer("n", "Why not?")
         terminal.say("Leave the wine alone.")
@@ -143,10 +171,14 @@ def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path)
         terminal.say("tell me a story")
         terminal.wait_for("writing")
         terminal.keys("C-c")
-        terminal.wait_for("Ctrl+C again leaves", "goes on when the session is opened again")
+        terminal.wait_for(
+            "Ctrl+C again leaves", "goes on when the session is opened again"
+        )
         terminal.keys("C-c")
         session = session_of(terminal.wait_for("ended with 0", "--session"))
-        terminal.start("chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue")
+        terminal.start(
+            "chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue"
+        )
         screen = terminal.wait_for(session, "> tell me a story", "The cask")
         assert "The cask" in screen
         terminal.keys("Escape")
@@ -162,15 +194,22 @@ async def test_a_killed_chat_loses_nothing_that_was_shown_or_sent(place: Path) -
         terminal.type("when you are done: thanks")
         terminal.keys("Tab")
         shown = terminal.wait_for("then  when you are done: thanks")
-        last = max(int(number) for number in re.findall(r"Sentence (\d+) of the story is told", shown))
+        last = max(
+            int(number)
+            for number in re.findall(r"Sentence (\d+) of the story is told", shown)
+        )
         terminal.kill()
-        terminal.start("chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue")
+        terminal.start(
+            "chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue"
+        )
         terminal.wait_for("> tell me a story")
         terminal.press_until("Escape", "ready")
         session = session_of(leave(terminal))
     events = await stored(place, session)
     said = [event.message for event in events if isinstance(event, MessageAdded)]
-    answers = ["".join(getattr(part, "text", "") for part in message.parts) for message in said]
+    answers = [
+        "".join(getattr(part, "text", "") for part in message.parts) for message in said
+    ]
     assert any(f"Sentence {last} of the story is told" in text for text in answers)
     queued = {event.message.id for event in events if isinstance(event, Queued)}
     left = [event.message_id for event in events if isinstance(event, QueueLeft)]
@@ -220,15 +259,25 @@ def lives(pid: int) -> bool:
 
 
 @pytest.mark.sweep
-async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(place: Path) -> None:
+async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(
+    place: Path,
+) -> None:
     said = [
-        {"when": {"contains": f"number {number}", "after": "user"}, "text": f"{'word ' * 500} and that was {number}"}
+        {
+            "when": {"contains": f"number {number}", "after": "user"},
+            "text": f"{'word ' * 500} and that was {number}",
+        }
         for number in range(8)
     ]
-    summary = {"when": {"contains": "summary"}, "text": "## Goal\nSay words.\n## State\nThey were said."}
+    summary = {
+        "when": {"contains": "summary"},
+        "text": "## Goal\nSay words.\n## State\nThey were said.",
+    }
     script = scenario(place, summary, *said, delay_s=0, window=12_000)
     more = ("--window", "12000", "--max-output", "2000", "--session", "small")
-    with Terminal(place, "chat", "--simulate", "--scenario", script, *more, width=100, height=30) as terminal:
+    with Terminal(
+        place, "chat", "--simulate", "--scenario", script, *more, width=100, height=30
+    ) as terminal:
         terminal.wait_for("ready")
         for number in range(8):
             terminal.say(f"words, number {number}")
@@ -259,7 +308,10 @@ def test_no_color_uses_no_colour(place: Path) -> None:
         terminal.wait_for("ready")
         terminal.say("something rich please")
         terminal.wait_for("print", "ready")
-        coloured = re.findall(r"\x1b\[[\d;]*(?:3[1-7]|4[1-7]|9\d|38;|48;)[\d;]*m", terminal.screen(colours=True))
+        coloured = re.findall(
+            r"\x1b\[[\d;]*(?:3[1-7]|4[1-7]|9\d|38;|48;)[\d;]*m",
+            terminal.screen(colours=True),
+        )
         assert not coloured
 
 
@@ -270,15 +322,29 @@ def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path)
     script = scenario(
         place,
         {"when": {"contains": "evil", "after": "user"}, "text": hostile},
-        {"when": {"contains": "huge", "after": "user"}, "calls": [{"name": "shell", "arguments": PRINTS}]},
+        {
+            "when": {"contains": "huge", "after": "user"},
+            "calls": [{"name": "shell", "arguments": PRINTS}],
+        },
         {"when": {"contains": "xxxx", "after": "user"}, "text": "That was long."},
         delay_s=0,
     )
-    more = ("--tools", "shell", "--root", str(place), "--session", "huge", "--window", "1M")
+    more = (
+        "--tools",
+        "shell",
+        "--root",
+        str(place),
+        "--session",
+        "huge",
+        "--window",
+        "1M",
+    )
     with Terminal(place, "chat", "--simulate", "--scenario", script, *more) as terminal:
         terminal.wait_for("ready")
         terminal.say("something evil")
-        screen = terminal.wait_for("␛[2J␛[31mred␛]0;title", "[bold]markup[/bold]", "ready")
+        screen = terminal.wait_for(
+            "␛[2J␛[31mred␛]0;title", "[bold]markup[/bold]", "ready"
+        )
         assert "> something evil" in screen
         terminal.paste("x" * 200_000)
         terminal.wait_for("[pasted 1: 200,000 characters]")

@@ -12,7 +12,10 @@ from ullage.display.glyphs import UNICODE
 from ullage.display.text import Span, plain
 
 HEAD = Choice((Span("a heading"),))
-CHOICES = (HEAD, *(Choice((Span(f"[bold]line {number}"),), f"t{number}") for number in range(50)))
+CHOICES = (
+    HEAD,
+    *(Choice((Span(f"[bold]line {number}"),), f"t{number}") for number in range(50)),
+)
 
 
 class FakeScreen(App[None]):

@@ -64,26 +64,44 @@ def test_lines_keep_their_styles_and_markup_is_text() -> None:
     assert text.spans[0].style is not None
 
 
-EXACT = replace(QUARTER_FULL, basis=Basis(last_input=50_000, last_output=2_100, new=0, changed=0, removed=0))
+EXACT = replace(
+    QUARTER_FULL,
+    basis=Basis(last_input=50_000, last_output=2_100, new=0, changed=0, removed=0),
+)
 UNKNOWN = replace(
-    QUARTER_FULL, window=Window(tokens=None, source="unknown"), compaction_point=None, input_limit=None, free=None
+    QUARTER_FULL,
+    window=Window(tokens=None, source="unknown"),
+    compaction_point=None,
+    input_limit=None,
+    free=None,
 )
 
 
 def test_the_whole_gauge_says_used_interval_window_point_growth_and_source() -> None:
     line = plain(gauge_line(QUARTER_FULL, 1_204, 140, UNICODE))
-    assert line.endswith("52,100 ± 140 of 200,000 (26 %) · compacts at 160,000 · +1,204 last step · partly estimated")
+    assert line.endswith(
+        "52,100 ± 140 of 200,000 (26 %) · compacts at 160,000 · +1,204 last step · partly estimated"
+    )
     assert "│" in line
 
 
 def test_eighty_columns_keep_the_number_the_growth_and_the_source() -> None:
     line = plain(gauge_line(QUARTER_FULL, -1_204, 78, UNICODE))
     assert cells(line) <= 78
-    assert "52,100 ± 140 of 200,000 (26 %)" in line and "-1,204" in line and "est." in line
+    assert (
+        "52,100 ± 140 of 200,000 (26 %)" in line and "-1,204" in line and "est." in line
+    )
 
 
-@given(st.integers(1, 240), st.one_of(st.none(), st.integers(-99_999, 99_999)), st.booleans(), st.booleans())
-def test_used_and_its_window_stay_whatever_the_width(width: int, grown: int | None, known: bool, wide: bool) -> None:
+@given(
+    st.integers(1, 240),
+    st.one_of(st.none(), st.integers(-99_999, 99_999)),
+    st.booleans(),
+    st.booleans(),
+)
+def test_used_and_its_window_stay_whatever_the_width(
+    width: int, grown: int | None, known: bool, wide: bool
+) -> None:
     reading = QUARTER_FULL if known else UNKNOWN
     line = plain(gauge_line(reading, grown, width, UNICODE if wide else ASCII))
     assert "52,100" in line
@@ -116,7 +134,10 @@ RUNNING = OpenCall(call_id="t", name="shell", arguments="{}", part="p", state="s
         (Loop(turn="t", compaction="c"), "compacting"),
         (Loop(turn="t", paused="budget"), "paused (budget)"),
         (Loop(turn="t", paused="approval"), "needs your approval"),
-        (Loop(turn="t", call="c", cancel="stop"), "cancelling  Esc again does not wait for tools"),
+        (
+            Loop(turn="t", call="c", cancel="stop"),
+            "cancelling  Esc again does not wait for tools",
+        ),
     ],
 )
 def test_what_is_done_is_said_in_a_few_words(loop: Loop, words: str) -> None:
@@ -129,12 +150,22 @@ def test_what_takes_long_says_how_long() -> None:
 
 
 def test_the_foot_takes_as_many_hints_as_fit() -> None:
-    line = plain(foot_line((Span("ready"),), "a:model", "s-1", ("/help", "another hint"), 40))
+    line = plain(
+        foot_line((Span("ready"),), "a:model", "s-1", ("/help", "another hint"), 40)
+    )
     assert line.endswith("a:model · s-1 · /help")
     assert cells(line) == 40
     assert plain(foot_line((Span("x" * 50),), "a:model", "s-1", (), 40)) == "x" * 50
 
 
 def test_waiting_messages_say_when_they_go_in() -> None:
-    lines = [plain(line) for line in waiting_lines((("steer", "now\nplease"), ("follow_up", "later")), 80, 1)]
-    assert lines == ["next  now please  goes in before the next call", "then  later  being edited"]
+    lines = [
+        plain(line)
+        for line in waiting_lines(
+            (("steer", "now\nplease"), ("follow_up", "later")), 80, 1
+        )
+    ]
+    assert lines == [
+        "next  now please  goes in before the next call",
+        "then  later  being edited",
+    ]

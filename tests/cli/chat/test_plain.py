@@ -14,11 +14,19 @@ def chat(place: Path, said: str, *more: str) -> Ended:
 
 
 def environment(place: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
-    return {**kept, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)
+    }
+    return {
+        **kept,
+        "ULLAGE_DATA": str(place / "data"),
+        "XDG_CONFIG_HOME": str(place / "config"),
+    }
 
 
-def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_output(tmp_path: Path) -> None:
+def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_output(
+    tmp_path: Path,
+) -> None:
     more = ("--simulate", "--scenario", scenario(tmp_path), "--session", "piped")
     done = subprocess.run(
         [sys.executable, "-m", "ullage", "chat", *more],
@@ -38,14 +46,28 @@ def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_outpu
 
 
 def test_what_asks_first_is_not_allowed_where_nobody_can_be_asked(tmp_path: Path) -> None:
-    writes = {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}], "when": {"after": "user"}}
+    writes = {
+        "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}],
+        "when": {"after": "user"},
+    }
     script = scenario(tmp_path, writes, delay_s=0)
-    more = ("--simulate", "--scenario", script, "--tools", "write", "--root", str(tmp_path))
+    more = (
+        "--simulate",
+        "--scenario",
+        script,
+        "--tools",
+        "write",
+        "--root",
+        str(tmp_path),
+    )
     done = chat(tmp_path, "go\n", *more)
     assert "Not allowed" in done.stderr
     assert not (tmp_path / "a.txt").exists()
     told = chat(tmp_path, "go\n", *more, "--yes")
-    assert "allowed by --yes: write(" in told.stderr and "needs your approval" not in told.stderr
+    assert (
+        "allowed by --yes: write(" in told.stderr
+        and "needs your approval" not in told.stderr
+    )
     assert (tmp_path / "a.txt").read_text() == "x"
 
 
@@ -78,5 +100,7 @@ def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
 
 def test_plain_lines_need_no_full_screen_package() -> None:
     look = "import sys, ullage.cli.chat.start; print('textual' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", look], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "False"

@@ -43,12 +43,16 @@ async def test_enter_sends_and_tab_and_alt_enter_are_follow_ups() -> None:
 async def test_a_new_line_by_ctrl_j_shift_enter_or_a_backslash() -> None:
     app = FakeConversation()
     async with app.run_test() as pilot:
-        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "backslash", "enter", "d", "enter")
+        await pilot.press(
+            "a", "ctrl+j", "b", "shift+enter", "c", "backslash", "enter", "d", "enter"
+        )
         await pilot.pause()
     assert app.sent == [("a\nb\nc\nd", False)]
 
 
-async def test_up_and_down_go_through_what_was_said_and_keep_what_was_being_written() -> None:
+async def test_up_and_down_go_through_what_was_said_and_keep_what_was_being_written() -> (
+    None
+):
     app = FakeConversation()
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)
@@ -77,7 +81,9 @@ async def test_up_edits_what_waits_where_something_does() -> None:
     assert app.asked == ["edit", "withdraw", "escape"]
 
 
-async def test_a_paste_keeps_its_lines_loses_its_controls_and_a_long_one_stands_as_a_word() -> None:
+async def test_a_paste_keeps_its_lines_loses_its_controls_and_a_long_one_stands_as_a_word() -> (
+    None
+):
     app = FakeConversation()
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)

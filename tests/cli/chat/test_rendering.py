@@ -7,12 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ullage.cli.chat.rendering import FOLDED_LINES, ScreenRow, blocks, details_of, plain_rows, rows_of, visible
-from ullage.cli.screenplay import AnswerEntry, ChatEntry, MessageEntry, Notice, ReasoningEntry, ToolCallEntry
+from ullage.cli.chat.rendering import (
+    FOLDED_LINES,
+    ScreenRow,
+    blocks,
+    details_of,
+    plain_rows,
+    rows_of,
+    visible,
+)
+from ullage.cli.screenplay import (
+    AnswerEntry,
+    ChatEntry,
+    MessageEntry,
+    Notice,
+    ReasoningEntry,
+    ToolCallEntry,
+)
 from ullage.display.text import Span, plain
 
 TEXTS = st.text(
-    alphabet=st.one_of(st.characters(), st.sampled_from("\x1b\x00\x9b\t\n\r *_`#[]()|>-\u202e漢🙂")), max_size=300
+    alphabet=st.one_of(
+        st.characters(), st.sampled_from("\x1b\x00\x9b\t\n\r *_`#[]()|>-\u202e漢🙂")
+    ),
+    max_size=300,
 )
 
 
@@ -27,34 +45,55 @@ def entries(text: str) -> list[ChatEntry]:
         AnswerEntry(text=text, part="p", is_open=True),
         ReasoningEntry(text=text, part="p", is_open=True),
         ReasoningEntry(text=text, part="p"),
-        ToolCallEntry(name=text[:20], arguments=json.dumps({"path": text}), call_id="c", result=text),
-        ToolCallEntry(name="edit", arguments=json.dumps({"path": "a", "old": text, "new": text}), call_id="c"),
+        ToolCallEntry(
+            name=text[:20], arguments=json.dumps({"path": text}), call_id="c", result=text
+        ),
+        ToolCallEntry(
+            name="edit",
+            arguments=json.dumps({"path": "a", "old": text, "new": text}),
+            call_id="c",
+        ),
         ToolCallEntry(name="x", arguments=text, call_id="c", is_open=True),
     ]
 
 
 @given(TEXTS, st.integers(12, 120), st.booleans())
-def test_whatever_is_said_fills_lines_of_the_width_and_holds_no_control(text: str, width: int, unfolded: bool) -> None:
+def test_whatever_is_said_fills_lines_of_the_width_and_holds_no_control(
+    text: str, width: int, unfolded: bool
+) -> None:
     for entry in entries(text):
         for line in lines(rows_of(entry, width, unfolded=unfolded)):
-            assert all(char.isprintable() or char in "\u200c\u200d" for char in line), repr(line)
+            assert all(char.isprintable() or char in "\u200c\u200d" for char in line), (
+                repr(line)
+            )
             assert cell_len(line) <= width, (entry, line)
 
 
 @given(TEXTS)
-def test_visible_text_keeps_its_lines_and_shows_what_would_act_on_a_terminal(text: str) -> None:
+def test_visible_text_keeps_its_lines_and_shows_what_would_act_on_a_terminal(
+    text: str,
+) -> None:
     shown = visible(text)
     assert "\x1b" not in shown
-    assert all(char == "\n" or char.isprintable() or char in "\u200c\u200d" for char in shown)
+    assert all(
+        char == "\n" or char.isprintable() or char in "\u200c\u200d" for char in shown
+    )
     assert shown.count("\u241b") >= text.count("\x1b")
 
 
 @given(st.text(alphabet="ab \n漢", max_size=200), st.integers(4, 40))
-def test_a_text_broken_into_lines_loses_nothing_but_where_it_is_broken(text: str, width: int) -> None:
+def test_a_text_broken_into_lines_loses_nothing_but_where_it_is_broken(
+    text: str, width: int
+) -> None:
     assert "".join(lines(plain_rows(text, width, ""))) == text.replace("\n", "")
 
 
-@given(st.lists(st.sampled_from(["# head", "", "text " * 30, "```", "code", "- item", "~~~"]), max_size=400))
+@given(
+    st.lists(
+        st.sampled_from(["# head", "", "text " * 30, "```", "code", "- item", "~~~"]),
+        max_size=400,
+    )
+)
 def test_blocks_of_markdown_are_the_text_and_no_fence_is_cut(parts: list[str]) -> None:
     text = "\n".join(parts)
     pieces = blocks(text)
@@ -68,28 +107,48 @@ def test_markdown_is_drawn() -> None:
     shown = "\n".join(lines(rows))
     assert "**" not in shown and "```" not in shown and "|" not in shown
     assert "Title" in shown and "• one" in shown and "x = 1" in shown
-    bold = [segment.text for row in rows for segment in row if segment.style and segment.style.bold]
+    bold = [
+        segment.text
+        for row in rows
+        for segment in row
+        if segment.style and segment.style.bold
+    ]
     assert "bold" in bold
 
 
 def test_a_link_shows_its_address_and_is_none_of_the_terminals() -> None:
     rows = rows_of(AnswerEntry(text="[click](https://evil.example)", part="p"), 60)
     assert "https://evil.example" in "".join(lines(rows))
-    assert not any(segment.style and segment.style.link for row in rows for segment in row)
+    assert not any(
+        segment.style and segment.style.link for row in rows for segment in row
+    )
 
 
 @pytest.mark.parametrize("size", [5_000_000])
 def test_five_megabytes_are_cut_with_a_note_that_says_how_much(size: int) -> None:
-    for entry in (AnswerEntry(text="x" * size, part="p"), MessageEntry(text="y\n" * (size // 2), message="m")):
+    for entry in (
+        AnswerEntry(text="x" * size, part="p"),
+        MessageEntry(text="y\n" * (size // 2), message="m"),
+    ):
         rows = rows_of(entry, 80)
         assert len(rows) < 1_000
         assert "more characters" in lines(rows)[-1]
-    called = rows_of(ToolCallEntry(name="shell", arguments="{}", call_id="c", result="z\n" * (size // 2)), 80)
+    called = rows_of(
+        ToolCallEntry(
+            name="shell", arguments="{}", call_id="c", result="z\n" * (size // 2)
+        ),
+        80,
+    )
     assert len(called) < 20
 
 
 def test_a_long_result_is_folded_and_unfolds() -> None:
-    entry = ToolCallEntry(name="read", arguments='{"path": "a"}', call_id="c", result="\n".join(map(str, range(50))))
+    entry = ToolCallEntry(
+        name="read",
+        arguments='{"path": "a"}',
+        call_id="c",
+        result="\n".join(map(str, range(50))),
+    )
     folded, unfolded = lines(rows_of(entry, 80)), lines(rows_of(entry, 80, unfolded=True))
     assert folded[-1].strip() == f"… {50 - FOLDED_LINES} more lines, Ctrl+O unfolds"
     assert unfolded[-1].strip() == "49"
@@ -99,22 +158,48 @@ def test_reasoning_is_one_line_until_it_is_unfolded() -> None:
     entry = ReasoningEntry(text="First this. " * 40, part="p")
     assert len(rows_of(entry, 80)) == 2
     assert len(rows_of(entry, 80, unfolded=True)) > 5
-    assert "not shown by the provider" in lines(rows_of(ReasoningEntry(text="", part="p", hidden=900), 80))[1]
+    assert (
+        "not shown by the provider"
+        in lines(rows_of(ReasoningEntry(text="", part="p", hidden=900), 80))[1]
+    )
 
 
 def test_reasoning_under_way_shows_its_end() -> None:
-    (_, line) = lines(rows_of(ReasoningEntry(text="begin " * 100 + "the end", part="p", is_open=True), 60))
+    (_, line) = lines(
+        rows_of(
+            ReasoningEntry(text="begin " * 100 + "the end", part="p", is_open=True), 60
+        )
+    )
     assert line.startswith("∴ thinking") and line.endswith("the end")
 
 
 @pytest.mark.parametrize(
     ("entry", "word"),
     [
-        (ToolCallEntry(name="a", arguments="{}", call_id="c", asks=True), "needs your approval"),
-        (ToolCallEntry(name="a", arguments="{}", call_id="c", is_running=True), "running"),
-        (ToolCallEntry(name="a", arguments="{", call_id="c", is_open=True), "being written"),
-        (ToolCallEntry(name="a", arguments="{}", call_id="c", outcome="unknown", result="?"), "outcome unknown"),
-        (ToolCallEntry(name="a", arguments="{}", call_id="c", outcome="denied", result="no"), "not allowed"),
+        (
+            ToolCallEntry(name="a", arguments="{}", call_id="c", asks=True),
+            "needs your approval",
+        ),
+        (
+            ToolCallEntry(name="a", arguments="{}", call_id="c", is_running=True),
+            "running",
+        ),
+        (
+            ToolCallEntry(name="a", arguments="{", call_id="c", is_open=True),
+            "being written",
+        ),
+        (
+            ToolCallEntry(
+                name="a", arguments="{}", call_id="c", outcome="unknown", result="?"
+            ),
+            "outcome unknown",
+        ),
+        (
+            ToolCallEntry(
+                name="a", arguments="{}", call_id="c", outcome="denied", result="no"
+            ),
+            "not allowed",
+        ),
     ],
 )
 def test_a_call_says_how_far_it_is(entry: ToolCallEntry, word: str) -> None:
@@ -122,20 +207,28 @@ def test_a_call_says_how_far_it_is(entry: ToolCallEntry, word: str) -> None:
 
 
 def test_a_cut_result_says_how_large_the_whole_is() -> None:
-    entry = ToolCallEntry(name="shell", arguments="{}", call_id="c", result="x", size_bytes=5_000_000)
+    entry = ToolCallEntry(
+        name="shell", arguments="{}", call_id="c", result="x", size_bytes=5_000_000
+    )
     assert "5,000,000 bytes in all" in " ".join(lines(rows_of(entry, 80)))
 
 
 def test_details_are_the_change_that_a_call_would_make() -> None:
     def details(name: str, **arguments: object) -> list[str]:
         return [
-            plain(line) for line in details_of(ToolCallEntry(name=name, arguments=json.dumps(arguments), call_id="c"))
+            plain(line)
+            for line in details_of(
+                ToolCallEntry(name=name, arguments=json.dumps(arguments), call_id="c")
+            )
         ]
 
     assert details("edit", path="a", old="x", new="y\nz") == ["- x", "+ y", "+ z"]
     assert details("write", path="a", content="one\ntwo") == ["+ one", "+ two"]
     assert details("shell", command="ls", n=3) == ["command: ls", "n: 3"]
-    assert [plain(line) for line in details_of(ToolCallEntry(name="a", arguments="{torn", call_id="c"))] == ["{torn"]
+    assert [
+        plain(line)
+        for line in details_of(ToolCallEntry(name="a", arguments="{torn", call_id="c"))
+    ] == ["{torn"]
 
 
 def test_a_notice_keeps_its_styles_and_wraps() -> None:
@@ -147,9 +240,13 @@ def test_a_notice_keeps_its_styles_and_wraps() -> None:
 def test_an_interrupted_answer_and_a_summary_say_what_they_are() -> None:
     assert (
         "(interrupted: cancelled)"
-        in lines(rows_of(AnswerEntry(text="I lo", part="p", interrupted="cancelled"), 40))[-1]
+        in lines(
+            rows_of(AnswerEntry(text="I lo", part="p", interrupted="cancelled"), 40)
+        )[-1]
     )
-    summary = lines(rows_of(MessageEntry(text="a\n" * 30, message="m", origin="summary"), 40))
+    summary = lines(
+        rows_of(MessageEntry(text="a\n" * 30, message="m", origin="summary"), 40)
+    )
     assert summary[1].startswith("= ") and len(summary) < 10
 
 
@@ -159,5 +256,14 @@ def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded(
         'with sandbox_write = ["/home/me/work/kettle/.git"] in their own ullage.toml]'
     )
     result = note + "\n" + "a file\n" * 50 + "[exit code 128]"
-    rows = lines(rows_of(ToolCallEntry(name="shell", arguments="{}", call_id="c", result=result, is_error=True), 80))
-    assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in " ".join(line.strip() for line in rows)
+    rows = lines(
+        rows_of(
+            ToolCallEntry(
+                name="shell", arguments="{}", call_id="c", result=result, is_error=True
+            ),
+            80,
+        )
+    )
+    assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in " ".join(
+        line.strip() for line in rows
+    )

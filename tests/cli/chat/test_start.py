@@ -59,56 +59,107 @@ def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None
     plain = Agent(environment=environment_for({}, None), config=False).settings
     assert plain.tools == ("read", "list", "search")
     assert plain.approve == ("write", "edit", "shell", "mcp")
-    own = Agent(environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False).settings
+    own = Agent(
+        environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False
+    ).settings
     assert own.approve == ("shell",)
 
 
 def test_with_a_simulator_no_other_key_can_be_reached() -> None:
-    held = environment_for({"OPENAI_API_KEY": "real", "ANTHROPIC_API_KEY": "real", "HOME": "/h"}, SIMULATOR)
+    held = environment_for(
+        {"OPENAI_API_KEY": "real", "ANTHROPIC_API_KEY": "real", "HOME": "/h"}, SIMULATOR
+    )
     assert "real" not in held.values()
     assert held["ANTHROPIC_API_KEY"] == "simulated"
     assert held["HOME"] == "/h"
 
 
-def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_session(tmp_path: Path) -> None:
-    words = ("--model", "ollama:b", "--tools", "read,shell", "--window", "20k", "--root", str(tmp_path))
-    args = parser().parse_args(["chat", *words, "--base-url", "http://h/v1", "--store", str(tmp_path / "s.db")])
+def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_session(
+    tmp_path: Path,
+) -> None:
+    words = (
+        "--model",
+        "ollama:b",
+        "--tools",
+        "read,shell",
+        "--window",
+        "20k",
+        "--root",
+        str(tmp_path),
+    )
+    args = parser().parse_args(
+        ["chat", *words, "--base-url", "http://h/v1", "--store", str(tmp_path / "s.db")]
+    )
     assert session_settings(args) == {"model": "ollama:b", "window": 20_000}
     settings = agent_of(args, SIMULATOR).settings
-    assert (settings.tools, settings.root, settings.base_url) == (("read", "shell"), tmp_path, "http://h/v1")
+    assert (settings.tools, settings.root, settings.base_url) == (
+        ("read", "shell"),
+        tmp_path,
+        "http://h/v1",
+    )
     assert session_settings(parser().parse_args(["chat"])) == {}
-    none = parser().parse_args(["chat", "--tools", "none", "--store", str(tmp_path / "s.db")])
+    none = parser().parse_args(
+        ["chat", "--tools", "none", "--store", str(tmp_path / "s.db")]
+    )
     assert agent_of(none, SIMULATOR).settings.tools == ()
 
 
-def test_the_command_that_resumes_a_session_names_what_the_session_does_not_keep(tmp_path: Path) -> None:
+def test_the_command_that_resumes_a_session_names_what_the_session_does_not_keep(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "a b"
-    words = ["chat", "--simulate", "--tools", "read,shell", "--root", str(place), "--sandbox", "off"]
-    command = resume_command(parser().parse_args([*words, "--store", str(place / "s.db"), "--model", "m"]), "5f2a")
+    words = [
+        "chat",
+        "--simulate",
+        "--tools",
+        "read,shell",
+        "--root",
+        str(place),
+        "--sandbox",
+        "off",
+    ]
+    command = resume_command(
+        parser().parse_args([*words, "--store", str(place / "s.db"), "--model", "m"]),
+        "5f2a",
+    )
     assert shlex.split(command)[1:] == [
         *("chat", "--simulate", "--store", str(place / "s.db"), "--tools", "read,shell"),
         *("--root", str(place), "--sandbox", "off", "--session", "5f2a"),
     ]
-    assert resume_command(parser().parse_args(["chat"]), "5f2a") == "ullage chat --session 5f2a"
+    assert (
+        resume_command(parser().parse_args(["chat"]), "5f2a")
+        == "ullage chat --session 5f2a"
+    )
 
 
 def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:
     agent = Agent(environment={}, config=False)
     assert "--model" in lacking(agent, {}, {})
-    assert "ANTHROPIC_API_KEY" in lacking(agent, {"model": "anthropic:claude-haiku-4-5"}, {})
-    assert lacking(agent, {"model": "anthropic:claude-haiku-4-5"}, {"ANTHROPIC_API_KEY": "k"}) == ""
+    assert "ANTHROPIC_API_KEY" in lacking(
+        agent, {"model": "anthropic:claude-haiku-4-5"}, {}
+    )
+    assert (
+        lacking(
+            agent, {"model": "anthropic:claude-haiku-4-5"}, {"ANTHROPIC_API_KEY": "k"}
+        )
+        == ""
+    )
     assert lacking(agent, {"model": "ollama:qwen3"}, {}) == ""
     assert "--simulate" in str(no_model("No model."))
 
 
 def test_the_agent_reads_the_instructions_of_the_place(tmp_path: Path) -> None:
-    args = parser().parse_args(["chat", "--store", str(tmp_path / "s.db"), "--system", "Be brief."])
+    args = parser().parse_args(
+        ["chat", "--store", str(tmp_path / "s.db"), "--system", "Be brief."]
+    )
     agent = agent_of(args, SIMULATOR)
     assert agent.settings.instructions == ("AGENTS.md",)
     assert agent.settings.system == "Be brief."
 
 
-async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_none(tmp_path: Path) -> None:
+async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_none(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path, session="20261121-5f2a9c1e") as talk:
         agent = talk.host.agent
         assert await found(agent, "20261121-5f2a9c1e") == ("20261121-5f2a9c1e", True)
@@ -117,7 +168,9 @@ async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_
         assert await found(agent, "") == ("", False)
 
 
-async def test_continue_takes_the_newest_and_what_is_said_changes_it(tmp_path: Path) -> None:
+async def test_continue_takes_the_newest_and_what_is_said_changes_it(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path, session="old") as talk:
         newer = await talk.host.begin("newer", {"model": "anthropic:claude-haiku-4-5"})
         await newer.ask("hello")
@@ -125,7 +178,9 @@ async def test_continue_takes_the_newest_and_what_is_said_changes_it(tmp_path: P
         session = await opened(talk.host, args, SIMULATOR)
         assert session.id == "newer"
         assert (await session._look()).ledger.loop.settings["window"] == 20_000
-        begun = await opened(talk.host, parser().parse_args(["chat", "--session", "mine"]), SIMULATOR)
+        begun = await opened(
+            talk.host, parser().parse_args(["chat", "--session", "mine"]), SIMULATOR
+        )
         assert begun.id == "mine"
         assert (await begun._look()).ledger.loop.settings["model"] == SIMULATOR.model
 
@@ -135,4 +190,6 @@ async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:
         await talk.host.forget("gone")
         await talk.store.delete("gone")
         with pytest.raises(SessionNotFound, match="begins one"):
-            await opened(talk.host, parser().parse_args(["chat", "--continue"]), SIMULATOR)
+            await opened(
+                talk.host, parser().parse_args(["chat", "--continue"]), SIMULATOR
+            )

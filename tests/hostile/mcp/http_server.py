@@ -10,7 +10,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
 MB = 1024 * 1024
-INIT = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "h", "version": "1"}}
+INIT = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "h", "version": "1"},
+}
 TOOLS = {"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}
 
 
@@ -30,18 +34,24 @@ class HostileHttp:
         self.heard: list[Heard] = []
         self.url = ""
 
-    async def answer(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
+    async def answer(
+        self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter
+    ) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 head = (await reading.readuntil(b"\r\n\r\n")).decode().lower()
-                length = int(head.partition("content-length:")[2].partition("\r\n")[0] or 0)
+                length = int(
+                    head.partition("content-length:")[2].partition("\r\n")[0] or 0
+                )
                 body = await reading.readexactly(length)
                 message = json.loads(body) if body else {}
                 self.heard.append(Heard(head, message.get("method", "")))
                 await self._respond(message, writing)
         writing.close()
 
-    async def _respond(self, message: dict[str, object], writing: asyncio.StreamWriter) -> None:
+    async def _respond(
+        self, message: dict[str, object], writing: asyncio.StreamWriter
+    ) -> None:
         method, is_call = message.get("method"), message.get("method") == "tools/call"
         if self.behaviour == "redirects":
             await _send(writing, "307 Temporary Redirect", b"", location=self.elsewhere)
@@ -52,7 +62,11 @@ class HostileHttp:
         elif method == "tools/list":
             await _send_result(writing, message, TOOLS)
         elif not is_call:
-            error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}}
+            error = {
+                "jsonrpc": "2.0",
+                "id": message["id"],
+                "error": {"code": -32601, "message": "no such method"},
+            }
             await _send(writing, "200 OK", json.dumps(error).encode())
         else:
             await self._harm(writing)
@@ -77,13 +91,21 @@ class HostileHttp:
                     writing.write(b"x-more: " + b"x" * 60_000 + b"\r\n")
                     await writing.drain()
             case "one_long_event":
-                writing.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: ")
+                writing.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: "
+                )
                 while True:
                     writing.write(b"x" * MB)
                     await writing.drain()
             case "events_without_end":
-                writing.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-                note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
+                writing.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+                )
+                note = {
+                    "jsonrpc": "2.0",
+                    "method": "notifications/message",
+                    "params": {"level": "info", "data": "x"},
+                }
                 while True:
                     writing.write(b"data: " + json.dumps(note).encode() + b"\n\n")
                     await writing.drain()
@@ -92,12 +114,24 @@ class HostileHttp:
                 await asyncio.sleep(1_000)
 
 
-async def _send_result(writing: asyncio.StreamWriter, message: dict[str, object], result: object) -> None:
-    await _send(writing, "200 OK", json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode())
+async def _send_result(
+    writing: asyncio.StreamWriter, message: dict[str, object], result: object
+) -> None:
+    await _send(
+        writing,
+        "200 OK",
+        json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode(),
+    )
 
 
-async def _send(writing: asyncio.StreamWriter, status: str, body: bytes, **headers: str) -> None:
-    given = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+async def _send(
+    writing: asyncio.StreamWriter, status: str, body: bytes, **headers: str
+) -> None:
+    given = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **headers,
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
     writing.write(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)
     await writing.drain()

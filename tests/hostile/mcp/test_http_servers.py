@@ -13,9 +13,14 @@ KEY = "Bearer sk-secret-key-of-the-user"
 
 
 async def test_a_key_goes_to_no_other_origin_than_the_configured_one() -> None:
-    async with serving_harm("honest") as other, serving_harm("redirects", other.url) as server:
+    async with (
+        serving_harm("honest") as other,
+        serving_harm("redirects", other.url) as server,
+    ):
         with pytest.raises(ServerUnavailable):
-            async with McpServer("t", url=server.url, headers={"Authorization": KEY}, connect_s=10):
+            async with McpServer(
+                "t", url=server.url, headers={"Authorization": KEY}, connect_s=10
+            ):
                 pass
         assert any("authorization: bearer" in heard.head for heard in server.heard)
         assert other.heard == []
@@ -33,7 +38,9 @@ async def test_a_key_goes_to_no_other_origin_than_the_configured_one() -> None:
         ("silent", {"timed_out"}),
     ],
 )
-async def test_an_answer_that_does_harm_ends_as_an_error(behaviour: str, outcomes: set[str]) -> None:
+async def test_an_answer_that_does_harm_ends_as_an_error(
+    behaviour: str, outcomes: set[str]
+) -> None:
     async with serving_harm(behaviour) as server:
         async with McpServer("t", url=server.url, timeout_s=5, connect_s=10) as client:
             ran = await call(client, "work")

@@ -68,10 +68,15 @@ async def test_a_command_that_is_missing_is_a_problem_and_no_error() -> None:
 
 async def test_one_that_takes_too_long_is_waited_for_no_longer_than_that() -> None:
     async with opened(hostile("hangs"), patience_s=0.2) as server:
-        assert server.problem == "it has not answered in 0.2 s; Ullage is still waiting for it"
+        assert (
+            server.problem
+            == "it has not answered in 0.2 s; Ullage is still waiting for it"
+        )
 
 
-async def test_one_that_did_not_start_is_tried_again_and_its_tools_are_told(tmp_path: Path) -> None:
+async def test_one_that_did_not_start_is_tried_again_and_its_tools_are_told(
+    tmp_path: Path,
+) -> None:
     command = tmp_path / "server"
     changed = asyncio.Event()
     server = McpServer("t", command=str(command))
@@ -96,12 +101,19 @@ async def test_thousands_of_tools_are_cut_and_that_is_told() -> None:
     for behaviour in ("many_tools", "endless_tools"):
         async with opened(hostile(behaviour)) as server:
             assert len(server.tools) == MCP_TOOLS
-            assert server.notes == (f"it declares more than {MCP_TOOLS} tools: the others are left out",)
+            assert server.notes == (
+                f"it declares more than {MCP_TOOLS} tools: the others are left out",
+            )
 
 
 async def test_tools_that_no_request_could_carry_are_left_out_and_named() -> None:
     async with opened(hostile("bad_tools")) as server:
-        assert [tool.name for tool in server.tools] == ["t__good", "t__shell", "t__read", "t__wordy"]
+        assert [tool.name for tool in server.tools] == [
+            "t__good",
+            "t__shell",
+            "t__read",
+            "t__wordy",
+        ]
         told = "\n".join(server.notes)
         for part in (
             "good is left out: it is declared twice",
@@ -117,7 +129,11 @@ async def test_tools_that_no_request_could_carry_are_left_out_and_named() -> Non
 
 async def test_no_server_takes_the_place_of_another_tool() -> None:
     async with opened(hostile("bad_tools")) as server:
-        assert [tool.name for tool in tools_of([server, server], ["t__shell"])] == ["t__good", "t__read", "t__wordy"]
+        assert [tool.name for tool in tools_of([server, server], ["t__shell"])] == [
+            "t__good",
+            "t__read",
+            "t__wordy",
+        ]
 
 
 async def test_a_tool_that_changes_after_a_call_is_told_as_changed() -> None:
@@ -142,12 +158,16 @@ async def test_a_call_that_does_not_end_is_given_up_in_time(behaviour: str) -> N
         assert ran.outcome == "timed_out"
 
 
-@pytest.mark.parametrize(("behaviour", "why"), [("huge_result", "32 MB"), ("deep_result", "nested too deep")])
+@pytest.mark.parametrize(
+    ("behaviour", "why"), [("huge_result", "32 MB"), ("deep_result", "nested too deep")]
+)
 async def test_a_result_beyond_the_limits_is_a_clear_result_and_the_server_is_started_again(
     behaviour: str, why: str, tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    async with opened(hostile(behaviour, env={"STARTS": str(starts)}, timeout_s=30)) as server:
+    async with opened(
+        hostile(behaviour, env={"STARTS": str(starts)}, timeout_s=30)
+    ) as server:
         ran = await call(server, "work")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
         assert why in ran.output.text
@@ -173,7 +193,10 @@ async def test_images_are_judged_by_their_headers_and_only_some_are_given() -> N
 async def test_what_a_server_asks_of_us_is_refused() -> None:
     async with opened(hostile("asks_back", timeout_s=20)) as server:
         ran = await call(server, "work")
-        assert ran.output.text == "sampling/createMessage: error; elicitation/create: error; roots/list: error"
+        assert (
+            ran.output.text
+            == "sampling/createMessage: error; elicitation/create: error; roots/list: error"
+        )
 
 
 async def test_children_in_sessions_of_their_own_end_with_the_server() -> None:

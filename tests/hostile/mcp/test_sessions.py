@@ -29,29 +29,46 @@ async def test_a_server_that_does_not_start_does_not_stop_the_run(tmp_path: Path
     missing = McpServer("missing", command="/no/such/program")
     good = McpServer("good", command=sys.executable, args=[SERVER, "greets"])
     with running(script({"text": "Fine."})) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, tools=[missing, good], **CLAUDE.settings())
+        agent = agent_for(
+            tmp_path / "s.db", server=server, tools=[missing, good], **CLAUDE.settings()
+        )
         async with agent.session("one") as session:
             assert (await session.ask("Hello")).text == "Fine."
     events = await stored(tmp_path / "s.db")
     (notice,) = of_kind(events, ToolServerNoticed)
     assert notice.server == "missing"
-    assert "/no/such/program" in notice.problem and "No such file or directory" in notice.problem
-    assert [tool.name for tool in of_kind(events, ToolsChanged)[-1].tools] == ["good__work", "read_result"]
+    assert (
+        "/no/such/program" in notice.problem
+        and "No such file or directory" in notice.problem
+    )
+    assert [tool.name for tool in of_kind(events, ToolsChanged)[-1].tools] == [
+        "good__work",
+        "read_result",
+    ]
 
 
 async def test_tools_that_change_in_a_session_are_told_by_name(tmp_path: Path) -> None:
     scenario = script(
-        {"when": {"contains": "work", "after": "user"}, "calls": [{"name": "t__work", "arguments": {}}]},
+        {
+            "when": {"contains": "work", "after": "user"},
+            "calls": [{"name": "t__work", "arguments": {}}],
+        },
         {"text": "Done."},
     )
     has_changed = asyncio.Event()
     poisoned = hostile("poisons", on_change=lambda tools: has_changed.set())
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, tools=[poisoned], **CLAUDE.settings())
+        agent = agent_for(
+            tmp_path / "s.db", server=server, tools=[poisoned], **CLAUDE.settings()
+        )
         async with agent.session("one") as session:
             await session.ask("work")
             await asyncio.wait_for(has_changed.wait(), 20)
             await session.ask("and again: work")
     events = await stored(tmp_path / "s.db")
     (notice,) = of_kind(events, ToolServerNoticed)
-    assert (notice.added, notice.removed, notice.changed) == (("t__new",), ("t__gone",), ("t__work",))
+    assert (notice.added, notice.removed, notice.changed) == (
+        ("t__new",),
+        ("t__gone",),
+        ("t__work",),
+    )

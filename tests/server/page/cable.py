@@ -56,7 +56,9 @@ class Cable:
             server = socket.create_connection(self._server)
             self._ends |= {client, server}
             for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._pass_on, args=(source, target), daemon=True).start()
+                threading.Thread(
+                    target=self._pass_on, args=(source, target), daemon=True
+                ).start()
 
     def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):

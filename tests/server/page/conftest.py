@@ -25,7 +25,9 @@ ARGUMENTS = [
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium without a window. Not for longer than a file: its event loop is in the way of asynchronous tests."""
-    path = needed("chromium", "the page in a real browser", *CHROMIUM_NAMES, variable="CHROMIUM")
+    path = needed(
+        "chromium", "the page in a real browser", *CHROMIUM_NAMES, variable="CHROMIUM"
+    )
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield launched

@@ -24,9 +24,13 @@ class Screen:
         self.refused: list[int] = []
 
     @classmethod
-    def opened(cls, browser: Browser, url: str, session: str, context: Mapping[str, Any]) -> Self:
+    def opened(
+        cls, browser: Browser, url: str, session: str, context: Mapping[str, Any]
+    ) -> Self:
         """The page at this address, with a session shown."""
-        page = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **context}).new_page()
+        page = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 900}, **context}
+        ).new_page()
         page.set_default_timeout(WAIT_MS)
         expect.set_options(timeout=WAIT_MS)
         screen = cls(page)

@@ -29,7 +29,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         yield server
 
 
-def test_the_token_is_asked_for_once_and_kept_in_the_tab(guarded: Local, open_page: Open) -> None:
+def test_the_token_is_asked_for_once_and_kept_in_the_tab(
+    guarded: Local, open_page: Open
+) -> None:
     name = guarded.api.session("guarded")
     screen = open_page(f"{guarded.url}/#/s/{name}")
     box = screen.find("dialog input")
@@ -49,13 +51,17 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(guarded: Local, open_pa
     assert set(screen.refused) == {401}
 
 
-def test_the_first_paint_is_small_and_comes_from_here(local: Local, open_page: Open) -> None:
+def test_the_first_paint_is_small_and_comes_from_here(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url)
     sizes: dict[str, int] = {}
 
     def heard(answer: Response) -> None:
         if "/v1/" not in answer.url:
-            sizes[answer.url] = len(answer.body()) + sum(len(k) + len(v) + 4 for k, v in answer.all_headers().items())
+            sizes[answer.url] = len(answer.body()) + sum(
+                len(k) + len(v) + 4 for k, v in answer.all_headers().items()
+            )
 
     screen.page.on("response", heard)
     screen.page.reload()
@@ -66,7 +72,9 @@ def test_the_first_paint_is_small_and_comes_from_here(local: Local, open_page: O
     assert sum(sizes.values()) <= LARGEST_PAINT
 
 
-def test_sessions_are_found_by_what_they_are_called(local: Local, open_page: Open) -> None:
+def test_sessions_are_found_by_what_they_are_called(
+    local: Local, open_page: Open
+) -> None:
     for name in ("cellar-one", "cellar-two", "attic"):
         local.api.session(name)
     screen = open_page(local.url, "attic")
@@ -129,14 +137,22 @@ def test_single_keys_can_be_switched_off(local: Local, open_page: Open) -> None:
     expect(screen.find("#say")).not_to_be_focused()
 
 
-def test_what_can_be_used_has_a_name_and_the_columns_are_landmarks(local: Local, open_page: Open) -> None:
+def test_what_can_be_used_has_a_name_and_the_columns_are_landmarks(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("named"))
     screen.say("Hello.")
     expect(screen.answers()).to_have_count(1)
     screen.is_at_rest()
-    expect(screen.page.get_by_role("navigation", name="Sessions", exact=True)).to_have_count(1)
-    expect(screen.page.get_by_role("main", name="Conversation", exact=True)).to_have_count(1)
-    expect(screen.page.get_by_role("complementary", name="Window", exact=True)).to_have_count(1)
+    expect(
+        screen.page.get_by_role("navigation", name="Sessions", exact=True)
+    ).to_have_count(1)
+    expect(
+        screen.page.get_by_role("main", name="Conversation", exact=True)
+    ).to_have_count(1)
+    expect(
+        screen.page.get_by_role("complementary", name="Window", exact=True)
+    ).to_have_count(1)
     expect(screen.page.get_by_role("meter", name="Window used")).to_be_visible()
     nameless = screen.page.evaluate(
         """() => [...document.querySelectorAll("button, input, textarea, select, summary, a[href]")]
@@ -146,7 +162,9 @@ def test_what_can_be_used_has_a_name_and_the_columns_are_landmarks(local: Local,
     assert nameless == []
 
 
-def test_light_and_dark_follow_the_system_and_the_switch(local: Local, open_page: Open) -> None:
+def test_light_and_dark_follow_the_system_and_the_switch(
+    local: Local, open_page: Open
+) -> None:
     name = local.api.session("coloured")
 
     def paper(screen: Screen) -> int:
@@ -165,8 +183,12 @@ def test_light_and_dark_follow_the_system_and_the_switch(local: Local, open_page
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_paper(local: Local, open_page: Open, scheme: str) -> None:
-    screen = open_page(local.url, local.api.session(f"contrast-{scheme}"), color_scheme=scheme)
+def test_text_stands_out_from_its_paper(
+    local: Local, open_page: Open, scheme: str
+) -> None:
+    screen = open_page(
+        local.url, local.api.session(f"contrast-{scheme}"), color_scheme=scheme
+    )
     ratios = screen.page.evaluate(
         """() => {
             const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
@@ -198,7 +220,9 @@ def test_text_stands_out_from_its_paper(local: Local, open_page: Open, scheme: s
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
 
 
-def test_on_a_small_screen_one_column_is_shown_at_a_time(local: Local, open_page: Open) -> None:
+def test_on_a_small_screen_one_column_is_shown_at_a_time(
+    local: Local, open_page: Open
+) -> None:
     viewport = {"width": 390, "height": 844}
     screen = open_page(local.url, local.api.session("small"), viewport=viewport)
     screen.say("Hello.")
@@ -218,7 +242,9 @@ def test_on_a_small_screen_one_column_is_shown_at_a_time(local: Local, open_page
     expect(screen.find("#conversation")).to_be_visible()
 
 
-def test_nothing_moves_where_a_person_asked_for_that(local: Local, open_page: Open) -> None:
+def test_nothing_moves_where_a_person_asked_for_that(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("still"), reduced_motion="reduce")
     screen.say("Hello.")
     expect(screen.answers()).to_have_count(1)

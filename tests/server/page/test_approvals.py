@@ -24,22 +24,35 @@ async def note(text: str) -> str:
 
 
 def calls(word: str, text: str) -> dict[str, object]:
-    return {"when": {"contains": word, "after": "user"}, "calls": [{"name": "note", "arguments": {"text": text}}]}
+    return {
+        "when": {"contains": word, "after": "user"},
+        "calls": [{"name": "note", "arguments": {"text": text}}],
+    }
 
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    answers = (calls("long", LONG), calls("hidden", HIDDEN), calls("short", "wine"), {"text": "Done."})
+    answers = (
+        calls("long", LONG),
+        calls("hidden", HIDDEN),
+        calls("short", "wine"),
+        {"text": "Done."},
+    )
     with (
         running(script(*answers)) as provider,
         serving(
-            provider.url("anthropic"), tmp_path_factory.mktemp("notes") / "s.db", tools=[note], approve=["note"]
+            provider.url("anthropic"),
+            tmp_path_factory.mktemp("notes") / "s.db",
+            tools=[note],
+            approve=["note"],
         ) as server,
     ):
         yield server
 
 
-def test_a_long_call_can_be_allowed_only_once_all_of_it_was_on_the_screen(local: Local, open_page: Open) -> None:
+def test_a_long_call_can_be_allowed_only_once_all_of_it_was_on_the_screen(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("long"))
     screen.say("A long one.")
     allow = screen.page.get_by_role("button", name="Allow", exact=True)
@@ -63,22 +76,30 @@ def test_a_long_call_can_be_allowed_only_once_all_of_it_was_on_the_screen(local:
     assert noted == [LONG]
 
 
-def test_what_cannot_be_seen_is_spelled_and_nothing_becomes_markup(local: Local, open_page: Open) -> None:
+def test_what_cannot_be_seen_is_spelled_and_nothing_becomes_markup(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("hidden"))
     screen.say("A hidden one.")
     whole = screen.page.get_by_role("region", name="All of the call: note")
     spelled = r"text: echo safe \u202e ; rm \u200bx \x1b[2K <img src=x onerror=alert(1)>"
     expect(whole).to_contain_text(spelled)
     expect(whole.locator(".piece.escape")).to_have_text([r"\u202e", r"\u200b", r"\x1b"])
-    expect(screen.find(".fold.tool .arguments")).to_contain_text(r"\u202e ; rm \u200bx \u001b[2K <img")
+    expect(screen.find(".fold.tool .arguments")).to_contain_text(
+        r"\u202e ; rm \u200bx \u001b[2K <img"
+    )
     assert screen.page.locator("#messages img").count() == 0
 
 
-def test_always_is_listed_beside_the_conversation_and_can_be_revoked(local: Local, open_page: Open) -> None:
+def test_always_is_listed_beside_the_conversation_and_can_be_revoked(
+    local: Local, open_page: Open
+) -> None:
     noted.clear()
     screen = open_page(local.url, local.api.session("always"))
     screen.say("A short one.")
-    always = screen.page.get_by_role("button", name="Always allow “every note call” in this session")
+    always = screen.page.get_by_role(
+        "button", name="Always allow “every note call” in this session"
+    )
     always.click()
     expect(always).to_be_hidden()
     local.api.until("always")
@@ -87,5 +108,9 @@ def test_always_is_listed_beside_the_conversation_and_can_be_revoked(local: Loca
     assert noted == ["wine", "wine"]
     screen.find("#grants-fold summary").click()
     expect(screen.find("#grants")).to_contain_text("every note call")
-    screen.page.get_by_role("button", name="Revoke: every note call in this session").click()
-    expect(screen.find("#grants")).to_contain_text("Nothing: each call that needs approval is asked about.")
+    screen.page.get_by_role(
+        "button", name="Revoke: every note call in this session"
+    ).click()
+    expect(screen.find("#grants")).to_contain_text(
+        "Nothing: each call that needs approval is asked about."
+    )

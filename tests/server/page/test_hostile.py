@@ -20,8 +20,14 @@ LINKS = (
 ANSWERS = (
     {"when": {"contains": "script"}, "text": SCRIPT},
     {"when": {"contains": "links"}, "text": LINKS},
-    {"when": {"contains": "broken"}, "text": "**" * 3000 + "`" * 999 + "[" * 3000 + "\n> " * 500 + "|" * 2000},
-    {"when": {"contains": "tool", "after": "user"}, "calls": [{"name": "fetch", "arguments": {"page": SCRIPT}}]},
+    {
+        "when": {"contains": "broken"},
+        "text": "**" * 3000 + "`" * 999 + "[" * 3000 + "\n> " * 500 + "|" * 2000,
+    },
+    {
+        "when": {"contains": "tool", "after": "user"},
+        "calls": [{"name": "fetch", "arguments": {"page": SCRIPT}}],
+    },
     {"text": "Noted."},
 )
 
@@ -35,15 +41,23 @@ def fetch(page: str) -> str:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     with (
         running(script(*ANSWERS)) as provider,
-        serving(provider.url("anthropic"), tmp_path_factory.mktemp("hostile") / "sessions.db", tools=[fetch]) as server,
+        serving(
+            provider.url("anthropic"),
+            tmp_path_factory.mktemp("hostile") / "sessions.db",
+            tools=[fetch],
+        ) as server,
     ):
         yield server
 
 
-def test_markup_of_a_person_the_model_and_a_tool_is_shown_as_text(local: Local, open_page: Open) -> None:
+def test_markup_of_a_person_the_model_and_a_tool_is_shown_as_text(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("markup"))
     screen.say(f"A script: {SCRIPT}")
-    expect(screen.find("article.user")).to_contain_text("<script>document.title='taken'</script>")
+    expect(screen.find("article.user")).to_contain_text(
+        "<script>document.title='taken'</script>"
+    )
     expect(screen.answers().first).to_contain_text("<b>bold</b>")
     local.api.until("markup")
     screen.say("Now a tool.")
@@ -58,7 +72,11 @@ def test_links_lead_nowhere_but_to_the_web(local: Local, open_page: Open) -> Non
     screen = open_page(local.url, local.api.session("links"))
     screen.say("links")
     expect(screen.answers()).to_contain_text("run")
-    found = screen.answers().locator("a").evaluate_all("links => links.map(link => [link.href, link.rel])")
+    found = (
+        screen.answers()
+        .locator("a")
+        .evaluate_all("links => links.map(link => [link.href, link.rel])")
+    )
     assert found == [
         ["https://example.com/a.png", "noopener noreferrer"],
         ["https://example.com/?a=1&b=2", "noopener noreferrer"],
@@ -77,7 +95,9 @@ def test_broken_markdown_is_shown_all_the_same(local: Local, open_page: Open) ->
 def test_five_megabytes_are_cut_and_can_be_read_on(local: Local, open_page: Open) -> None:
     name = local.api.session("large")
     text = "<i>wine</i> 🍷 " * 400_000
-    local.api.patch(f"/v1/sessions/{name}/settings", json={"auto": False, "window": 100_000_000})
+    local.api.patch(
+        f"/v1/sessions/{name}/settings", json={"auto": False, "window": 100_000_000}
+    )
     local.api.say(name, text)
     screen = open_page(local.url, name)
     message = screen.find("article.user")

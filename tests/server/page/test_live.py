@@ -14,12 +14,19 @@ from tests.server.served import Local, script, serving
 
 TABLE = "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`"
 ANSWERS = (
-    {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 400},
+    {
+        "when": {"contains": "at length"},
+        "text": "The cask was filled in spring, and then it stood. " * 400,
+    },
     {
         "when": {"contains": "table"},
         "text": TABLE,
     },
-    {"when": {"contains": "Think"}, "reasoning": "A cask is a barrel.", "text": "It is round."},
+    {
+        "when": {"contains": "Think"},
+        "reasoning": "A cask is a barrel.",
+        "text": "It is round.",
+    },
     {"text": "A hand's breadth of air stands over the wine."},
 )
 
@@ -38,7 +45,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         yield server
 
 
-def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(local: Local, open_page: Open) -> None:
+def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("growing"))
     before = screen.used
     screen.say("Tell me of the cask.")
@@ -56,7 +65,9 @@ def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(local
     screen.is_at_rest()
 
 
-def test_the_number_on_the_page_is_the_number_of_the_api(local: Local, open_page: Open) -> None:
+def test_the_number_on_the_page_is_the_number_of_the_api(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("one-number"))
     for count, said in enumerate(("Hello.", "Again.", "And once more."), 1):
         screen.say(said)
@@ -64,17 +75,27 @@ def test_the_number_on_the_page_is_the_number_of_the_api(local: Local, open_page
         screen.is_at_rest()
         local.api.until("one-number")
         reading = local.api.get("/v1/sessions/one-number/context").json()
-        expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
-        expect(screen.find("#window")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+        expect(screen.find(".meter")).to_have_attribute(
+            "data-snapshot", reading["snapshot_id"]
+        )
+        expect(screen.find("#window")).to_have_attribute(
+            "data-snapshot", reading["snapshot_id"]
+        )
         assert screen.used == reading["used"]["tokens"]
         meter = screen.find(".meter")
         assert meter.get_attribute("aria-valuenow") == str(reading["used"]["tokens"])
-        assert f"compacts at {reading['compaction_point']:,}" in (meter.get_attribute("aria-valuetext") or "")
+        assert f"compacts at {reading['compaction_point']:,}" in (
+            meter.get_attribute("aria-valuetext") or ""
+        )
         shown = screen.find("#rows .top > .row:not(.rest) .row-tokens").all_inner_texts()
-        assert [int(one.replace(",", "")) for one in shown] == [row["tokens"] for row in reading["rows"]]
+        assert [int(one.replace(",", "")) for one in shown] == [
+            row["tokens"] for row in reading["rows"]
+        ]
 
 
-def test_a_cancel_in_the_middle_keeps_what_was_shown(local: Local, open_page: Open) -> None:
+def test_a_cancel_in_the_middle_keeps_what_was_shown(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("cancelled"))
     screen.say("Tell me at length.")
     draft = screen.find("article.draft .prose")
@@ -85,12 +106,18 @@ def test_a_cancel_in_the_middle_keeps_what_was_shown(local: Local, open_page: Op
     expect(screen.answers()).to_contain_text(shown)
     expect(screen.find(".interrupted")).to_be_visible()
     expect(screen.marks("Stopped").or_(screen.marks("Cancelled")).first).to_be_visible()
-    (kept,) = [message for message in local.api.messages("cancelled") if message["role"] == "assistant"]
+    (kept,) = [
+        message
+        for message in local.api.messages("cancelled")
+        if message["role"] == "assistant"
+    ]
     assert kept["parts"][0]["text"].startswith(shown)
 
 
 @pytest.mark.sweep
-def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(local: Local, open_page: Open) -> None:
+def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("drawn"))
     screen.say("A table, please.")
     expect(screen.answers().locator("table td").first).to_have_text("7")
@@ -105,10 +132,14 @@ def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(local: Local
 
 
 @pytest.mark.sweep
-def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(local: Local, open_page: Open) -> None:
+def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("heard"))
     screen.say("Hello.")
-    expect(screen.find("#said")).to_have_text("Answer: A hand's breadth of air stands over the wine.")
+    expect(screen.find("#said")).to_have_text(
+        "Answer: A hand's breadth of air stands over the wine."
+    )
     expect(screen.find("#said")).to_have_attribute("aria-live", "polite")
 
 
@@ -121,7 +152,9 @@ def test_a_message_without_a_session_begins_one(local: Local, open_page: Open) -
     expect(screen.find("#connection")).to_have_text("live")
     screen.say("Hello.")
     expect(screen.answers()).to_contain_text("A hand's breadth of air")
-    expect(screen.find(".session.chosen")).to_have_attribute("data-session", re.compile(r"^\d{8}-"))
+    expect(screen.find(".session.chosen")).to_have_attribute(
+        "data-session", re.compile(r"^\d{8}-")
+    )
 
 
 @pytest.mark.sweep
@@ -134,4 +167,6 @@ def test_two_pages_of_one_session_show_the_same(local: Local, open_page: Open) -
         screen.is_at_rest()
     reading = local.api.get(f"/v1/sessions/{name}/context").json()
     for screen in (one, two):
-        expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+        expect(screen.find(".meter")).to_have_attribute(
+            "data-snapshot", reading["snapshot_id"]
+        )

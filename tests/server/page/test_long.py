@@ -21,11 +21,18 @@ LARGE = {"name": "large", "like": "claude-opus-4-6", "window": 2_000_000}
 
 async def written(store: Path) -> None:
     """A session with that many messages."""
-    events: list[Event] = [SessionStarted(model="large", wire="messages", provider="anthropic")]
+    events: list[Event] = [
+        SessionStarted(model="large", wire="messages", provider="anthropic")
+    ]
     for number in range(MESSAGES):
         role: Role = "assistant" if number % 2 else "user"
-        text = TextPart(id=f"m{number}.0", text=f"Message {number}: the level of cask {number % 97} was read.")
-        events.append(MessageAdded(message=Message(id=f"m{number}", role=role, parts=(text,))))
+        text = TextPart(
+            id=f"m{number}.0",
+            text=f"Message {number}: the level of cask {number % 97} was read.",
+        )
+        events.append(
+            MessageAdded(message=Message(id=f"m{number}", role=role, parts=(text,)))
+        )
     kept = SqliteStore(store)
     try:
         await kept.create("long", events)
@@ -33,13 +40,18 @@ async def written(store: Path) -> None:
         await kept.close()
 
 
-def test_ten_thousand_messages_are_opened_and_scrolled_through(tmp_path: Path, open_page: Open) -> None:
+def test_ten_thousand_messages_are_opened_and_scrolled_through(
+    tmp_path: Path, open_page: Open
+) -> None:
     with ThreadPoolExecutor(1) as apart:  # the browser's event loop has this thread
         apart.submit(asyncio.run, written(tmp_path / "sessions.db")).result()
     with (
         running(script({"text": "Yes."}, models=[LARGE])) as provider,
         serving(
-            provider.url("anthropic"), tmp_path / "sessions.db", model="anthropic:large", window=2_000_000
+            provider.url("anthropic"),
+            tmp_path / "sessions.db",
+            model="anthropic:large",
+            window=2_000_000,
         ) as local,
     ):
         screen = open_page(local.url, "long")

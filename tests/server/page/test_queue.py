@@ -14,9 +14,18 @@ from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
 
 ANSWERS = (
-    {"when": {"contains": "at length", "after": "user"}, "text": "The cask was filled in spring. " * 400},
-    {"when": {"contains": "draw", "after": "user"}, "calls": [{"name": "draw", "arguments": {"litres": 2}}]},
-    {"when": {"contains": "wait", "after": "user"}, "calls": [{"name": "wait", "arguments": {"name": "tap"}}]},
+    {
+        "when": {"contains": "at length", "after": "user"},
+        "text": "The cask was filled in spring. " * 400,
+    },
+    {
+        "when": {"contains": "draw", "after": "user"},
+        "calls": [{"name": "draw", "arguments": {"litres": 2}}],
+    },
+    {
+        "when": {"contains": "wait", "after": "user"},
+        "calls": [{"name": "wait", "arguments": {"name": "tap"}}],
+    },
     {"text": "Done."},
 )
 
@@ -48,7 +57,10 @@ def local(taps: Taps) -> Iterator[Local]:
     with (
         running(script(*ANSWERS, delay_s=0.02)) as provider,
         serving(
-            provider.url("anthropic"), taps.folder / "sessions.db", tools=[taps.wait, taps.draw], approve=["draw"]
+            provider.url("anthropic"),
+            taps.folder / "sessions.db",
+            tools=[taps.wait, taps.draw],
+            approve=["draw"],
         ) as server,
     ):
         yield server
@@ -59,7 +71,9 @@ def closed(taps: Taps) -> None:
     (taps.folder / "tap").unlink(missing_ok=True)
 
 
-def test_a_steer_is_shown_as_queued_until_it_is_delivered(local: Local, open_page: Open, taps: Taps) -> None:
+def test_a_steer_is_shown_as_queued_until_it_is_delivered(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
     screen = open_page(local.url, local.api.session("steered"))
     screen.say("Please wait for the tap.")
     expect(screen.find(".fold.tool .tag")).to_have_text("running …")
@@ -80,7 +94,9 @@ def test_a_steer_is_shown_as_queued_until_it_is_delivered(local: Local, open_pag
     assert roles == ["user", "assistant", "tool", "user", "assistant"]
 
 
-def test_a_follow_up_waits_for_the_end_of_the_turn(local: Local, open_page: Open, taps: Taps) -> None:
+def test_a_follow_up_waits_for_the_end_of_the_turn(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
     screen = open_page(local.url, local.api.session("followed"))
     screen.say("Please wait for the tap.")
     expect(screen.find(".fold.tool .tag")).to_have_text("running …")
@@ -96,26 +112,38 @@ def test_a_follow_up_waits_for_the_end_of_the_turn(local: Local, open_page: Open
     assert roles[:4] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_waiting_message_can_be_edited_and_another_taken_back(local: Local, open_page: Open, taps: Taps) -> None:
+def test_a_waiting_message_can_be_edited_and_another_taken_back(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
     screen = open_page(local.url, local.api.session("edited"))
     screen.say("Please wait for the tap.")
     expect(screen.find(".fold.tool .tag")).to_have_text("running …")
     screen.say("First.")
     screen.say("Second.")
     expect(screen.find("#queue .waiting")).to_have_count(2)
-    screen.find("#queue .waiting", has_text="First.").get_by_role("button", name="Edit").click()
+    screen.find("#queue .waiting", has_text="First.").get_by_role(
+        "button", name="Edit"
+    ).click()
     screen.find("#queue textarea").fill("First, and better.")
     screen.find("#queue textarea").press("Enter")
     expect(screen.find("#queue .waiting", has_text="First, and better.")).to_be_visible()
-    screen.find("#queue .waiting", has_text="Second.").get_by_role("button", name="Withdraw").click()
+    screen.find("#queue .waiting", has_text="Second.").get_by_role(
+        "button", name="Withdraw"
+    ).click()
     expect(screen.find("#queue .waiting")).to_have_count(1)
     (taps.folder / "tap").touch()
     local.api.until("edited")
-    said = [message["parts"][0]["text"] for message in local.api.messages("edited") if message["role"] == "user"]
+    said = [
+        message["parts"][0]["text"]
+        for message in local.api.messages("edited")
+        if message["role"] == "user"
+    ]
     assert said == ["Please wait for the tap.", "First, and better."]
 
 
-def test_a_message_that_a_cancel_gives_back_can_be_written_again(local: Local, open_page: Open) -> None:
+def test_a_message_that_a_cancel_gives_back_can_be_written_again(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("returned"))
     screen.say("Tell me at length.")
     expect(screen.find("article.draft")).to_be_visible()
@@ -128,14 +156,18 @@ def test_a_message_that_a_cancel_gives_back_can_be_written_again(local: Local, o
     expect(screen.find("#say")).to_have_value("Never delivered.")
 
 
-def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(local: Local, open_page: Open) -> None:
+def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("approved"))
     screen.say("Please draw.")
     box = screen.find(".approval")
     expect(box).to_be_visible()
     expect(screen.find("#activity")).to_have_text("waits")
     expect(screen.find(".fold.tool .arguments")).to_contain_text("litres: 2")
-    expect(box.get_by_role("region", name="All of the call: draw")).to_have_text("draw\nlitres: 2")
+    expect(box.get_by_role("region", name="All of the call: draw")).to_have_text(
+        "draw\nlitres: 2"
+    )
     screen.page.reload()
     box.get_by_role("button", name="Allow", exact=True).click()
     expect(box).to_be_hidden()
@@ -148,9 +180,13 @@ def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("denied"))
     screen.say("Please draw.")
     box = screen.page.get_by_role("region", name="Allow draw?")
-    box.get_by_role("textbox", name="Reason for not allowing draw").fill("Not before noon.")
+    box.get_by_role("textbox", name="Reason for not allowing draw").fill(
+        "Not before noon."
+    )
     box.get_by_role("button", name="Don't allow").click()
     expect(screen.find(".tag.state-denied")).to_be_visible()
     local.api.until("denied")
-    (result,) = [message for message in local.api.messages("denied") if message["role"] == "tool"]
+    (result,) = [
+        message for message in local.api.messages("denied") if message["role"] == "tool"
+    ]
     assert "Not before noon." in str(result)

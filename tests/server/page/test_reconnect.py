@@ -13,7 +13,10 @@ from tests.server.page.screen import Open
 from tests.server.served import process, script
 
 ANSWERS = (
-    {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 200},
+    {
+        "when": {"contains": "at length"},
+        "text": "The cask was filled in spring, and then it stood. " * 200,
+    },
     {"text": "A hand's breadth of air stands over the wine."},
 )
 
@@ -25,35 +28,57 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def test_a_page_goes_on_after_the_server_was_killed_and_started_again(tmp_path: Path, open_page: Open) -> None:
+def test_a_page_goes_on_after_the_server_was_killed_and_started_again(
+    tmp_path: Path, open_page: Open
+) -> None:
     port, store = free_port(), tmp_path / "sessions.db"
     with running(script(*ANSWERS, delay_s=0.03)) as provider:
-        with process(provider.url("anthropic"), store, port=port) as first, first.api() as api:
+        with (
+            process(provider.url("anthropic"), store, port=port) as first,
+            first.api() as api,
+        ):
             screen = open_page(first.url, api.session("restarted"))
             screen.say("Hello.")
             expect(screen.answers()).to_have_count(1)
             screen.say("Tell me at length.")
-            expect(screen.find("article.draft .prose")).to_contain_text("The cask was filled in spring")
+            expect(screen.find("article.draft .prose")).to_contain_text(
+                "The cask was filled in spring"
+            )
             first.kill()
         expect(screen.find("#connection")).to_have_text("connection lost, trying again")
         screen.say("Are you there?")
         expect(screen.find("#queue .unsent")).to_contain_text("Are you there?")
-        with process(provider.url("anthropic"), store, port=port) as second, second.api() as api:
+        with (
+            process(provider.url("anthropic"), store, port=port) as second,
+            second.api() as api,
+        ):
             expect(screen.find("#connection")).to_have_text("live")
-            expect(screen.find("article.user", has_text="Are you there?")).to_have_count(1)
+            expect(screen.find("article.user", has_text="Are you there?")).to_have_count(
+                1
+            )
             api.until("restarted")
             screen.is_at_rest()
             expect(screen.find("#waiting")).to_be_hidden()
             in_view = api.messages("restarted")
-            said = [one for one in in_view if one["role"] == "user" and one.get("origin", "said") == "said"]
+            said = [
+                one
+                for one in in_view
+                if one["role"] == "user" and one.get("origin", "said") == "said"
+            ]
             assert len(said) == 3
             expect(screen.find("article.user")).to_have_count(3)
-            expect(screen.answers()).to_have_count(sum(one["role"] == "assistant" for one in in_view))
+            expect(screen.answers()).to_have_count(
+                sum(one["role"] == "assistant" for one in in_view)
+            )
             reading = api.get("/v1/sessions/restarted/context").json()
-            expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+            expect(screen.find(".meter")).to_have_attribute(
+                "data-snapshot", reading["snapshot_id"]
+            )
 
 
-def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(tmp_path: Path, open_page: Open) -> None:
+def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(
+    tmp_path: Path, open_page: Open
+) -> None:
     with (
         running(script(*ANSWERS, delay_s=0.03)) as provider,
         process(provider.url("anthropic"), tmp_path / "sessions.db") as server,
@@ -71,5 +96,12 @@ def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(tmp_path: Path
             expect(screen.find("#connection")).to_have_text("live")
         api.until("broken")
         expect(screen.answers()).to_have_count(1)
-        (answer,) = [message for message in api.messages("broken") if message["role"] == "assistant"]
-        assert screen.answers().locator(".prose").inner_text().strip() == answer["parts"][0]["text"].strip()
+        (answer,) = [
+            message
+            for message in api.messages("broken")
+            if message["role"] == "assistant"
+        ]
+        assert (
+            screen.answers().locator(".prose").inner_text().strip()
+            == answer["parts"][0]["text"].strip()
+        )

@@ -30,7 +30,10 @@ class Named(NamedTuple):
 def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
     place = tmp_path_factory.mktemp("named")
     store = TokenStore(place / "tokens.json")
-    tokens = {scope: store.add(scope, (scope,), expires=None, now=0) for scope in ("read", "write", "approve", "admin")}  # type: ignore[arg-type]
+    tokens = {
+        scope: store.add(scope, (scope,), expires=None, now=0)  # type: ignore[arg-type]
+        for scope in ("read", "write", "approve", "admin")
+    }
     headers = {"authorization": f"Bearer {tokens['admin']}"}
     with (
         running(script(CALLS, {"text": "Yes."})) as provider,
@@ -59,10 +62,19 @@ def entered(open_page: Open, named: Named, scope: str) -> Screen:
     return screen
 
 
-def test_with_a_token_that_may_read_what_it_may_not_is_disabled_and_says_why(named: Named, open_page: Open) -> None:
+def test_with_a_token_that_may_read_what_it_may_not_is_disabled_and_says_why(
+    named: Named, open_page: Open
+) -> None:
     screen = entered(open_page, named, "read")
     expect(screen.find("#access")).to_have_text("Token “read”: read only")
-    for selector in ("#say", "#send", "#follow-up", "#new", "#compact", "#compact-instructions"):
+    for selector in (
+        "#say",
+        "#send",
+        "#follow-up",
+        "#new",
+        "#compact",
+        "#compact-instructions",
+    ):
         expect(screen.find(selector)).to_be_disabled()
     expect(screen.find("#say")).to_have_attribute("placeholder", WHY)
     expect(screen.find("#send")).to_have_attribute("title", WHY)
@@ -84,14 +96,18 @@ def test_with_a_token_that_may_read_what_it_may_not_is_disabled_and_says_why(nam
     assert set(screen.refused) == {401}
 
 
-def test_a_token_that_may_approve_can_answer_and_nothing_else(named: Named, open_page: Open) -> None:
+def test_a_token_that_may_approve_can_answer_and_nothing_else(
+    named: Named, open_page: Open
+) -> None:
     screen = entered(open_page, named, "approve")
     expect(screen.find("#access")).to_have_text("Token “approve”: read only")
     expect(screen.find("#send")).to_be_disabled()
     expect(screen.find(".approval button").first).to_be_enabled()
 
 
-def test_a_token_that_may_do_everything_sees_nothing_of_it(named: Named, open_page: Open) -> None:
+def test_a_token_that_may_do_everything_sees_nothing_of_it(
+    named: Named, open_page: Open
+) -> None:
     screen = entered(open_page, named, "admin")
     expect(screen.find("#access")).to_be_hidden()
     expect(screen.find("#send")).to_be_enabled()
@@ -114,10 +130,15 @@ def test_another_token_gives_the_controls_back(named: Named, open_page: Open) ->
     expect(screen.find("#send")).to_be_enabled()
     expect(screen.find("#say")).to_have_attribute("placeholder", "Message")
     expect(screen.find("#access")).to_have_text("Token “write”: without approve, admin")
-    assert short not in screen.page.content() and named.tokens["write"] not in screen.page.content()
+    assert (
+        short not in screen.page.content()
+        and named.tokens["write"] not in screen.page.content()
+    )
 
 
-def test_without_tokens_nothing_is_asked_and_nothing_disabled(local: Local, open_page: Open) -> None:
+def test_without_tokens_nothing_is_asked_and_nothing_disabled(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("free"))
     expect(screen.find("dialog")).to_be_hidden()
     expect(screen.find("#access")).to_be_hidden()

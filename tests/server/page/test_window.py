@@ -14,10 +14,21 @@ from tests.server.served import Local, script, serving
 SUMMARY = "## Goal\nLook at the logs.\n## State\nThree files were read, nothing failed so far. Next: the fourth."
 ANSWERS = (
     {"when": {"contains": "summar"}, "text": SUMMARY},
-    {"when": {"after": "user"}, "calls": [{"name": "read_log", "arguments": {"n": n}} for n in (1, 2)]},
-    {"when": {"after": "tool"}, "text": "All fine in these logs, nothing to report but the usual. " * 5},
+    {
+        "when": {"after": "user"},
+        "calls": [{"name": "read_log", "arguments": {"n": n}} for n in (1, 2)],
+    },
+    {
+        "when": {"after": "tool"},
+        "text": "All fine in these logs, nothing to report but the usual. " * 5,
+    },
 )
-SMALL = {"name": "small", "like": "claude-opus-4-6", "window": 16_000, "max_output": 2_000}
+SMALL = {
+    "name": "small",
+    "like": "claude-opus-4-6",
+    "window": 16_000,
+    "max_output": 2_000,
+}
 
 
 def read_log(n: int) -> str:
@@ -48,7 +59,9 @@ def fill(screen: Screen, local: Local, session: str, turns: int) -> None:
         local.api.until(session)
 
 
-def test_three_clicks_lead_to_one_message_and_its_tokens(local: Local, open_page: Open) -> None:
+def test_three_clicks_lead_to_one_message_and_its_tokens(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("drilled"))
     fill(screen, local, "drilled", 2)
     screen.is_at_rest()
@@ -82,7 +95,9 @@ def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open)
     expect(screen.find("article.user.shown")).to_be_focused()
 
 
-def test_prunes_and_compactions_are_marked_and_can_be_undone(local: Local, open_page: Open) -> None:
+def test_prunes_and_compactions_are_marked_and_can_be_undone(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("compacted"))
     fill(screen, local, "compacted", 12)
     screen.is_at_rest()
@@ -90,8 +105,12 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(local: Local, open_
     expect(marks.first).to_be_attached()
     steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
     for kind in ("prune", "compaction"):
-        expect(screen.find(f".chart-mark.{kind}")).to_have_count(sum(kind in step["marks"] for step in steps))
-    assert any("compaction" in step["marks"] or "prune" in step["marks"] for step in steps)
+        expect(screen.find(f".chart-mark.{kind}")).to_have_count(
+            sum(kind in step["marks"] for step in steps)
+        )
+    assert any(
+        "compaction" in step["marks"] or "prune" in step["marks"] for step in steps
+    )
     reading = local.api.get("/v1/sessions/compacted/context").json()
     expect(screen.find("#limits dd").last).to_have_text(str(reading["compactions"]))
     screen.find("#compact-instructions").fill("Keep the rules.")
@@ -110,7 +129,9 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(local: Local, open_
     assert reading["used"]["tokens"] > small
 
 
-def test_marks_are_there_again_after_the_page_was_loaded_anew(local: Local, open_page: Open) -> None:
+def test_marks_are_there_again_after_the_page_was_loaded_anew(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("again"))
     fill(screen, local, "again", 1)
     screen.find("#compact").click()
@@ -123,7 +144,9 @@ def test_marks_are_there_again_after_the_page_was_loaded_anew(local: Local, open
     expect(screen.find(".mark-text")).to_have_text(before)
 
 
-def test_the_chart_says_estimate_and_actual_of_the_call_that_is_chosen(local: Local, open_page: Open) -> None:
+def test_the_chart_says_estimate_and_actual_of_the_call_that_is_chosen(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("charted"))
     fill(screen, local, "charted", 2)
     steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
@@ -134,12 +157,16 @@ def test_the_chart_says_estimate_and_actual_of_the_call_that_is_chosen(local: Lo
     for _ in steps:
         screen.page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text(f"Call 1: {first['tokens']:,}")
-    expect(said).to_contain_text(f"estimate {first['estimated']:,}, actual {first['actual']:,}")
+    expect(said).to_contain_text(
+        f"estimate {first['estimated']:,}, actual {first['actual']:,}"
+    )
     screen.find(".chart-table summary").click()
     expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))
 
 
-def test_a_change_of_settings_moves_the_compaction_point_at_once(local: Local, open_page: Open) -> None:
+def test_a_change_of_settings_moves_the_compaction_point_at_once(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("changed"))
     screen.find("#settings-fold summary").click()
     screen.find("#setting-trigger").fill("0.5")
@@ -152,7 +179,9 @@ def test_a_change_of_settings_moves_the_compaction_point_at_once(local: Local, o
     assert screen.refused == [422]
 
 
-def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(local: Local, open_page: Open) -> None:
+def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(
+    local: Local, open_page: Open
+) -> None:
     screen = open_page(local.url, local.api.session("pinned"))
     fill(screen, local, "pinned", 1)
     message = screen.find("article.user")
@@ -161,6 +190,8 @@ def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(local: Local, open_p
     expect(message.locator(".tag")).to_have_text("pinned")
     message.hover()
     message.get_by_role("button", name="Where?").click()
-    expect(screen.find("dialog")).to_contain_text("It is in the window as it was said. It is pinned.")
+    expect(screen.find("dialog")).to_contain_text(
+        "It is in the window as it was said. It is pinned."
+    )
     screen.page.keyboard.press("Escape")
     expect(screen.find("dialog")).to_be_hidden()

@@ -52,7 +52,14 @@ class Spoken:
         return self.visible + self.reasoning
 
 
-def speak(answer: ScriptedAnswer, model: Model, drawn: Drawn, *, budget: int | None, thinks: bool) -> Spoken:
+def speak(
+    answer: ScriptedAnswer,
+    model: Model,
+    drawn: Drawn,
+    *,
+    budget: int | None,
+    thinks: bool,
+) -> Spoken:
     """The answer as far as ``budget`` tokens reach; what lies beyond is cut off, in the middle of a call if need be."""
     reasoning = 0
     hidden = 1.0 if "reasoning-text" in model.traits else drawn.hidden
@@ -69,7 +76,9 @@ def speak(answer: ScriptedAnswer, model: Model, drawn: Drawn, *, budget: int | N
     visible += size
     calls: list[Call] = []
     for call in answer.calls if text == answer.text else ():
-        arguments, size = _cut(call.arguments, left - visible, drawn, drawn.call + tokens(call.name))
+        arguments, size = _cut(
+            call.arguments, left - visible, drawn, drawn.call + tokens(call.name)
+        )
         if size == 0:
             stop = "length"
             break
@@ -79,7 +88,12 @@ def speak(answer: ScriptedAnswer, model: Model, drawn: Drawn, *, budget: int | N
             break
     whole = text == answer.text and tuple(calls) == answer.calls
     visible = visible if whole else left
-    return Spoken(replace(answer, text=text, calls=tuple(calls)), visible, reasoning, stop if whole else "length")
+    return Spoken(
+        replace(answer, text=text, calls=tuple(calls)),
+        visible,
+        reasoning,
+        stop if whole else "length",
+    )
 
 
 def _cut(text: str, room: int, drawn: Drawn, framing: int) -> tuple[str, int]:
@@ -100,14 +114,24 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
     up from the schema, and then reads out what the tools gave.
     """
     if ask.results:
-        heard = "; ".join(f"{name or 'the tool'} gave {text[:500]}" for name, text in ask.results)
-        return ScriptedAnswer(reasoning="The tools have answered, so this can be said.", text=f"Done: {heard}")
+        heard = "; ".join(
+            f"{name or 'the tool'} gave {text[:500]}" for name, text in ask.results
+        )
+        return ScriptedAnswer(
+            reasoning="The tools have answered, so this can be said.",
+            text=f"Done: {heard}",
+        )
     named = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
     if named:
-        calls = tuple(Call(tool.name, json.dumps(_arguments(tool, ask.text))) for tool in named)
-        return ScriptedAnswer(reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls)
+        calls = tuple(
+            Call(tool.name, json.dumps(_arguments(tool, ask.text))) for tool in named
+        )
+        return ScriptedAnswer(
+            reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls
+        )
     return ScriptedAnswer(
-        reasoning="There is nothing to look up for this.", text=f"You said: {ask.text[:2_000] or '(nothing)'}"
+        reasoning="There is nothing to look up for this.",
+        text=f"You said: {ask.text[:2_000] or '(nothing)'}",
     )
 
 
@@ -116,7 +140,11 @@ def _arguments(tool: DeclaredTool, said: str) -> dict[str, Any]:
     if not isinstance(properties, dict):
         return {}
     required = tool.schema.get("required")
-    names = [name for name in properties if not isinstance(required, list) or not required or name in required]
+    names = [
+        name
+        for name in properties
+        if not isinstance(required, list) or not required or name in required
+    ]
     return {name: _sample(properties[name], said) for name in names}
 
 

@@ -22,7 +22,9 @@ _CLIENTS = {
 """How each official SDK is configured: its environment variable, and its client."""
 
 
-def main(arguments: Sequence[str] | None = None, *, program: str = "ullage-simulators") -> int:
+def main(
+    arguments: Sequence[str] | None = None, *, program: str = "ullage-simulators"
+) -> int:
     """Serve until interrupted. Gives 0 after Ctrl-C, and 2 for what can't be served; standard error says why."""
     options = _parser(program).parse_args(arguments)
     try:
@@ -38,12 +40,28 @@ def _parser(program: str) -> argparse.ArgumentParser:
         description="Serve strict simulators of the providers on this machine, for tests and demonstrations.",
         allow_abbrev=False,
     )
-    parser.add_argument("--scenario", metavar="FILE", help="what the models answer and what goes wrong, TOML or JSON")
-    parser.add_argument("--port", type=int, default=8_800, metavar="N", help="the port (default 8800; 0: a free one)")
     parser.add_argument(
-        "--wire", action="append", default=[], metavar="NAME", help="only this simulator; may be given several times"
+        "--scenario",
+        metavar="FILE",
+        help="what the models answer and what goes wrong, TOML or JSON",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws other token counts")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8_800,
+        metavar="N",
+        help="the port (default 8800; 0: a free one)",
+    )
+    parser.add_argument(
+        "--wire",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this simulator; may be given several times",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="draws other token counts"
+    )
     return parser
 
 
@@ -51,8 +69,15 @@ def _serve(options: argparse.Namespace) -> int:
     known = simulators()
     for name in options.wire:
         if name not in known:
-            raise SimulatorError(f"There is no simulator called {name!r}; there are {', '.join(known)}.")
-    app = prepared(options.scenario, seed=options.seed, wires=options.wire, on_exchange=_print_exchange)
+            raise SimulatorError(
+                f"There is no simulator called {name!r}; there are {', '.join(known)}."
+            )
+    app = prepared(
+        options.scenario,
+        seed=options.seed,
+        wires=options.wire,
+        on_exchange=_print_exchange,
+    )
     try:
         listening = listener(options.port)
     except OSError as problem:
@@ -61,9 +86,14 @@ def _serve(options: argparse.Namespace) -> int:
         ) from problem
     with listening:
         port = listening.getsockname()[1]
-        urls = {name: f"http://127.0.0.1:{port}/{name}{wires[0].base_path()}" for name, wires in app.wires.items()}
+        urls = {
+            name: f"http://127.0.0.1:{port}/{name}{wires[0].base_path()}"
+            for name, wires in app.wires.items()
+        }
         _print_urls(urls, app.memory.scenario.key or "any-key")
-        with contextlib.suppress(KeyboardInterrupt):  # raised once more when the last answer is out
+        with contextlib.suppress(
+            KeyboardInterrupt
+        ):  # raised once more when the last answer is out
             engine(app).run([listening])
     print(f"Stopped after {app.memory.requests} answers.")
     return 0
@@ -79,7 +109,10 @@ def _print_urls(urls: dict[str, str], key: str) -> None:
         if name in urls:
             print(f"  {variable}={urls[name]}")
             print(f"  {client.format(url=urls[name], key=key)}")
-    print("\nThe other names are OpenAI's Chat as others speak it: OpenAI(base_url=...) with their URL.\n", flush=True)
+    print(
+        "\nThe other names are OpenAI's Chat as others speak it: OpenAI(base_url=...) with their URL.\n",
+        flush=True,
+    )
 
 
 def _print_exchange(exchange: Exchange) -> None:
@@ -93,4 +126,7 @@ def _print_exchange(exchange: Exchange) -> None:
     elif exchange.said:
         ended = exchange.said.splitlines()[0][:160]
     faults = f"  [{', '.join(exchange.faults)}]" if exchange.faults else ""
-    print(f"{exchange.status}  {exchange.method} {exchange.path}  {ended}{faults}", flush=True)
+    print(
+        f"{exchange.status}  {exchange.method} {exchange.path}  {ended}{faults}",
+        flush=True,
+    )

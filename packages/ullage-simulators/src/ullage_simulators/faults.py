@@ -79,7 +79,9 @@ def bend(frames: list[Frame], faults: tuple[Fault, ...], unknown: Frame) -> list
 
 def _with_duplicates(frames: list[Frame], fault: Fault) -> Iterator[Frame]:
     """Those with the bill twice, or else the last one, and the one that the fault names."""
-    twice = {index for index, frame in enumerate(frames) if frame.usage} or {len(frames) - 1}
+    twice = {index for index, frame in enumerate(frames) if frame.usage} or {
+        len(frames) - 1
+    }
     if fault.at:
         twice.add(fault.at)
     for index, frame in enumerate(frames):

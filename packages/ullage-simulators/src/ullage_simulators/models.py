@@ -31,7 +31,9 @@ class Model:
     traits: frozenset[str] = frozenset()
 
 
-def _claude(name: str, window: int = 200_000, *traits: str, turns: bool, cache_from: int = 1_024) -> Model:
+def _claude(
+    name: str, window: int = 200_000, *traits: str, turns: bool, cache_from: int = 1_024
+) -> Model:
     return Model(
         name,
         "anthropic",
@@ -55,9 +57,23 @@ def _gemini(name: str, *traits: str, turns: bool = False) -> Model:
 MODELS: tuple[Model, ...] = (
     # Tool loop kept: n = 146 + 7 + 5; after a user message all of the turn leaves: n = 10 + 3 and 2.
     _claude("claude-sonnet-4-5", 200_000, "manual-thinking", "prefill", turns=False),
-    _claude("claude-haiku-4-5", 200_000, "manual-thinking", "prefill", turns=False, cache_from=4_096),
+    _claude(
+        "claude-haiku-4-5",
+        200_000,
+        "manual-thinking",
+        "prefill",
+        turns=False,
+        cache_from=4_096,
+    ),
     # Kept in both: n = 1,752 + 107 in loops, 88 + 4 + 7 after user messages.
-    _claude("claude-opus-4-5", 200_000, "manual-thinking", "prefill", turns=True, cache_from=4_096),
+    _claude(
+        "claude-opus-4-5",
+        200_000,
+        "manual-thinking",
+        "prefill",
+        turns=True,
+        cache_from=4_096,
+    ),
     _claude("claude-opus-4-6", 200_000, turns=True, cache_from=4_096),
     _claude("claude-sonnet-4-6", 200_000, turns=True),
     # https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
@@ -71,7 +87,9 @@ MODELS: tuple[Model, ...] = (
     _openai("gpt-4.1", 1_047_576, 32_768, reasons=False),
     # Kept in a loop, dropped after a user message: n = 1-2 each.
     _openai("deepseek-reasoner", 131_072, 65_536, "reasoning-text"),
-    _openai("deepseek-v4-flash", 1_048_576, 393_216, "reasoning-text", "reasoning-for-ever"),
+    _openai(
+        "deepseek-v4-flash", 1_048_576, 393_216, "reasoning-text", "reasoning-for-ever"
+    ),
     _openai("deepseek-chat", 131_072, 8_192, reasons=False),
     # Kept even where nothing was sent back: n = 4 (chat) and 11 + 7 (Responses). grok-3-mini drops: n = 2.
     _openai("grok-4.3", 256_000, 64_000, "reasoning-text", turns=True, even_unsent=True),

@@ -23,7 +23,10 @@ SHARED: Final[Mapping[str, Rule]] = {
         _NEXTCHAT,
     ),
     "body_too_large": Rule(
-        "Request body is too large: the maximum is {limit} bytes.", OWN, 413, code="request_too_large"
+        "Request body is too large: the maximum is {limit} bytes.",
+        OWN,
+        413,
+        code="request_too_large",
     ),
     "key_missing": Rule(
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer "
@@ -40,9 +43,14 @@ SHARED: Final[Mapping[str, Rule]] = {
         code="invalid_api_key",
     ),
     "param_missing": Rule(
-        "Missing required parameter: '{path}'.", _ERRORS, code="missing_required_parameter", param="{path}"
+        "Missing required parameter: '{path}'.",
+        _ERRORS,
+        code="missing_required_parameter",
+        param="{path}",
     ),
-    "param_unknown": Rule("Unknown parameter: '{path}'.", _ERRORS, code="unknown_parameter", param="{path}"),
+    "param_unknown": Rule(
+        "Unknown parameter: '{path}'.", _ERRORS, code="unknown_parameter", param="{path}"
+    ),
     "param_unsupported": Rule(
         "Unsupported parameter: '{path}' is not supported with this model.",
         "https://github.com/appatalks/eva-agent/issues/83",
@@ -63,7 +71,11 @@ SHARED: Final[Mapping[str, Rule]] = {
         code="string_above_max_length",
         param="{path}",
     ),
-    "malformed": Rule("Invalid type: a parameter has a value of the wrong type.", OWN, code="invalid_type"),
+    "malformed": Rule(
+        "Invalid type: a parameter has a value of the wrong type.",
+        OWN,
+        code="invalid_type",
+    ),
     "too_small": Rule(
         "Invalid '{path}': integer below minimum value. Expected a value >= {least}, but got {asked} instead.",
         "https://github.com/vectorize-io/hindsight/issues/58",
@@ -77,7 +89,10 @@ SHARED: Final[Mapping[str, Rule]] = {
         param="{path}",
     ),
     "value_unknown": Rule(
-        "Invalid value: '{value}'. Supported values are: {known}.", _ERRORS, code="invalid_value", param="{path}"
+        "Invalid value: '{value}'. Supported values are: {known}.",
+        _ERRORS,
+        code="invalid_value",
+        param="{path}",
     ),
 }
 
@@ -85,7 +100,12 @@ SHARED: Final[Mapping[str, Rule]] = {
 def error(refused: Refused) -> dict[str, Any]:
     """OpenAI's error object."""
     return {
-        "error": {"message": refused.text, "type": refused.kind, "param": refused.param, "code": refused.code},
+        "error": {
+            "message": refused.text,
+            "type": refused.kind,
+            "param": refused.param,
+            "code": refused.code,
+        },
     }
 
 
@@ -95,18 +115,29 @@ TROUBLES: Final[Mapping[int, Trouble]] = {
         "requests",
         "rate_limit_exceeded",
     ),
-    500: Trouble("The server had an error while processing your request. Sorry about that!", "server_error"),
-    503: Trouble("That model is currently overloaded with other requests. You can retry your request.", "server_error"),
+    500: Trouble(
+        "The server had an error while processing your request. Sorry about that!",
+        "server_error",
+    ),
+    503: Trouble(
+        "That model is currently overloaded with other requests. You can retry your request.",
+        "server_error",
+    ),
 }
 """https://developers.openai.com/api/docs/guides/error-codes"""
 
 
 def models(listed: Sequence[Model], name: str, owner: str) -> dict[str, Any]:
     """The list of models, or one of them."""
-    found = [{"id": model.name, "object": "model", "created": 1_735_689_600, "owned_by": owner} for model in listed]
+    found = [
+        {"id": model.name, "object": "model", "created": 1_735_689_600, "owned_by": owner}
+        for model in listed
+    ]
     return found[0] if name else {"object": "list", "data": found}
 
 
 def bearer(headers: Mapping[str, str]) -> str:
     """The key of an ``Authorization`` header, or of Azure's ``api-key``."""
-    return headers.get("authorization", "").removeprefix("Bearer ").strip() or headers.get("api-key", "")
+    return headers.get("authorization", "").removeprefix(
+        "Bearer "
+    ).strip() or headers.get("api-key", "")

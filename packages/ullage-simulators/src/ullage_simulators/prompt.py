@@ -80,7 +80,9 @@ class InputCount:
     keys: tuple[str, ...]
 
 
-def count(prompt: PromptPieces, model: Model, drawn: Drawn, *, stream: bool) -> InputCount:
+def count(
+    prompt: PromptPieces, model: Model, drawn: Drawn, *, stream: bool
+) -> InputCount:
     """The prompt in tokens, after the model's rules for reasoning."""
     loop = stream if "counts-when-streaming" in model.traits else drawn.loop
     pieces, kept, dropped = [], 0, 0
@@ -102,13 +104,19 @@ def count(prompt: PromptPieces, model: Model, drawn: Drawn, *, stream: bool) -> 
             fixed += getattr(drawn, piece.framing)
         size = round(drawn.factor * text_tokens) + fixed
         ends.append(size)
-    return InputCount(size, kept, dropped, tuple(pieces), tuple(ends), _keys(model.name, pieces))
+    return InputCount(
+        size, kept, dropped, tuple(pieces), tuple(ends), _keys(model.name, pieces)
+    )
 
 
 def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
     chain, keys = hashlib.sha256(model.encode()), []
     for piece in pieces:
-        chain.update(f"{piece.framing}\0{piece.hidden}\0{piece.text}\0".encode("utf-8", "surrogatepass"))
+        chain.update(
+            f"{piece.framing}\0{piece.hidden}\0{piece.text}\0".encode(
+                "utf-8", "surrogatepass"
+            )
+        )
         keys.append(chain.hexdigest()[:24])
     return tuple(keys)
 
@@ -131,7 +139,9 @@ class PrefixCache:
     def write(self, counted: InputCount, *, marked_only: bool = False) -> int:
         """Keep the prefixes, or only those behind a mark; gives the tokens up to the last one kept."""
         last = 0
-        for piece, key, end in zip(counted.pieces, counted.keys, counted.ends, strict=True):
+        for piece, key, end in zip(
+            counted.pieces, counted.keys, counted.ends, strict=True
+        ):
             if piece.marked or not marked_only:
                 self._seen.add(key)
                 last = end

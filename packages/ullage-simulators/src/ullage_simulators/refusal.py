@@ -51,4 +51,6 @@ def refuse(rules: Mapping[str, Rule], name: str, /, **gaps: object) -> CallRefus
     """The refusal by the rule ``name``; ``gaps`` fill its text and its ``param``."""
     rule = rules[name]
     param = rule.param.format(**gaps) if rule.param else rule.param
-    return CallRefused(Refused(name, rule.text.format(**gaps), rule.status, rule.kind, rule.code, param))
+    return CallRefused(
+        Refused(name, rule.text.format(**gaps), rule.status, rule.kind, rule.code, param)
+    )

@@ -80,12 +80,18 @@ class Scenario:
         """The model of that name; a dated name (``gpt-5-2025-08-07``) is its model."""
         fitting = [model for model in self.models if model.family == family]
         exact = next((model for model in fitting if model.name == name), None)
-        return exact or next((model for model in fitting if _is_dated(name, model.name)), None)
+        return exact or next(
+            (model for model in fitting if _is_dated(name, model.name)), None
+        )
 
-    def answer(self, ask: ScriptContext, model: str, spent: dict[int, int]) -> ScriptedAnswer:
+    def answer(
+        self, ask: ScriptContext, model: str, spent: dict[int, int]
+    ) -> ScriptedAnswer:
         """What the model says to this; ``spent`` counts how often each line was used and is written to."""
         for index, line in enumerate(self.answers):
-            if (not line.times or spent.get(index, 0) < line.times) and line.when.matches(ask, model):
+            if (not line.times or spent.get(index, 0) < line.times) and line.when.matches(
+                ask, model
+            ):
                 spent[index] = spent.get(index, 0) + 1
                 return line.answer
         return self.assistant(ask)
@@ -93,7 +99,11 @@ class Scenario:
 
 def _is_dated(name: str, model: str) -> bool:
     rest = name.removeprefix(model)
-    return rest != name and rest.startswith("-") and rest.strip("-").replace("-", "").isdigit()
+    return (
+        rest != name
+        and rest.startswith("-")
+        and rest.strip("-").replace("-", "").isdigit()
+    )
 
 
 def load(path: str | Path) -> Scenario:
@@ -101,14 +111,18 @@ def load(path: str | Path) -> Scenario:
     path = Path(path)
     try:
         if path.exists() and not path.is_file():
-            raise SimulatorError(f"{path} is no regular file. Give a scenario as TOML or JSON.")
+            raise SimulatorError(
+                f"{path} is no regular file. Give a scenario as TOML or JSON."
+            )
         with path.open("rb") as file:
             text = file.read(SCENARIO_BYTES).decode("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         if _is_too_deep(content):
             raise RecursionError
     except OSError as problem:
-        raise SimulatorError(f"{path} can't be read: {problem.strerror or problem}.") from problem
+        raise SimulatorError(
+            f"{path} can't be read: {problem.strerror or problem}."
+        ) from problem
     except RecursionError:
         raise SimulatorError(f"{path} is nested too deep for a scenario.") from None
     except ValueError as problem:  # both decoders' errors, and bad UTF-8
@@ -134,8 +148,14 @@ def _is_too_deep(content: Any) -> bool:
 
 def read(content: Any) -> Scenario:
     """A scenario from the object a file holds. Raises ``SimulatorError``."""
-    given = _table(content, "a scenario", {"answers", "faults", "models", "server", "drawn"})
-    server = _table(given.get("server", {}), "[server]", {"key", "delay_s", "chunk", "max_body_bytes", "max_images"})
+    given = _table(
+        content, "a scenario", {"answers", "faults", "models", "server", "drawn"}
+    )
+    server = _table(
+        given.get("server", {}),
+        "[server]",
+        {"key", "delay_s", "chunk", "max_body_bytes", "max_images"},
+    )
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
     counts = {"chunk": int, "max_body_bytes": int, "max_images": int}
@@ -159,7 +179,9 @@ def _drawn(given: Any) -> dict[str, float | bool]:
 def _line(given: Any) -> ScriptLine:
     answer = _table(given, "[[answers]]", _names(ScriptedAnswer) | {"when", "times"})
     when = _table(answer.pop("when", {}), "answers.when", _names(When))
-    _check(when, "answers.when", {"step": int, "contains": str, "after": str, "model": str})
+    _check(
+        when, "answers.when", {"step": int, "contains": str, "after": str, "model": str}
+    )
     times = answer.pop("times", 0)
     kinds = {
         "reasoning": str,
@@ -172,11 +194,17 @@ def _line(given: Any) -> ScriptLine:
     }
     _check({**answer, "times": times}, "[[answers]]", {**kinds, "times": int})
     if answer.get("stop", "") not in ("", "length", "filter", "refusal"):
-        raise SimulatorError(f"answers.stop is length, filter or refusal, and not {answer['stop']!r}")
+        raise SimulatorError(
+            f"answers.stop is length, filter or refusal, and not {answer['stop']!r}"
+        )
     if when.get("after", "") not in ("", "user", "tool"):
-        raise SimulatorError(f"answers.when.after is user or tool, and not {when['after']!r}")
+        raise SimulatorError(
+            f"answers.when.after is user or tool, and not {when['after']!r}"
+        )
     answer["calls"] = tuple(_call(each) for each in answer.get("calls", []))
-    answer["extra"] = tuple(_table(each, "answers.extra", None) for each in answer.get("extra", []))
+    answer["extra"] = tuple(
+        _table(each, "answers.extra", None) for each in answer.get("extra", [])
+    )
     return ScriptLine(ScriptedAnswer(**answer), When(**when), times)
 
 
@@ -191,10 +219,18 @@ def _call(given: Any) -> Call:
 
 def _fault(given: Any) -> Fault:
     fault = _table(given, "[[faults]]", _names(Fault))
-    numbers = {"request": int, "at": int, "status": int, "retry_after_s": (int, float), "seconds": (int, float)}
+    numbers = {
+        "request": int,
+        "at": int,
+        "status": int,
+        "retry_after_s": (int, float),
+        "seconds": (int, float),
+    }
     _check(fault, "[[faults]]", {"kind": str, "path": str, **numbers})
     if fault.get("kind") not in KINDS:
-        raise SimulatorError(f"a fault's kind is one of {', '.join(KINDS)}, and not {fault.get('kind')!r}")
+        raise SimulatorError(
+            f"a fault's kind is one of {', '.join(KINDS)}, and not {fault.get('kind')!r}"
+        )
     return Fault(**fault)
 
 
@@ -204,8 +240,20 @@ def _model(given: Any) -> Model:
     base = next((model for model in MODELS if model.name == like), None)
     if base is None or not isinstance(wanted.get("name"), str):
         known = ", ".join(model.name for model in MODELS)
-        raise SimulatorError(f"a model in [[models]] has a name, and says which it is like: one of {known}")
-    _check(wanted, "[[models]]", {"name": str, "window": int, "max_output": int, "cache_from": int, "traits": list})
+        raise SimulatorError(
+            f"a model in [[models]] has a name, and says which it is like: one of {known}"
+        )
+    _check(
+        wanted,
+        "[[models]]",
+        {
+            "name": str,
+            "window": int,
+            "max_output": int,
+            "cache_from": int,
+            "traits": list,
+        },
+    )
     if "traits" in wanted:
         wanted["traits"] = frozenset(wanted["traits"])
     return replace(base, **wanted)
@@ -228,7 +276,11 @@ def _table(given: Any, where: str, known: set[str] | None) -> dict[str, Any]:
     for name in given:
         if known is not None and name not in known:
             near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" It may have {', '.join(sorted(known))}."
+            hint = (
+                f" Did you mean {near[0]!r}?"
+                if near
+                else f" It may have {', '.join(sorted(known))}."
+            )
             raise SimulatorError(f"{where} has no {name!r}.{hint}")
     return dict(given)
 
@@ -238,7 +290,11 @@ def _check(given: Mapping[str, Any], where: str, kinds: Mapping[str, Any]) -> No
         if name not in given:
             continue
         value, wanted = given[name], kind if isinstance(kind, tuple) else (kind,)
-        is_bad = not isinstance(value, kind) or (isinstance(value, bool) and bool not in wanted)
+        is_bad = not isinstance(value, kind) or (
+            isinstance(value, bool) and bool not in wanted
+        )
         if is_bad or (isinstance(value, int | float) and value < 0):
             readable = " or ".join(each.__name__ for each in wanted)
-            raise SimulatorError(f"{where}: {name} is {readable} and not below 0; it is {value!r}")
+            raise SimulatorError(
+                f"{where}: {name} is {readable} and not below 0; it is {value!r}"
+            )

@@ -47,9 +47,14 @@ def digest(*values: object) -> str:
 
 
 def _check(wire: str, body: bytes) -> bytes:
-    return hmac.new(f"a simulated {wire}".encode(), body, hashlib.sha256).digest()[:_CHECK_BYTES]
+    return hmac.new(f"a simulated {wire}".encode(), body, hashlib.sha256).digest()[
+        :_CHECK_BYTES
+    ]
 
 
 def _blur(wire: str, body: bytes) -> bytes:
-    stream = b"".join(hashlib.sha256(f"{wire} {block}".encode()).digest() for block in range(len(body) // 32 + 1))
+    stream = b"".join(
+        hashlib.sha256(f"{wire} {block}".encode()).digest()
+        for block in range(len(body) // 32 + 1)
+    )
     return bytes(a ^ b for a, b in zip(body, stream, strict=False))

@@ -7,7 +7,14 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -88,7 +95,21 @@ class App:
         first_part, _, rest = request.url.path.lstrip("/").partition("/")
         routed = self._route(first_part, request.method, f"/{rest}", request.query_params)
         if routed is None:
-            await _send(send, _Answer(404, [_body({"error": {"message": f"No simulator serves {request.url.path}."}})]))
+            await _send(
+                send,
+                _Answer(
+                    404,
+                    [
+                        _body(
+                            {
+                                "error": {
+                                    "message": f"No simulator serves {request.url.path}."
+                                }
+                            }
+                        )
+                    ],
+                ),
+            )
             return
         wire, endpoint = routed
         number = 0
@@ -96,15 +117,21 @@ class App:
             self.memory.requests += 1
             number = self.memory.requests
         path = request.url.path
-        faults = tuple(f for f in self.memory.scenario.faults if number and f.applies(number, path))
+        faults = tuple(
+            f for f in self.memory.scenario.faults if number and f.applies(number, path)
+        )
         raw = await request.body()
-        exchange, answer = self._answer(wire, endpoint, request.headers, request.query_params, raw, number, faults)
+        exchange, answer = self._answer(
+            wire, endpoint, request.headers, request.query_params, raw, number, faults
+        )
         self.exchanges.append(replace(exchange, method=request.method, path=path))
         if self._on_exchange:
             self._on_exchange(self.exchanges[-1])
         await self._deliver(send, answer, faults)
 
-    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[WireSimulator, Route] | None:
+    def _route(
+        self, name: str, method: str, path: str, query: Mapping[str, str]
+    ) -> tuple[WireSimulator, Route] | None:
         for wire in self.wires.get(name, ()):
             endpoint = wire.route(method, path, query)
             if endpoint:
@@ -135,31 +162,51 @@ class App:
             refused = wire.trouble(trouble.status)
             wait = trouble.retry_after_s
             more = {} if wait is None else {"retry-after": f"{wait:g}"}
-            exchange = Exchange(number, wire.name, "", "", trouble.status, said=refused.text, faults=kinds)
-            return exchange, _Answer(trouble.status, [_body(wire.error(refused))], headers=more)
+            exchange = Exchange(
+                number, wire.name, "", "", trouble.status, said=refused.text, faults=kinds
+            )
+            return exchange, _Answer(
+                trouble.status, [_body(wire.error(refused))], headers=more
+            )
         body: Any = None
         stream = False
         try:
             self._admit(wire, headers, query, raw)
             if endpoint.kind == "models":
-                return Exchange(number, wire.name, "", "", 200), self._models(wire, endpoint)
+                return Exchange(number, wire.name, "", "", 200), self._models(
+                    wire, endpoint
+                )
             body = wire.read(raw)
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
             if endpoint.kind == "count":
-                counted = count(_understood(wire, call), call.model, call.drawn, stream=False)
-                return Exchange(number, wire.name, "", "", 200, body), _Answer(200, [_body(wire.count_reply(counted))])
+                counted = count(
+                    _understood(wire, call), call.model, call.drawn, stream=False
+                )
+                return Exchange(number, wire.name, "", "", 200, body), _Answer(
+                    200, [_body(wire.count_reply(counted))]
+                )
             bill, answer = self._generate(wire, call, faults)
-            return Exchange(number, wire.name, "", "", 200, body, bill=bill, faults=kinds), answer
+            return Exchange(
+                number, wire.name, "", "", 200, body, bill=bill, faults=kinds
+            ), answer
         except CallRefused as refusal:
             refused = refusal.refused
-        exchange = Exchange(number, wire.name, "", "", refused.status, body, refused.name, refused.text)
+        exchange = Exchange(
+            number, wire.name, "", "", refused.status, body, refused.name, refused.text
+        )
         frames = wire.refusal_in_stream(refused) if stream else None
         if frames:
             return exchange, _Answer(200, frames, wire.content_type, streams=True)
         return exchange, _Answer(refused.status, [_body(wire.error(refused))])
 
-    def _admit(self, wire: WireSimulator, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> None:
+    def _admit(
+        self,
+        wire: WireSimulator,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+        raw: bytes,
+    ) -> None:
         limit = self.memory.scenario.max_body_bytes or wire.max_body_bytes
         if len(raw) > limit:
             raise wire.refuse("body_too_large", limit=limit, size=len(raw))
@@ -167,10 +214,14 @@ class App:
         if not key:
             raise wire.refuse("key_missing")
         if wanted and key != wanted:
-            raise wire.refuse("key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}")
+            raise wire.refuse(
+                "key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}"
+            )
 
     def _models(self, wire: WireSimulator, endpoint: Route) -> _Answer:
-        models = [model for model in self.memory.scenario.models if model.family == wire.family]
+        models = [
+            model for model in self.memory.scenario.models if model.family == wire.family
+        ]
         if endpoint.model:
             models = [model for model in models if model.name == endpoint.model]
             if not models:
@@ -190,17 +241,39 @@ class App:
         model = self.memory.scenario.model(name, wire.family)
         if model is None:
             raise wire.refuse("model_unknown", model=name)
-        return CallInProgress(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
+        return CallInProgress(
+            self.memory,
+            endpoint,
+            headers,
+            body,
+            model,
+            self.memory.numbers(model),
+            stream,
+            number,
+        )
 
-    def _generate(self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+    def _generate(
+        self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]
+    ) -> tuple[Bill, _Answer]:
         prompt = _understood(wire, call)
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
-        answer = self.memory.scenario.answer(prompt.ask, call.model.name, self.memory.spent)
+        answer = self.memory.scenario.answer(
+            prompt.ask, call.model.name, self.memory.spent
+        )
         thinks = wire.thinks(call)
-        if thinks and not answer.reasoning and not prompt.ask.results and "manual-thinking" in call.model.traits:
-            answer = replace(answer, reasoning="So.")  # such a model always begins a turn by thinking
-        spoken = speak(answer, call.model, call.drawn, budget=wire.budget(call), thinks=thinks)
+        if (
+            thinks
+            and not answer.reasoning
+            and not prompt.ask.results
+            and "manual-thinking" in call.model.traits
+        ):
+            answer = replace(
+                answer, reasoning="So."
+            )  # such a model always begins a turn by thinking
+        spoken = speak(
+            answer, call.model, call.drawn, budget=wire.budget(call), thinks=thinks
+        )
         read, written = wire.cached(call, counted)
         more_passes = (spoken.answer.iterations - 1) * wire.pass_size(call)
         bill = Bill(
@@ -221,14 +294,20 @@ class App:
         usage = _shown(wire.usage(call, bill, spoken), mode)
         bill = replace(bill, usage=usage)
         if not call.stream:
-            return bill, _Answer(200, bend([_body(wire.reply(call, spoken, usage))], faults, wire.unknown))
+            return bill, _Answer(
+                200, bend([_body(wire.reply(call, spoken, usage))], faults, wire.unknown)
+            )
         frames = wire.frames(call, spoken, usage, late=mode == "late")
         kind = wire.content_type if call.endpoint.sse else "application/json"
         return bill, _Answer(200, bend(frames, faults, wire.unknown), kind, streams=True)
 
-    async def _deliver(self, send: Send, answer: _Answer, faults: tuple[Fault, ...]) -> None:
+    async def _deliver(
+        self, send: Send, answer: _Answer, faults: tuple[Fault, ...]
+    ) -> None:
         if first(faults, "content-type"):
-            page = Frame(b"<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>")
+            page = Frame(
+                b"<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>"
+            )
             answer = _Answer(200, [page], "text/html; charset=utf-8")
         slow, late = first(faults, "slow"), first(faults, "late-usage")
         delay = 0.0
@@ -306,15 +385,32 @@ async def _until(parts: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]
         left -= len(part)
 
 
-async def _send(send: Send, answer: _Answer, parts: AsyncIterator[bytes] | None = None, *, whole: bool = True) -> None:
-    headers = {"content-type": answer.content_type, "request-id": "req_simulated", "x-request-id": "req_simulated"}
+async def _send(
+    send: Send,
+    answer: _Answer,
+    parts: AsyncIterator[bytes] | None = None,
+    *,
+    whole: bool = True,
+) -> None:
+    headers = {
+        "content-type": answer.content_type,
+        "request-id": "req_simulated",
+        "x-request-id": "req_simulated",
+    }
     if not answer.streams:
         headers["content-length"] = str(sum(len(frame.data) for frame in answer.frames))
     headers |= answer.headers
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
+    await send(
+        {"type": "http.response.start", "status": answer.status, "headers": encoded}
+    )
     if parts is None:
-        await send({"type": "http.response.body", "body": b"".join(frame.data for frame in answer.frames)})
+        await send(
+            {
+                "type": "http.response.body",
+                "body": b"".join(frame.data for frame in answer.frames),
+            }
+        )
         return
     async for part in parts:
         await send({"type": "http.response.body", "body": part, "more_body": True})
@@ -375,7 +471,11 @@ def prepared(
     """The application of a scenario, or of a scenario file."""
     tokens("ready")  # loads the vocabulary before the first request
     given = load(scenario) if isinstance(scenario, str) else scenario or Scenario()
-    served = {name: of_name for name, of_name in simulators().items() if not wires or name in wires}
+    served = {
+        name: of_name
+        for name, of_name in simulators().items()
+        if not wires or name in wires
+    }
     return App(given, seed, served, on_exchange)
 
 
@@ -386,7 +486,9 @@ def listener(port: int = 0) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
-        listening.listen(128)  # from here on a client may connect, and is answered when the engine runs
+        listening.listen(
+            128
+        )  # from here on a client may connect, and is answered when the engine runs
     except OSError:
         listening.close()
         raise
@@ -418,7 +520,9 @@ def engine(app: App) -> uvicorn.Server:
             while self.server_state.connections and time.monotonic() < waited_until:
                 await asyncio.sleep(0.005)
 
-    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, ws="none", http="h11")
+    config = uvicorn.Config(
+        app, lifespan="off", log_config=None, access_log=False, ws="none", http="h11"
+    )
     return Engine(config)
 
 
@@ -438,7 +542,9 @@ def running(
     app = prepared(scenario, seed=seed, wires=wires)
     listening = listener(port)
     server = engine(app)
-    thread = threading.Thread(target=server.run, args=([listening],), name="ullage-simulators", daemon=True)
+    thread = threading.Thread(
+        target=server.run, args=([listening],), name="ullage-simulators", daemon=True
+    )
     thread.start()
     try:
         while not server.started and thread.is_alive():

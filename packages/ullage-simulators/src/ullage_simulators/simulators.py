@@ -13,4 +13,9 @@ from ullage_simulators.wire import WireSimulator
 def simulators() -> dict[str, tuple[WireSimulator, ...]]:
     """One of each. ``openai`` serves Responses and Chat; the other names are Chat as others speak it."""
     chats = {name: (Chat(variant),) for name, variant in VARIANTS.items()}
-    return {"anthropic": (Anthropic(),), **chats, "openai": (Responses(), *chats["openai"]), "gemini": (Gemini(),)}
+    return {
+        "anthropic": (Anthropic(),),
+        **chats,
+        "openai": (Responses(), *chats["openai"]),
+        "gemini": (Gemini(),),
+    }

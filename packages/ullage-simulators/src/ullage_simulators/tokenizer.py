@@ -18,14 +18,18 @@ def _vocabulary() -> Any:
     package = PathFinder.find_spec("bpe_openai")
     for place in (package.submodule_search_locations or []) if package else []:
         for file in Path(place).iterdir():
-            if file.name.startswith("_bindings") and file.name.endswith(tuple(EXTENSION_SUFFIXES)):
+            if file.name.startswith("_bindings") and file.name.endswith(
+                tuple(EXTENSION_SUFFIXES)
+            ):
                 loader = ExtensionFileLoader("bpe_openai._bindings", str(file))
                 spec = importlib.util.spec_from_loader("bpe_openai._bindings", loader)
                 if spec is not None:
                     module = importlib.util.module_from_spec(spec)
                     loader.exec_module(module)
                     return module.tokenizer_for_encoding("o200k_base")
-    raise ImportError("The compiled module of bpe-openai is missing: reinstall ullage-simulators.")
+    raise ImportError(
+        "The compiled module of bpe-openai is missing: reinstall ullage-simulators."
+    )
 
 
 @lru_cache(maxsize=20_000)

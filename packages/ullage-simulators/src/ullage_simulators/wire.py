@@ -192,10 +192,19 @@ class WireSimulator(ABC):
         """The bill in the wire's own words."""
 
     @abstractmethod
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]: ...
+    def reply(
+        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+    ) -> dict[str, Any]: ...
 
     @abstractmethod
-    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(
+        self,
+        call: CallInProgress,
+        spoken: Spoken,
+        usage: dict[str, Any] | None,
+        *,
+        late: bool,
+    ) -> list[Frame]:
         """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
 
     def count_reply(self, counted: InputCount) -> dict[str, Any]:
@@ -222,7 +231,9 @@ class WireSimulator(ABC):
 def event(data: Any, name: str = "", *, usage: bool = False) -> Frame:
     """One server-sent event."""
     head = f"event: {name}\n" if name else ""
-    return Frame(f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode(), usage)
+    return Frame(
+        f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode(), usage
+    )
 
 
 def chunks(text: str, size: int) -> list[str]:
@@ -242,7 +253,9 @@ def parse(body: bytes) -> Any:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadBody("str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)") from None
+        raise BadBody(
+            "str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)"
+        ) from None
     _refuse_lone_surrogates(body)
     try:
         return json.loads(text, parse_constant=_refuse_constant)

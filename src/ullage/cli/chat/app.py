@@ -90,9 +90,16 @@ class ChatApp(App[str]):
     ]
 
     def __init__(
-        self, host: Host, store: Store, session: Session, environment: Mapping[str, str], glyphs: Glyphs = UNICODE
+        self,
+        host: Host,
+        store: Store,
+        session: Session,
+        environment: Mapping[str, str],
+        glyphs: Glyphs = UNICODE,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver, ansi_color=True)  # said here, since it looks at NO_COLOR
+        super().__init__(
+            driver_class=TerminalDriver, ansi_color=True
+        )  # said here, since it looks at NO_COLOR
         self.theme = "ansi-dark"
         self._host = host
         self._store = store
@@ -195,7 +202,9 @@ class ChatApp(App[str]):
 
     def _take(self, event: Event | DraftPiece) -> None:
         first = self.transcript.apply(event).first
-        self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
+        self._first_changed = (
+            first if self._first_changed is None else min(first, self._first_changed)
+        )
         if isinstance(event, DraftPiece):
             if event.kind != "done":
                 self._streaming = event.kind
@@ -214,7 +223,9 @@ class ChatApp(App[str]):
 
     def _note(self, event: Event) -> None:
         match event:
-            case ReadingTaken() if event.grown:  # at rest the reading is taken once more, and has not grown
+            case ReadingTaken() if (
+                event.grown
+            ):  # at rest the reading is taken once more, and has not grown
                 self._grown = event.grown
             case Queued():
                 self._said[event.message.id] = text_of(event.message)
@@ -249,7 +260,10 @@ class ChatApp(App[str]):
             if not self._is_shown:
                 return
             own = work_.ledger.loop.settings
-            self._stands, self._model = work_.ledger.loop, str(own.get("model", work_.settings.model))
+            self._stands, self._model = (
+                work_.ledger.loop,
+                str(own.get("model", work_.settings.model)),
+            )
             if self.approving.take(questions(work_)):
                 self._asked_at = time.monotonic()
             if not (self._stands.turn or self._stands.cancel):
@@ -268,7 +282,11 @@ class ChatApp(App[str]):
     def _draw_foot(self) -> None:
         left = doing(self._stands, self._streaming, time.monotonic() - self._since)
         if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
-            goes_on = "; the turn goes on when the session is opened again" if self._stands.turn else ""
+            goes_on = (
+                "; the turn goes on when the session is opened again"
+                if self._stands.turn
+                else ""
+            )
             left = (Span(f"Ctrl+C again leaves{goes_on}", "warn"),)
         elif not self.feed.follows:
             left = (*left, Span("  more below: Ctrl+End", "mark"))
@@ -278,10 +296,16 @@ class ChatApp(App[str]):
         """Lines of ours in the transcript; they are not stored."""
         first = len(self.transcript.entries)
         self.transcript.entries.extend(Notice(line=line) for line in lines)
-        self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
+        self._first_changed = (
+            first if self._first_changed is None else min(first, self._first_changed)
+        )
 
     def _fail(self, problem: BaseException) -> None:
-        said = str(problem) if isinstance(problem, UllageError) else f"{type(problem).__name__}: {problem}"
+        said = (
+            str(problem)
+            if isinstance(problem, UllageError)
+            else f"{type(problem).__name__}: {problem}"
+        )
         self._tell([(Span(line, "bad"),) for line in visible(said).splitlines()])
 
     # -- what is typed --
@@ -319,7 +343,16 @@ class ChatApp(App[str]):
             self._said[message] = text
         except CommandRefused:
             self.prompt.put(text)
-            self._tell([(Span("It was delivered before the change: Enter sends this as a new message.", "warn"),)])
+            self._tell(
+                [
+                    (
+                        Span(
+                            "It was delivered before the change: Enter sends this as a new message.",
+                            "warn",
+                        ),
+                    )
+                ]
+            )
         except UllageError as problem:
             self.prompt.put(text)
             self._fail(problem)
@@ -346,7 +379,11 @@ class ChatApp(App[str]):
         if not self._stands.queue:
             return
         message = self._editing or self._stands.queue[-1].message.id
-        text = next(text_of(one.message) for one in self._stands.queue if one.message.id == message)
+        text = next(
+            text_of(one.message)
+            for one in self._stands.queue
+            if one.message.id == message
+        )
         try:
             await self.session.withdraw(message)
         except UllageError as problem:
@@ -366,7 +403,13 @@ class ChatApp(App[str]):
             self.prompt.clear_all()
             return
         loop = self._stands
-        if loop.turn or loop.call or loop.compaction or loop.side_call or loop.compact_asked is not None:
+        if (
+            loop.turn
+            or loop.call
+            or loop.compaction
+            or loop.side_call
+            or loop.compact_asked is not None
+        ):
             self._cancels += 1
             self._cancel(self._cancels > 1)
 
@@ -416,16 +459,24 @@ class ChatApp(App[str]):
                     self._choose("Sessions", await session_choices(self._store), "resume")
                     return
                 case "rewind" | "pin" | "explain", "":
-                    choices = await message_choices(self.session, command.name, self.size.width - 4)
+                    choices = await message_choices(
+                        self.session, command.name, self.size.width - 4
+                    )
                     self._choose(command.about, choices, command.name)
                     return
-            self._show(await self.acting.run(typed, self.transcript, self.size.width - 4, self._glyphs))
+            self._show(
+                await self.acting.run(
+                    typed, self.transcript, self.size.width - 4, self._glyphs
+                )
+            )
         except UllageError as problem:
             self._fail(problem)
 
     @work(group="choose")
     async def _choose(self, title: str, choices: list[Choice], command: str) -> None:
-        target = await self.push_screen_wait(Overlay(title[:1].upper() + title[1:], choices))
+        target = await self.push_screen_wait(
+            Overlay(title[:1].upper() + title[1:], choices)
+        )
         if target:
             await self._command(Typed(command, target), "")
 
@@ -476,7 +527,11 @@ class ChatApp(App[str]):
 
     def _scrolls_question(self, key: str) -> bool:
         """Scroll a call that does not fit; with an empty input its keys are the question's."""
-        if self.approving.question is None or self.approving.is_refusing or key not in SCROLLS:
+        if (
+            self.approving.question is None
+            or self.approving.is_refusing
+            or key not in SCROLLS
+        ):
             return False
         has_scrolled = self.approving.scroll(key)
         if has_scrolled:
@@ -542,6 +597,8 @@ class ChatApp(App[str]):
     def action_scroll(self, step: int) -> None:
         """A page of the transcript, or its end."""
         if step:
-            self.feed.scroll_relative(y=step * max(1, self.feed.size.height - 2), animate=False)
+            self.feed.scroll_relative(
+                y=step * max(1, self.feed.size.height - 2), animate=False
+            )
         else:
             self.feed.to_end()

@@ -15,7 +15,12 @@ from ullage.runtime.approvals import Question
 Act = Literal["", "approve", "session", "project", "refuse"]
 """What a key does: allows the call, allows such calls in this session or project, or begins a no."""
 
-KEYS: Final[dict[str, Act]] = {"y": "approve", "n": "refuse", "a": "session", "p": "project"}
+KEYS: Final[dict[str, Act]] = {
+    "y": "approve",
+    "n": "refuse",
+    "a": "session",
+    "p": "project",
+}
 SCROLLS: Final = ("pageup", "pagedown", "up", "down", "home", "end")
 
 FEWEST: Final = 3
@@ -58,7 +63,11 @@ class Approving:
         """These are asked now; True where the first is another one than before, byte for byte."""
         before, self.questions = self.question, tuple(questions)
         now = self.question
-        if before is not None and now is not None and (before.call_id, before.digest) == (now.call_id, now.digest):
+        if (
+            before is not None
+            and now is not None
+            and (before.call_id, before.digest) == (now.call_id, now.digest)
+        ):
             return False
         self._top = self._read = self._width = 0
         self.is_refusing = self._is_warned = False
@@ -103,9 +112,20 @@ class Approving:
             return False
         page = max(1, self._view.room - 1)
         last = len(self._view.lines) - self._view.room
-        steps = {"pageup": -page, "pagedown": page, "up": -1, "down": 1, "home": -last, "end": last}
-        is_past_unread = key == "pagedown" and self._top > self._read  # End was pressed: go back to what was left out
-        self._top = self._read if is_past_unread else max(0, min(last, self._top + steps[key]))
+        steps = {
+            "pageup": -page,
+            "pagedown": page,
+            "up": -1,
+            "down": 1,
+            "home": -last,
+            "end": last,
+        }
+        is_past_unread = (
+            key == "pagedown" and self._top > self._read
+        )  # End was pressed: go back to what was left out
+        self._top = (
+            self._read if is_past_unread else max(0, min(last, self._top + steps[key]))
+        )
         self._see()
         return True
 
@@ -122,7 +142,9 @@ class Approving:
 
     def _see(self) -> None:
         if self._top <= self._read:
-            self._read = max(self._read, min(len(self._view.lines), self._top + self._view.room))
+            self._read = max(
+                self._read, min(len(self._view.lines), self._top + self._view.room)
+            )
         self._is_warned = self._is_warned and not self.is_read
 
     def _position(self) -> Line:
@@ -131,7 +153,10 @@ class Approving:
         unread = count - self._read
         if unread:
             what = f"{counted(unread, 'line')} not read yet"
-            return (Span(f"  {shown} · ", "dim"), Span(f"{what}: Page Down reads on", "warn"))
+            return (
+                Span(f"  {shown} · ", "dim"),
+                Span(f"{what}: Page Down reads on", "warn"),
+            )
         return (Span(f"  {shown} · all read · Page Up", "dim"),)
 
     def _keys(self, question: Question, width: int, *, is_typing: bool) -> list[Line]:
@@ -139,7 +164,14 @@ class Approving:
             said = "Why not? Type a reason for the model, or nothing · Enter sends the no · Esc back to the question"
             return flowed([(Span(each, "warn"),) for each in said.split(" · ")], width)
         if is_typing:
-            return [(Span("Send or clear (Ctrl+C) what is in the input, then answer: y yes · n no", "dim"),)]
+            return [
+                (
+                    Span(
+                        "Send or clear (Ctrl+C) what is in the input, then answer: y yes · n no",
+                        "dim",
+                    ),
+                )
+            ]
         keys = ["y yes", "n no"]
         if question.offered:
             offered = shortened(printable(question.offered), max(10, width - 34))
@@ -147,5 +179,13 @@ class Approving:
         keys.append("Esc cancels the turn")
         lines = flowed([(Span(key, "dim"),) for key in keys], width)
         if self._is_warned:
-            lines.insert(0, (Span("Not yet: read the call to its end first (Page Down), then answer.", "bad"),))
+            lines.insert(
+                0,
+                (
+                    Span(
+                        "Not yet: read the call to its end first (Page Down), then answer.",
+                        "bad",
+                    ),
+                ),
+            )
         return lines

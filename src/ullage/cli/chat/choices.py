@@ -54,10 +54,18 @@ async def message_choices(session: Session, command: str, width: int) -> list[Ch
     messages = list(await session.messages())
     pins = work.memory.pins if command == "pin" else frozenset[str]()
     if command == "explain":
-        seen = {event.message.id: event.message for event in await session.history() if isinstance(event, MessageAdded)}
+        seen = {
+            event.message.id: event.message
+            for event in await session.history()
+            if isinstance(event, MessageAdded)
+        }
         messages = list(seen.values())
     if command == "rewind":
-        messages = [message for message in messages if message.role == "user" and message.origin == "said"]
+        messages = [
+            message
+            for message in messages
+            if message.role == "user" and message.origin == "said"
+        ]
     return [_choice(message, message.id in pins, width) for message in reversed(messages)]
 
 
@@ -65,5 +73,13 @@ def _choice(message: Message, is_pinned: bool, width: int) -> Choice:
     head = f"{'*' if is_pinned else ' '} {padded(message.role, 10)}"
     text = " ".join(part.text[:500] for part in message.of_type(TextPart))
     if not text:
-        text = " ".join(getattr(part, "name", "") or type(part).__name__ for part in message.parts)
-    return Choice((Span(head, "dim"), Span(shortened(printable(text), max(10, width - cells(head))))), message.id)
+        text = " ".join(
+            getattr(part, "name", "") or type(part).__name__ for part in message.parts
+        )
+    return Choice(
+        (
+            Span(head, "dim"),
+            Span(shortened(printable(text), max(10, width - cells(head)))),
+        ),
+        message.id,
+    )

@@ -41,19 +41,39 @@ class Command(NamedTuple):
 
 COMMANDS: Final = (
     Command("context", "", "what fills the window, down to a single message"),
-    Command("compact", "[INSTRUCTIONS]", "make the view smaller now; instructions are for the summary"),
+    Command(
+        "compact",
+        "[INSTRUCTIONS]",
+        "make the view smaller now; instructions are for the summary",
+    ),
     Command("uncompact", "", "undo the last compaction or prune"),
-    Command("pin", "[MESSAGE]", "keep a message through every compaction, or let it go again"),
+    Command(
+        "pin", "[MESSAGE]", "keep a message through every compaction, or let it go again"
+    ),
     Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
     Command("tools", "", "the tools, and which need your approval"),
-    Command("grants", "[revoke ID]", "what is allowed without asking, here and in this project; revoke one"),
-    Command("retry", "", "go on with a turn that waits after a failure or for more budget"),
+    Command(
+        "grants",
+        "[revoke ID]",
+        "what is allowed without asking, here and in this project; revoke one",
+    ),
+    Command(
+        "retry", "", "go on with a turn that waits after a failure or for more budget"
+    ),
     Command("resume", "[SESSION]", "another session"),
     Command("new", "", "a new session"),
     Command("fork", "", "go on in a copy of this session"),
     Command("rewind", "[MESSAGE]", "go back to before something you said"),
-    Command("export", "FILE", "write the session to a file: JSON lines, or Markdown for a name that ends in .md"),
-    Command("set", "KEY [VALUE]", "change a setting of this session; without a value back to its default"),
+    Command(
+        "export",
+        "FILE",
+        "write the session to a file: JSON lines, or Markdown for a name that ends in .md",
+    ),
+    Command(
+        "set",
+        "KEY [VALUE]",
+        "change a setting of this session; without a value back to its default",
+    ),
     Command("steps", "", "every call: estimate, actual, error"),
     Command("spend", "", "what the session has cost"),
     Command("explain", "MESSAGE", "where a message went"),
@@ -68,8 +88,14 @@ KEYS: Final = (
     ("Up", "edit the newest message that waits; else what you said before"),
     ("Ctrl+X", "withdraw the newest message that waits, or the one being edited"),
     ("Escape", "cancel; again: don't wait for tools"),
-    ("y n a p", "answer a call that needs approval: yes, no, always in this session, in this project"),
-    ("Page Down, Down", "read a call that is longer than its place; a yes counts at its end"),
+    (
+        "y n a p",
+        "answer a call that needs approval: yes, no, always in this session, in this project",
+    ),
+    (
+        "Page Down, Down",
+        "read a call that is longer than its place; a yes counts at its end",
+    ),
     ("Ctrl+O", "unfold results"),
     ("Ctrl+R", "unfold reasoning"),
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
@@ -97,14 +123,20 @@ def parse(text: str) -> Typed | None:
 def command_of(name: str) -> Command | None:
     """The command of that name, or of that beginning where only one begins so."""
     exact = [command for command in COMMANDS if command.name == name]
-    found = exact or [command for command in COMMANDS if name and command.name.startswith(name)]
+    found = exact or [
+        command for command in COMMANDS if name and command.name.startswith(name)
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def unknown(name: str) -> str:
     """What is said of a name that is no command."""
-    near = get_close_matches(name, [command.name for command in COMMANDS], n=1, cutoff=0.5)
-    return f"There is no /{name}." + (f" Did you mean /{near[0]}?" if near else " /help lists them.")
+    near = get_close_matches(
+        name, [command.name for command in COMMANDS], n=1, cutoff=0.5
+    )
+    return f"There is no /{name}." + (
+        f" Did you mean /{near[0]}?" if near else " /help lists them."
+    )
 
 
 def completions(text: str) -> list[Command]:
@@ -132,21 +164,29 @@ LEAVE = "-"
 class Acting:
     """Carries out commands on the session that is open. Raises ``UllageError``."""
 
-    def __init__(self, store: Store, session: Session, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, store: Store, session: Session, environment: Mapping[str, str]
+    ) -> None:
         self.store = store
         self.session = session
         self._environment = environment
 
-    async def run(self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs) -> CommandResult:
+    async def run(
+        self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs
+    ) -> CommandResult:
         """Carry out a command; the ones that a screen shows as lists are plain lines here."""
         command = command_of(typed.name)
         if command is None:
             return said(unknown(typed.name), "warn")
         match command.name:
             case "context":
-                return CommandResult(tuple(draw((await self.window()).subject, width, glyphs)))
+                return CommandResult(
+                    tuple(draw((await self.window()).subject, width, glyphs))
+                )
             case "steps":
-                return CommandResult(tuple(step_table((await self.session.meter()).steps, width)))
+                return CommandResult(
+                    tuple(step_table((await self.session.meter()).steps, width))
+                )
             case "tools":
                 return await self._tools(width)
             case "spend":
@@ -162,7 +202,9 @@ class Acting:
             case _:
                 return await self._change(command.name, typed.argument, transcript)
 
-    async def _change(self, name: str, argument: str, transcript: Screenplay) -> CommandResult:
+    async def _change(
+        self, name: str, argument: str, transcript: Screenplay
+    ) -> CommandResult:
         """What changes this session."""
         match name:
             case "compact":
@@ -197,11 +239,19 @@ class Acting:
                 return CommandResult(opens=new_session_id())
             case "fork":
                 through = (await self.session._look()).ledger.loop.seq
-                return CommandResult(opens=(await fork(self.store, self.session.id, through=through)).session)
+                return CommandResult(
+                    opens=(
+                        await fork(self.store, self.session.id, through=through)
+                    ).session
+                )
             case _:
                 rows = await self.store.sessions(limit=20)
                 if not argument:
-                    return CommandResult(tuple((Span(f"{row.id}  {printable(row.title)}"),) for row in rows))
+                    return CommandResult(
+                        tuple(
+                            (Span(f"{row.id}  {printable(row.title)}"),) for row in rows
+                        )
+                    )
                 await self.store.about(argument)
                 return CommandResult(opens=argument)
 
@@ -211,9 +261,13 @@ class Acting:
         work = await self.session._look()
         settings, own = work.settings, work.ledger.loop.settings
         if not name:
-            return said(f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another.")
+            return said(
+                f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another."
+            )
         try:
-            work.shared.commanded({"model": name}, own, changed=work.changed).endpoint(self._environment)
+            work.shared.commanded({"model": name}, own, changed=work.changed).endpoint(
+                self._environment
+            )
         except BadKey as problem:
             await self.session.set(model=name)
             return said(f"Set, but it can't be called yet: {problem}", "warn")
@@ -224,7 +278,10 @@ class Acting:
         key, _, value = argument.replace("=", " ", 1).partition(" ")
         key, value = key.strip(), value.strip()
         if not key:
-            return said("/set KEY VALUE changes a setting of this session; docs/settings.md lists them.", "warn")
+            return said(
+                "/set KEY VALUE changes a setting of this session; docs/settings.md lists them.",
+                "warn",
+            )
         await self.session._set({key: value or None})
         return CommandResult()
 
@@ -234,14 +291,20 @@ class Acting:
         """A message's id, said as itself, as ``#12`` (its place in view), or not at all for the last one said."""
         messages = await self.session.messages()
         if not name:
-            own = [message for message in messages if message.role == "user" and message.origin == "said"]
+            own = [
+                message
+                for message in messages
+                if message.role == "user" and message.origin == "said"
+            ]
             if not own:
                 raise CommandRefused("Nothing has been said in this session yet.")
             return own[-1].id
         place = name.removeprefix("#")
         if place.isdigit():
             if not 0 < int(place) <= len(messages):
-                raise CommandRefused(f"There is no message #{place} in view: there are {len(messages)}.")
+                raise CommandRefused(
+                    f"There is no message #{place} in view: there are {len(messages)}."
+                )
             return messages[int(place) - 1].id
         return name
 
@@ -250,7 +313,9 @@ class Acting:
         message = await self._named(name)
         work = await self.session._look()
         if message not in work.ledger.meter._fold.view.entries:
-            raise CommandRefused(f"There is no message {name} in view. /context lists them.")
+            raise CommandRefused(
+                f"There is no message {name} in view. /context lists them."
+            )
         pinned = message in work.memory.pins
         await self.session.pin(message, pinned=not pinned)
         return CommandResult()
@@ -280,7 +345,15 @@ class Acting:
             steps=meter.steps,
             largest=items[: LARGEST_NAMED + 1],
         )
-        return DrilldownData(reading, subject, request.messages, items, request.tools, request.system, work.memory.pins)
+        return DrilldownData(
+            reading,
+            subject,
+            request.messages,
+            items,
+            request.tools,
+            request.system,
+            work.memory.pins,
+        )
 
     async def _tools(self, width: int) -> CommandResult:
         work = await self.session._look()
@@ -304,14 +377,23 @@ class Acting:
         """What is allowed without asking, or one of it revoked."""
         word, _, name = argument.partition(" ")
         if word == "revoke" and name.strip():
-            grant = meant(name.strip(), [one.grant.id for one in await self.session.grants()])
+            grant = meant(
+                name.strip(), [one.grant.id for one in await self.session.grants()]
+            )
             await self.session.revoke(grant)
-            return said(f"Revoked: {printable(grant)}. Such calls need your approval again.")
+            return said(
+                f"Revoked: {printable(grant)}. Such calls need your approval again."
+            )
         if argument:
-            return said("/grants lists what is allowed without asking; /grants revoke ID takes one back.", "warn")
+            return said(
+                "/grants lists what is allowed without asking; /grants revoke ID takes one back.",
+                "warn",
+            )
         found = await self.session.grants()
         if not found:
-            return said("Nothing is allowed without asking. The keys a and p of a question allow such calls.")
+            return said(
+                "Nothing is allowed without asking. The keys a and p of a question allow such calls."
+            )
         listed: list[Line] = [
             (
                 Span(padded(one.grant.id, 16), "strong"),
@@ -320,7 +402,9 @@ class Acting:
             )
             for one in found
         ]
-        return CommandResult((*listed, (Span("/grants revoke ID takes one back.", "dim"),)))
+        return CommandResult(
+            (*listed, (Span("/grants revoke ID takes one back.", "dim"),))
+        )
 
     async def _spend(self) -> CommandResult:
         spend = await self.session.spend()
@@ -333,14 +417,24 @@ class Acting:
             return said("Nothing has been spent yet.")
         money = spend.money
         if money.priced:
-            without = f", {counted(money.unpriced, 'call')} without a price" if money.unpriced else ""
-            lines.append((Span(padded("money", 10), "strong"), Span(f"{dollars(money.usd)} at list prices{without}")))
+            without = (
+                f", {counted(money.unpriced, 'call')} without a price"
+                if money.unpriced
+                else ""
+            )
+            lines.append(
+                (
+                    Span(padded("money", 10), "strong"),
+                    Span(f"{dollars(money.usd)} at list prices{without}"),
+                )
+            )
         return CommandResult(tuple(lines))
 
     async def _export(self, name: str) -> CommandResult:
         if not name:
             return said(
-                "/export FILE: say which file. A name that ends in .md is written to be read by people.", "warn"
+                "/export FILE: say which file. A name that ends in .md is written to be read by people.",
+                "warn",
             )
         path = Path(name).expanduser()
         if path.suffix == ".md":
@@ -348,10 +442,14 @@ class Acting:
             transcript.apply_all(await self.session.history())
             try:
                 await asyncio.to_thread(
-                    path.write_text, as_markdown(f"Session {self.session.id}", transcript.entries), encoding="utf-8"
+                    path.write_text,
+                    as_markdown(f"Session {self.session.id}", transcript.entries),
+                    encoding="utf-8",
                 )
             except OSError as problem:
-                raise InputError(f"{path} can't be written: {problem.strerror}.") from problem
+                raise InputError(
+                    f"{path} can't be written: {problem.strerror}."
+                ) from problem
         else:
             await export_file(self.store, self.session.id, path)
         size = (await asyncio.to_thread(path.stat)).st_size
@@ -367,7 +465,13 @@ def help_lines() -> list[Line]:
     """Keys and commands."""
     widest = max(len(command.usage) for command in COMMANDS) + 2
     lines: list[Line] = [(Span("Keys", "title"),)]
-    lines += [(Span(padded(f"  {keys}", widest + 2)), Span(about, "dim")) for keys, about in KEYS]
+    lines += [
+        (Span(padded(f"  {keys}", widest + 2)), Span(about, "dim"))
+        for keys, about in KEYS
+    ]
     lines += [(), (Span("Commands", "title"),)]
-    lines += [(Span(padded(f"  {command.usage}", widest + 2)), Span(command.about, "dim")) for command in COMMANDS]
+    lines += [
+        (Span(padded(f"  {command.usage}", widest + 2)), Span(command.about, "dim"))
+        for command in COMMANDS
+    ]
     return lines

@@ -14,8 +14,26 @@ from ullage.cli.table import SOURCES, Cells, aligned, basis_terms
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
-from ullage.display.text import Line, Span, flowed, number, padded, percent, printable, shortened, wrapped
-from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.display.text import (
+    Line,
+    Span,
+    flowed,
+    number,
+    padded,
+    percent,
+    printable,
+    shortened,
+    wrapped,
+)
+from ullage.messages import (
+    Message,
+    ReasoningPart,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import PartEstimate
 
@@ -23,7 +41,9 @@ LONGEST_TEXT: Final = 1_000_000
 """Characters of one part that the last level shows."""
 
 
-OWN_ESTIMATES: Final = "Each is an estimate of its own; together they need not be the row's number."
+OWN_ESTIMATES: Final = (
+    "Each is an estimate of its own; together they need not be the row's number."
+)
 
 
 class DrilldownData(NamedTuple):
@@ -46,7 +66,14 @@ class Level(NamedTuple):
     choices: tuple[Choice, ...]
 
 
-def level(window: DrilldownData, target: str, width: int, glyphs: Glyphs, *, by_size: bool = True) -> Level:
+def level(
+    window: DrilldownData,
+    target: str,
+    width: int,
+    glyphs: Glyphs,
+    *,
+    by_size: bool = True,
+) -> Level:
     """The list behind a target: empty is the window, then ``row:N``, ``tool:NAME``, ``system:N``, ``message:ID``."""
     kind, _, name = target.partition(":")
     match kind:
@@ -62,7 +89,14 @@ def level(window: DrilldownData, target: str, width: int, glyphs: Glyphs, *, by_
 
 def first_target(reading: Reading) -> str:
     """Where the cursor begins: on the messages, which are what grows."""
-    return next((f"row:{place}" for place, row in enumerate(reading.rows) if row.name == "Messages"), "")
+    return next(
+        (
+            f"row:{place}"
+            for place, row in enumerate(reading.rows)
+            if row.name == "Messages"
+        ),
+        "",
+    )
 
 
 # -- the window --
@@ -80,8 +114,17 @@ def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable
         ),
     ]
     if reading.compaction_point is not None:
-        past = "past the compaction point, " if reading.should_compact() else "compacts at "
-        items.append((Span(past + number(reading.compaction_point), "bad" if reading.should_compact() else ""),))
+        past = (
+            "past the compaction point, " if reading.should_compact() else "compacts at "
+        )
+        items.append(
+            (
+                Span(
+                    past + number(reading.compaction_point),
+                    "bad" if reading.should_compact() else "",
+                ),
+            )
+        )
     for line in flowed(items, width):
         yield Choice(spelled(line, glyphs))
     if bar := gauge(reading, min(width, 80), glyphs):
@@ -93,11 +136,22 @@ def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable
         table.append(_cells(row, whole, f"row{summed}" if row.summed else "dim"))
         targets.append(f"row:{place}")
         summed += row.summed
-        for child in sorted(row.children, key=lambda one: -one.tokens) if row.name == "Messages" else ():
+        for child in (
+            sorted(row.children, key=lambda one: -one.tokens)
+            if row.name == "Messages"
+            else ()
+        ):
             table.append(_cells(child, whole, "dim", indent="  "))
             targets.append("")
     total = number(reading.used.tokens)
-    table.append(Cells(name="Total", tokens=total, share=percent(reading.used.tokens, whole), name_style="strong"))
+    table.append(
+        Cells(
+            name="Total",
+            tokens=total,
+            share=percent(reading.used.tokens, whole),
+            name_style="strong",
+        )
+    )
     if reading.free is not None:
         over = ("over by that much",) if reading.free < 0 else ()
         kept = (f"after {number(reading.reserve)} kept for the answer", *over)
@@ -115,7 +169,11 @@ def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable
     for line, target in zip(aligned(table, width), targets, strict=True):
         yield Choice(spelled(line, glyphs), target)
     yield Choice(())
-    for line in flowed([(Span(term, "dim"),) for term in basis_terms(reading.basis)], width, separator=" "):
+    for line in flowed(
+        [(Span(term, "dim"),) for term in basis_terms(reading.basis)],
+        width,
+        separator=" ",
+    ):
         yield Choice(line)
     subject = window.subject
     for line in footing(reading, subject.steps, subject.skipped, width, glyphs):
@@ -156,11 +214,20 @@ def _row_level(window: DrilldownData, place: int, width: int, *, by_size: bool) 
     blocks = [block for block in window.system if _is_in(block, row)]
     lines: list[Choice] = []
     for child in row.children:
-        lines.append(Choice((Span(f"{printable(child.name)}  "), Span(number(child.tokens), "dim"))))
+        lines.append(
+            Choice(
+                (Span(f"{printable(child.name)}  "), Span(number(child.tokens), "dim"))
+            )
+        )
     for block in blocks:
-        lines += [Choice(()), *(Choice((Span(block.name, "strong"),)) for _ in (1,) if block.name)]
+        lines += [
+            Choice(()),
+            *(Choice((Span(block.name, "strong"),)) for _ in (1,) if block.name),
+        ]
         lines += _lines(block.text, width)
-    return Level(path, tuple(lines) or (Choice((Span("Nothing more is known of it.", "dim"),)),))
+    return Level(
+        path, tuple(lines) or (Choice((Span("Nothing more is known of it.", "dim"),)),)
+    )
 
 
 def _is_in(block: SystemBlock, row: Row) -> bool:
@@ -174,14 +241,20 @@ def _is_in(block: SystemBlock, row: Row) -> bool:
     return row.name.startswith(words.get(block.kind, block.kind))
 
 
-def _tools(rows: Sequence[Row], whole: int, width: int, known: Sequence[Tool]) -> Iterable[Choice]:
+def _tools(
+    rows: Sequence[Row], whole: int, width: int, known: Sequence[Tool]
+) -> Iterable[Choice]:
     names = {tool.name for tool in known}
     table: list[Cells] = []
     targets: list[str] = []
 
     def add(row: Row, indent: str) -> None:
         table.append(
-            Cells(name=indent + printable(row.name), tokens=number(row.tokens), share=percent(row.tokens, whole))
+            Cells(
+                name=indent + printable(row.name),
+                tokens=number(row.tokens),
+                share=percent(row.tokens, whole),
+            )
         )
         targets.append(f"tool:{row.name}" if row.name in names else "")
         for child in row.children:
@@ -208,8 +281,13 @@ def _messages(window: DrilldownData, width: int, *, by_size: bool) -> Iterable[C
             f"{pin}#{place:<5}{padded(role, 10)}{padded(number(size), 9, right=True)}"
             f"{padded(percent(size, whole), 7, right=True)}  "
         )
-        begins = " · ".join(filter(None, (printable(what), *(preview(part) for part in message.parts))))
-        yield Choice((Span(head), Span(shortened(begins, max(10, width - len(head))), "dim")), f"message:{message.id}")
+        begins = " · ".join(
+            filter(None, (printable(what), *(preview(part) for part in message.parts)))
+        )
+        yield Choice(
+            (Span(head), Span(shortened(begins, max(10, width - len(head))), "dim")),
+            f"message:{message.id}",
+        )
 
 
 def _sums(items: Iterable[PartEstimate]) -> tuple[Mapping[str, int], Mapping[str, str]]:
@@ -238,7 +316,12 @@ def _tool_level(window: DrilldownData, name: str, width: int) -> Level:
 
 def _message_level(window: DrilldownData, name: str, width: int) -> Level:
     place, message = next(
-        ((place, message) for place, message in enumerate(window.messages, 1) if message.id == name), (0, None)
+        (
+            (place, message)
+            for place, message in enumerate(window.messages, 1)
+            if message.id == name
+        ),
+        (0, None),
     )
     if message is None:
         return Level("Context › Messages", ())
@@ -249,7 +332,9 @@ def _message_level(window: DrilldownData, name: str, width: int) -> Level:
 
 
 def _text_of(message: Message, window: DrilldownData, width: int) -> Iterable[Choice]:
-    sizes = {item.part: item.tokens for item in window.items if item.message == message.id}
+    sizes = {
+        item.part: item.tokens for item in window.items if item.message == message.id
+    }
     yield Choice((Span(f"id {printable(message.id)}", "dim"),))
     for part in message.parts:
         match part:
@@ -258,16 +343,24 @@ def _text_of(message: Message, window: DrilldownData, width: int) -> Iterable[Ch
             case ReasoningPart():
                 what, text = (
                     "reasoning",
-                    part.text or f"({number(part.opaque_size)} characters only the provider reads)",
+                    part.text
+                    or f"({number(part.opaque_size)} characters only the provider reads)",
                 )
             case ToolCallPart():
                 what, text = f"call of {part.name}", part.arguments
             case ToolResultPart():
                 what, text = f"result of {part.name}", part.text
             case _:
-                what, text = type(part).__name__.removesuffix("Part").lower(), preview(part)
+                what, text = (
+                    type(part).__name__.removesuffix("Part").lower(),
+                    preview(part),
+                )
         size = sizes.get(part.id)
-        known = f"  {number(size)} tokens" if size is not None else "  in the sum of its message"
+        known = (
+            f"  {number(size)} tokens"
+            if size is not None
+            else "  in the sum of its message"
+        )
         yield Choice(())
         yield Choice((Span(printable(what), "strong"), Span(known, "dim")))
         yield from _lines(text, width)
@@ -278,4 +371,6 @@ def _lines(text: str, width: int) -> Iterable[Choice]:
     for row in plain_rows(visible(shown), width, ""):
         yield Choice(tuple(Span(segment.text) for segment in row))
     if missing:
-        yield Choice((Span(f"… {number(missing)} more characters; /export writes them", "warn"),))
+        yield Choice(
+            (Span(f"… {number(missing)} more characters; /export writes them", "warn"),)
+        )

@@ -114,7 +114,9 @@ class Feed(ScrollView, can_focus=True):
             self._ends.append(height)
         self.virtual_size = Size(self._width, height)
         self.keep_end()
-        self.call_after_refresh(self.keep_end)  # what the new height means for the scroll is known only then
+        self.call_after_refresh(
+            self.keep_end
+        )  # what the new height means for the scroll is known only then
         self.refresh()
 
     def _before(self, end: int) -> list[list[ScreenRow]]:
@@ -147,7 +149,9 @@ class Feed(ScrollView, can_focus=True):
         self._ends = list(accumulate(map(len, self._rows)))
         total = self._ends[-1]
         self.virtual_size = Size(self._width, total)
-        self.scroll_to(y=self.scroll_offset.y + total - height, animate=False, immediate=True)
+        self.scroll_to(
+            y=self.scroll_offset.y + total - height, animate=False, immediate=True
+        )
         self.refresh()
 
     # -- what happens to it --
@@ -189,7 +193,11 @@ class Feed(ScrollView, can_focus=True):
         if place >= len(self._ends):
             return
         match self.entries[self._first + place]:
-            case ToolCallEntry(call_id=name) | ReasoningEntry(part=name) | MessageEntry(message=name):
+            case (
+                ToolCallEntry(call_id=name)
+                | ReasoningEntry(part=name)
+                | MessageEntry(message=name)
+            ):
                 self._toggled ^= {name}
                 self.follows = False
                 self._lay_out(self._first + place)
@@ -217,7 +225,11 @@ class Feed(ScrollView, can_focus=True):
         return strip.crop_extend(0, width, base).apply_offsets(0, line)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        text = "\n".join("".join(segment.text for segment in row) for rows in self._rows for row in rows)
+        text = "\n".join(
+            "".join(segment.text for segment in row)
+            for rows in self._rows
+            for row in rows
+        )
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -231,7 +243,9 @@ def _selected(strip: Strip, start: int, end: int) -> Strip:
     cells = strip.cell_length
     pieces = before.divide([_cells(text[:start]), _cells(text[:end]), cells])
     first, inside, after = (*pieces, Strip([]), Strip([]))[:3]
-    reversed_ = Strip([Segment(part.text, (part.style or Style()) + SELECTED) for part in inside])
+    reversed_ = Strip(
+        [Segment(part.text, (part.style or Style()) + SELECTED) for part in inside]
+    )
     return Strip.join([first, reversed_, after])
 
 

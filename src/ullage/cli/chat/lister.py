@@ -57,10 +57,18 @@ class Lister(ScrollView, can_focus=True):
     def show(self, choices: Sequence[Choice], target: str = "") -> None:
         """Other lines, the cursor on the one of ``target`` if there is one."""
         self.choices = tuple(choices)
-        places = [place for place, choice in enumerate(choices) if target and choice.target == target]
+        places = [
+            place
+            for place, choice in enumerate(choices)
+            if target and choice.target == target
+        ]
         self.cursor = places[0] if places else self._next(-1, 1)
         self._fit()
-        self.scroll_to(y=max(0, (self.cursor or 0) - self.size.height // 2), animate=False, immediate=True)
+        self.scroll_to(
+            y=max(0, (self.cursor or 0) - self.size.height // 2),
+            animate=False,
+            immediate=True,
+        )
 
     @property
     def target(self) -> str:
@@ -106,7 +114,9 @@ class Lister(ScrollView, can_focus=True):
         if self.cursor is not None:
             found = self._next(-1, 1) if step < 0 else self._next(len(self.choices), -1)
             self.cursor = self.cursor if found is None else found
-        self.scroll_to(y=0 if step < 0 else len(self.choices), animate=False, immediate=True)
+        self.scroll_to(
+            y=0 if step < 0 else len(self.choices), animate=False, immediate=True
+        )
         self.refresh()
 
     def action_choose(self) -> None:
@@ -154,9 +164,16 @@ class Overlay(ModalScreen[str]):
     Overlay > Lister { padding: 0 1; background: transparent; }
     Overlay > #overlay-keys { color: $text-muted; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,left,h", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,left,h", "leave", show=False)
+    ]
 
-    def __init__(self, title: str, choices: Sequence[Choice], keys: str = "Enter chooses · Esc goes back") -> None:
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        keys: str = "Enter chooses · Esc goes back",
+    ) -> None:
         super().__init__()
         self._title = title
         self._choices = choices
@@ -228,7 +245,9 @@ class ContextScreen(Screen[str]):
         if self._window is None:
             return
         width = max(30, self.size.width - 3)
-        shown = level(self._window, self._path[-1], width, self._glyphs, by_size=self._by_size)
+        shown = level(
+            self._window, self._path[-1], width, self._glyphs, by_size=self._by_size
+        )
         self.query_one("#context-path", Static).update(shown.path)
         self.query_one(Lister).show(shown.choices, target)
 

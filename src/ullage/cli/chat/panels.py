@@ -17,7 +17,16 @@ from ullage.cli.screenplay import text_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
-from ullage.display.text import Line, Span, cells, counted, number, percent, printable, shortened
+from ullage.display.text import (
+    Line,
+    Span,
+    cells,
+    counted,
+    number,
+    percent,
+    printable,
+    shortened,
+)
 from ullage.meter.reading import Reading
 
 HINTS: Final = ("/help", "Esc cancels", "Tab: when done", "Ctrl+O unfolds")
@@ -69,7 +78,9 @@ class Panels:
         queue = sorted(loop.queue, key=lambda one: one.kind == "follow_up")
         ids = [one.message.id for one in queue]
         place = ids.index(editing) if editing in ids else -1
-        lines = waiting_lines(tuple((one.kind, text_of(one.message)) for one in queue), self._width, place)
+        lines = waiting_lines(
+            tuple((one.kind, text_of(one.message)) for one in queue), self._width, place
+        )
         if lines:
             lines.append((Span("Up edits the newest, Ctrl+X withdraws it", "dim"),))
         self._put("waiting", lines)
@@ -85,9 +96,13 @@ class Panels:
         top = max(0, min(marked - SHOWN_COMMANDS // 2, len(found) - SHOWN_COMMANDS))
         for place, command in enumerate(found[top : top + SHOWN_COMMANDS], top):
             style, mark = ("title", "› ") if place == marked else ("", "  ")
-            lines.append((Span(f"{mark}{command.usage:<28}", style), Span(command.about, "dim")))
+            lines.append(
+                (Span(f"{mark}{command.usage:<28}", style), Span(command.about, "dim"))
+            )
         if len(found) > SHOWN_COMMANDS:
-            lines.append((Span(f"  {counted(len(found), 'command')}, Up and Down", "dim"),))
+            lines.append(
+                (Span(f"  {counted(len(found), 'command')}, Up and Down", "dim"),)
+            )
         self._put("completing", lines)
 
     def foot(self, left: Line, model: str, session: str) -> None:
@@ -121,11 +136,22 @@ def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) 
         of = " tokens, window unknown (/set window 200k)"
         style, share = "warn", ""
     else:
-        style = "bad" if reading.should_compact() or reading.used.tokens > window else "number"
+        style = (
+            "bad"
+            if reading.should_compact() or reading.used.tokens > window
+            else "number"
+        )
         of, share = f" of {number(window)}", f" ({percent(reading.used.tokens, window)})"
     head = spelled((Span(said, style), Span(of + share)), glyphs)
     room = width - (BAR_NARROWEST + 1 if window else 0)
-    rest = next((each for each in _choices(reading, grown) if _beside_length(each) + _length(head) <= room), ())
+    rest = next(
+        (
+            each
+            for each in _choices(reading, grown)
+            if _beside_length(each) + _length(head) <= room
+        ),
+        (),
+    )
     shown: list[Span] = list(head)
     for one in rest:
         shown += [Span(f" {glyphs.dot} ", "dim"), one]
@@ -138,7 +164,11 @@ def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) 
 
 def _choices(reading: Reading, grown: int | None) -> list[Line]:
     """What stands beside the number, the longest wording first; the bar marks the compaction point in any case."""
-    point, past, source = reading.compaction_point, reading.should_compact(), source_of(reading)
+    point, past, source = (
+        reading.compaction_point,
+        reading.should_compact(),
+        source_of(reading),
+    )
     compacts = [] if point is None else [Span(f"compacts at {number(point)}")]
     if past and point is not None:
         compacts = [Span(f"past the compaction point, {number(point)}", "warn")]
@@ -146,7 +176,13 @@ def _choices(reading: Reading, grown: int | None) -> list[Line]:
     long += [Span(source, "dim")] if source else []
     short = [Span(f"{grown:+,}", "dim")] if grown else []
     short += [Span("est.", "dim")] if source else []
-    return [(*compacts, *long), (*compacts, *short), tuple(long), tuple(short), tuple(short[-1:])]
+    return [
+        (*compacts, *long),
+        (*compacts, *short),
+        tuple(long),
+        tuple(short),
+        tuple(short[-1:]),
+    ]
 
 
 def _beside_length(line: Line) -> int:
@@ -168,14 +204,28 @@ def doing(loop: Loop, streaming: str = "", elapsed_s: float = 0.0) -> Line:
     """
     told = _doing(loop, streaming)
     is_busy = bool(told) and told[0].style == "row2"
-    return (*told, Span(f" {elapsed_s:.0f} s", "dim")) if is_busy and elapsed_s >= 2 else told
+    return (
+        (*told, Span(f" {elapsed_s:.0f} s", "dim"))
+        if is_busy and elapsed_s >= 2
+        else told
+    )
 
 
 def _doing(loop: Loop, streaming: str) -> Line:
     if loop.paused:
-        return (Span({"approval": "needs your approval"}.get(loop.paused, f"paused ({loop.paused})"), "warn"),)
+        return (
+            Span(
+                {"approval": "needs your approval"}.get(
+                    loop.paused, f"paused ({loop.paused})"
+                ),
+                "warn",
+            ),
+        )
     if loop.cancel:
-        return (Span("cancelling", "warn"), Span("  Esc again does not wait for tools", "dim"))
+        return (
+            Span("cancelling", "warn"),
+            Span("  Esc again does not wait for tools", "dim"),
+        )
     if loop.compaction:
         return (Span("compacting", "mark"),)
     running = [printable(call.name) for call in loop.open if call.state == "started"]
@@ -183,14 +233,21 @@ def _doing(loop: Loop, streaming: str) -> Line:
         return (Span(f"running {', '.join(running)}", "row2"),)
     if loop.call:
         return (
-            Span({"text": "writing", "reasoning": "thinking", "call": "calling"}.get(streaming, "waiting"), "row2"),
+            Span(
+                {"text": "writing", "reasoning": "thinking", "call": "calling"}.get(
+                    streaming, "waiting"
+                ),
+                "row2",
+            ),
         )
     if loop.turn:
         return (Span("working", "row2"),)
     return (Span("ready", "dim"),)
 
 
-def foot_line(left: Line, model: str, session: str, keys: tuple[str, ...], width: int) -> Line:
+def foot_line(
+    left: Line, model: str, session: str, keys: tuple[str, ...], width: int
+) -> Line:
     """What is done at the left; at the right the model, the session, and as many hints as fit."""
     right = [shortened(printable(model), 40), session]
     used = _length(left)
@@ -209,7 +266,9 @@ def _length(line: Line) -> int:
     return sum(cells(span.text) for span in line)
 
 
-def waiting_lines(waiting: tuple[tuple[str, str], ...], width: int, editing: int = -1) -> list[Line]:
+def waiting_lines(
+    waiting: tuple[tuple[str, str], ...], width: int, editing: int = -1
+) -> list[Line]:
     """Messages in the queue, in the order of delivery: kind and text of each. ``editing`` is the one in the input."""
     lines: list[Line] = []
     for place, (kind, text) in enumerate(waiting):
@@ -222,5 +281,11 @@ def waiting_lines(waiting: tuple[tuple[str, str], ...], width: int, editing: int
             else "goes in when the turn is over"
         )
         room = max(10, width - cells(mark) - len(word) - 6)
-        lines.append((Span(f"{word}  ", "mark"), Span(shortened(printable(text), room)), Span(f"  {mark}", "dim")))
+        lines.append(
+            (
+                Span(f"{word}  ", "mark"),
+                Span(shortened(printable(text), room)),
+                Span(f"  {mark}", "dim"),
+            )
+        )
     return lines

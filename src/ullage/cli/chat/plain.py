@@ -28,7 +28,9 @@ from ullage.tasks import start
 EXITS: Final = {"finished": 0, "cancelled": 130, "": 0}
 
 
-async def converse(session: Session, store: Store, environment: Mapping[str, str], *, yes: bool = False) -> int:
+async def converse(
+    session: Session, store: Store, environment: Mapping[str, str], *, yes: bool = False
+) -> int:
     """Talk until the input ends or ``/quit``. 0 when the last turn finished, 130 when it was cancelled, else 2."""
     screen = Screen(sys.stdout if sys.stdout.isatty() else sys.stderr)
     acting = Acting(store, session, environment)
@@ -84,7 +86,10 @@ async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
     outcome = await acting.run(typed, transcript, screen.width, screen.glyphs)
     screen.show(outcome.lines)
     if outcome.opens and outcome.opens != LEAVE:
-        print(f"That is another session: ullage chat --session {outcome.opens}", file=sys.stderr)
+        print(
+            f"That is another session: ullage chat --session {outcome.opens}",
+            file=sys.stderr,
+        )
     elif not outcome.lines and not outcome.opens:
         await acting.session.wait(check=False)
         live = Live(screen, shows_hints=True)

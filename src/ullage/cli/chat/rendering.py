@@ -84,7 +84,9 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(char if char == "\n" or char.isprintable() else _shown(char) for char in text)
+    return "".join(
+        char if char == "\n" or char.isprintable() else _shown(char) for char in text
+    )
 
 
 def _shown(char: str) -> str:
@@ -118,7 +120,10 @@ def rows_of(entry: ChatEntry, width: int, *, unfolded: bool = False) -> list[Scr
             rows = [[], *_called(entry, width, unfolded)]
         case Notice():
             rows = wrapped_line(entry.hinted_line, width, indent=2)
-    return [row if _width_of(row) <= width else Segment.adjust_line_length(row, width) for row in rows]
+    return [
+        row if _width_of(row) <= width else Segment.adjust_line_length(row, width)
+        for row in rows
+    ]
 
 
 def _width_of(row: ScreenRow) -> int:
@@ -134,7 +139,9 @@ def _said(entry: MessageEntry, width: int, unfolded: bool) -> list[ScreenRow]:
     rows = plain_rows(visible(text), width - 2, "bold" if is_own else "dim")
     most = len(rows) if unfolded else SAID_LINES if is_own else FOLDED_LINES
     if missing and not unfolded:
-        rows = rows[:most] + _missing(len(entry.text) - sum(map(_length, rows[:most])), "Ctrl+O unfolds")
+        rows = rows[:most] + _missing(
+            len(entry.text) - sum(map(_length, rows[:most])), "Ctrl+O unfolds"
+        )
     else:
         rows = rows[:most] + _more(len(rows) - most) + _missing(missing)
     if entry.attached:
@@ -155,7 +162,14 @@ def _answer(entry: AnswerEntry, width: int) -> list[ScreenRow]:
         rows = rows[1:]
     rows += _missing(missing)
     if entry.interrupted:
-        rows.append([Segment(f"(interrupted: {printable(entry.interrupted)})", Style.parse("yellow"))])
+        rows.append(
+            [
+                Segment(
+                    f"(interrupted: {printable(entry.interrupted)})",
+                    Style.parse("yellow"),
+                )
+            ]
+        )
     return _behind("", "", rows, indent=2)
 
 
@@ -164,13 +178,23 @@ def _thought(entry: ReasoningEntry, width: int, unfolded: bool) -> list[ScreenRo
     if unfolded and entry.text:
         text, missing = cut(entry.text)
         rows = [[Segment("thinking" if entry.is_open else "thought", dim)]]
-        return _behind("∴ ", "dim", rows + plain_rows(visible(text), width - 4, "dim italic") + _missing(missing))
-    size = f"{number(len(entry.text))} characters" if entry.text else "not shown by the provider"
+        return _behind(
+            "∴ ",
+            "dim",
+            rows + plain_rows(visible(text), width - 4, "dim italic") + _missing(missing),
+        )
+    size = (
+        f"{number(len(entry.text))} characters"
+        if entry.text
+        else "not shown by the provider"
+    )
     if entry.is_open:
         tail = printable(entry.text[-2 * width :])
         room = width - 14
         shown = tail if cell_len(tail) <= room else "…" + tail[-(room - 1) :]
-        return _behind("∴ ", "dim", [[Segment(shortened(f"thinking  {shown}", width - 2), dim)]])
+        return _behind(
+            "∴ ", "dim", [[Segment(shortened(f"thinking  {shown}", width - 2), dim)]]
+        )
     first = printable(entry.text[: 2 * width])
     said = f"thought, {size}" + (f": {first}" if first else "")
     return _behind("∴ ", "dim", [[Segment(shortened(said, width - 2), dim)]])
@@ -182,17 +206,29 @@ def _thought(entry: ReasoningEntry, width: int, unfolded: bool) -> list[ScreenRo
 def _called(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]:
     title = described(entry.name, entry.arguments[:LONGEST_SHOWN])
     said, style = _state(entry)
-    spans = [Segment(shortened(title, max(10, width - 4 - cell_len(said))), Style.parse("bold"))]
+    spans = [
+        Segment(
+            shortened(title, max(10, width - 4 - cell_len(said))), Style.parse("bold")
+        )
+    ]
     if said:
         spans.append(Segment(f"  {said}", Style.parse(style)))
     rows: list[ScreenRow] = [spans]
     if unfolded or entry.name in ("edit", "write"):
-        details = [row for line in details_of(entry) for row in wrapped_line(line, width - 4)]
+        details = [
+            row for line in details_of(entry) for row in wrapped_line(line, width - 4)
+        ]
         most = len(details) if unfolded else 2 * FOLDED_LINES
         rows += details[:most] + _more(len(details) - most)
     if entry.result is not None:
         rows += _result(entry, width - 4, unfolded)
-    mark = "bold red" if entry.is_error else "green" if entry.result is not None else "yellow"
+    mark = (
+        "bold red"
+        if entry.is_error
+        else "green"
+        if entry.result is not None
+        else "yellow"
+    )
     return _behind("● ", mark, rows)
 
 
@@ -215,7 +251,10 @@ def _result(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]
     if not unfolded:
         rows = rows[:FOLDED_LINES]
         if missing:
-            rows += _missing(missing + sum(map(len, text.splitlines()[FOLDED_LINES:])), "Ctrl+O unfolds")
+            rows += _missing(
+                missing + sum(map(len, text.splitlines()[FOLDED_LINES:])),
+                "Ctrl+O unfolds",
+            )
         else:
             rows += _more(lines - FOLDED_LINES)
     else:
@@ -230,10 +269,19 @@ def details_of(entry: ToolCallEntry) -> list[Line]:
     """What a call would do, line by line: the change an ``edit`` makes, the text a ``write`` puts, else arguments."""
     arguments = arguments_of(entry.arguments)
     if arguments is None:
-        return [(Span(line, "dim"),) for line in visible(entry.arguments[:LONGEST_SHOWN]).splitlines()]
-    shown = {name: value if isinstance(value, str) else json.dumps(value) for name, value in arguments.items()}
+        return [
+            (Span(line, "dim"),)
+            for line in visible(entry.arguments[:LONGEST_SHOWN]).splitlines()
+        ]
+    shown = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in arguments.items()
+    }
     if entry.name == "edit" and {"old", "new"} <= shown.keys():
-        return [*_marked("- ", shown["old"], "removed"), *_marked("+ ", shown["new"], "added")]
+        return [
+            *_marked("- ", shown["old"], "removed"),
+            *_marked("+ ", shown["new"], "added"),
+        ]
     if entry.name == "write" and "content" in shown:
         return _marked("+ ", shown["content"], "added")
     lines: list[Line] = []
@@ -246,20 +294,39 @@ def details_of(entry: ToolCallEntry) -> list[Line]:
 
 def _marked(mark: str, text: str, style: str) -> list[Line]:
     shown, missing = cut(text)
-    lines: list[Line] = [(Span(mark + line, style),) for line in visible(shown).splitlines()]
-    return lines + ([(Span(f"… {number(missing)} more characters", "dim"),)] if missing else [])
+    lines: list[Line] = [
+        (Span(mark + line, style),) for line in visible(shown).splitlines()
+    ]
+    return lines + (
+        [(Span(f"… {number(missing)} more characters", "dim"),)] if missing else []
+    )
 
 
 def _more(count: int) -> list[ScreenRow]:
     if count <= 0:
         return []
-    return [[Segment(f"… {number(count)} more line{'s' if count > 1 else ''}, Ctrl+O unfolds", Style.parse("dim"))]]
+    return [
+        [
+            Segment(
+                f"… {number(count)} more line{'s' if count > 1 else ''}, Ctrl+O unfolds",
+                Style.parse("dim"),
+            )
+        ]
+    ]
 
 
-def _missing(characters: int, hint: str = "/context shows it in pieces, /export writes it") -> list[ScreenRow]:
+def _missing(
+    characters: int, hint: str = "/context shows it in pieces, /export writes it"
+) -> list[ScreenRow]:
     if not characters:
         return []
-    return [[Segment(f"… {number(characters)} more characters; {hint}", Style.parse("yellow"))]]
+    return [
+        [
+            Segment(
+                f"… {number(characters)} more characters; {hint}", Style.parse("yellow")
+            )
+        ]
+    ]
 
 
 # -- Markdown --
@@ -303,17 +370,31 @@ class _Code(CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
         yield Padding(
-            Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, background_color="default"), (0, 0, 0, 2)
+            Syntax(
+                code,
+                self.lexer_name,
+                theme=self.theme,
+                word_wrap=True,
+                background_color="default",
+            ),
+            (0, 0, 0, 2),
         )
 
 
 class _Markdown(Markdown):
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading, "fence": _Code, "code_block": _Code}
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+    }
 
 
 @lru_cache(maxsize=512)
 def _drawn(block: str, width: int) -> tuple[tuple[Segment, ...], ...]:
-    if len(block) > 2 * LONGEST_MARKDOWN or any(len(line) > LONGEST_LINE for line in block.split("\n")):
+    if len(block) > 2 * LONGEST_MARKDOWN or any(
+        len(line) > LONGEST_LINE for line in block.split("\n")
+    ):
         return tuple(tuple(row) for row in plain_rows(block, width, ""))
     drawn = _Markdown(block, code_theme="ansi_dark", hyperlinks=False)
     console = _console(width)
@@ -334,14 +415,21 @@ def _markdown(block: str, width: int) -> list[ScreenRow]:
 
 def _console(width: int) -> Console:
     return Console(
-        file=io.StringIO(), width=width, force_terminal=True, color_system="standard", theme=_THEME, emoji=False
+        file=io.StringIO(),
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        theme=_THEME,
+        emoji=False,
     )
 
 
 def _without_blanks(line: Iterable[Segment]) -> ScreenRow:
     """The segments of a line without spaces at its end that nobody sees."""
     row = [segment for segment in line if segment.text and not segment.control]
-    while row and not row[-1].text.strip() and not (row[-1].style and row[-1].style.bgcolor):
+    while (
+        row and not row[-1].text.strip() and not (row[-1].style and row[-1].style.bgcolor)
+    ):
         row.pop()
     if row and not (row[-1].style and row[-1].style.bgcolor):
         row[-1] = Segment(row[-1].text.rstrip(), row[-1].style)
@@ -356,7 +444,9 @@ def plain_rows(text: str, width: int, style: str) -> list[ScreenRow]:
     look, width = Style.parse(style), max(width, 4)
     rows: list[ScreenRow] = []
     for line in text.split("\n"):
-        rows += [[Segment(piece, look)] if piece else [] for piece in _broken(line, width)]
+        rows += [
+            [Segment(piece, look)] if piece else [] for piece in _broken(line, width)
+        ]
     return rows
 
 
@@ -405,9 +495,14 @@ def look(style: str) -> Style:
     return Style.parse(more.get(style) or (STYLES[style_name(style)] if style else ""))
 
 
-def _behind(mark: str, style: str, rows: Sequence[ScreenRow], indent: int = 0) -> list[ScreenRow]:
+def _behind(
+    mark: str, style: str, rows: Sequence[ScreenRow], indent: int = 0
+) -> list[ScreenRow]:
     """Rows behind a mark, those after the first under it."""
     width = indent or cell_len(mark)
     first = Segment(mark or " " * width, Style.parse(style) if style else None)
     pad = Segment(" " * width)
-    return [([first] if place == 0 else [pad]) + row if row or place == 0 else [] for place, row in enumerate(rows)]
+    return [
+        ([first] if place == 0 else [pad]) + row if row or place == 0 else []
+        for place, row in enumerate(rows)
+    ]

@@ -41,7 +41,9 @@ from ullage.store.store import Store
 def run(args: argparse.Namespace) -> int:
     """Talk until the person leaves. Raises ``UllageError`` for what can't be begun."""
     if args.scenario and not args.simulate:
-        raise SettingError("--scenario is a script for the simulator: give --simulate as well.")
+        raise SettingError(
+            "--scenario is a script for the simulator: give --simulate as well."
+        )
     full = is_full_screen(os.environ)
     if full:
         require_textual()
@@ -49,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
         simulator: Simulated | None = None
         if args.simulate:
             pause_s = PAUSE_S if sys.stdout.isatty() else 0.0
-            serving = simulated(args.scenario, root=args.root, base_url=args.base_url, pause_s=pause_s)
+            serving = simulated(
+                args.scenario, root=args.root, base_url=args.base_url, pause_s=pause_s
+            )
             simulator = stack.enter_context(serving)
         agent = agent_of(args, simulator)
         settings = session_settings(args)
@@ -67,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
 def is_full_screen(environment: Mapping[str, str]) -> bool:
     """Whether all ends are a terminal that can move its cursor; Textual draws on standard error."""
     dumb = environment.get("TERM", "").lower() in ("", "dumb")
-    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)) and not dumb
+    return (
+        all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        and not dumb
+    )
 
 
 def require_textual() -> None:
@@ -84,18 +91,27 @@ def require_textual() -> None:
 def wants_simulator(why: str) -> bool:
     """Offer the model that needs no key."""
     print(why)
-    print("\nTalk to a simulated model on this machine instead? It needs no key and costs nothing. [Y/n] ", end="")
+    print(
+        "\nTalk to a simulated model on this machine instead? It needs no key and costs nothing. [Y/n] ",
+        end="",
+    )
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | None, *, full: bool) -> int:
+async def _talk(
+    agent: Agent, args: argparse.Namespace, simulator: Simulated | None, *, full: bool
+) -> int:
     shared = await agent._enter()
     try:
-        async with Host(agent, idle_s=math.inf) as host:  # the one that is looked at may rest for hours
+        async with Host(
+            agent, idle_s=math.inf
+        ) as host:  # the one that is looked at may rest for hours
             session = await opened(host, args, simulator)
             if not full:
-                return await converse(session, shared.store, shared.environment, yes=args.yes)
+                return await converse(
+                    session, shared.store, shared.environment, yes=args.yes
+                )
             name = await _full_screen(host, shared.store, session, shared.environment)
             await host.forget(name)
             goes_on = await _tidied(shared.store, name)
@@ -106,10 +122,14 @@ async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | N
     return 0
 
 
-async def _full_screen(host: Host, store: Store, session: Session, environment: Mapping[str, str]) -> str:
+async def _full_screen(
+    host: Host, store: Store, session: Session, environment: Mapping[str, str]
+) -> str:
     from ullage.cli.chat.app import ChatApp
 
-    app = ChatApp(host, store, session, environment, glyphs_for(Screen(sys.stdout).encoding))
+    app = ChatApp(
+        host, store, session, environment, glyphs_for(Screen(sys.stdout).encoding)
+    )
     return await app.run_async() or app.session.id
 
 
@@ -146,7 +166,9 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
     )
 
 
-def environment_for(environment: Mapping[str, str], simulated: Simulated | None) -> dict[str, str]:
+def environment_for(
+    environment: Mapping[str, str], simulated: Simulated | None
+) -> dict[str, str]:
     """The environment of the agent; ``simulated`` takes the place of every provider."""
     own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
     return own if simulated is None else simulated.within(own)
@@ -182,7 +204,9 @@ def resume_command(args: argparse.Namespace, session: str) -> str:
     return printable(shlex.join(words))
 
 
-def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[str, str]) -> str:
+def lacking(
+    agent: Agent, settings: Mapping[str, object], environment: Mapping[str, str]
+) -> str:
     """Why a new session could call no model, in words; empty when it can."""
     model = str(settings.get("model") or agent.settings.model)
     if not model:
@@ -199,7 +223,9 @@ def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[s
     return ""
 
 
-async def opened(host: Host, args: argparse.Namespace, simulated: Simulated | None = None) -> Session:
+async def opened(
+    host: Host, args: argparse.Namespace, simulated: Simulated | None = None
+) -> Session:
     """The session that is asked for: by its id, the newest, or a new one. Raises ``SessionNotFound``."""
     settings: dict[str, Any] = session_settings(args)
     name = args.session
@@ -222,7 +248,9 @@ async def opened(host: Host, args: argparse.Namespace, simulated: Simulated | No
 def nothing_to_resume(args: argparse.Namespace) -> SessionNotFound:
     """The error of ``--continue`` in an empty store."""
     if not args.simulate:
-        return SessionNotFound("There is no session to go on with: `ullage chat` begins one.")
+        return SessionNotFound(
+            "There is no session to go on with: `ullage chat` begins one."
+        )
     return SessionNotFound(
         "There is no simulated session to go on with: `ullage chat --simulate` begins one. "
         "Simulated sessions are kept apart from your own, which `ullage chat --continue` finds."
@@ -234,7 +262,9 @@ async def found(agent: Agent, name: str) -> tuple[str, bool]:
     if not name:
         return "", False
     known = {row.id for row in await agent.sessions(limit=ALL_SESSIONS)}
-    ending = [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
+    ending = (
+        [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
+    )
     if name in known or len(ending) != 1:
         return name, name in known
     return ending[0], True
@@ -242,4 +272,6 @@ async def found(agent: Agent, name: str) -> tuple[str, bool]:
 
 def no_model(why: str) -> SettingError:
     """The error of a chat without a model, with the way out that needs no key."""
-    return SettingError(f"{why}\nWithout a key, `ullage chat --simulate` talks to a simulated model on this machine.")
+    return SettingError(
+        f"{why}\nWithout a key, `ullage chat --simulate` talks to a simulated model on this machine."
+    )

@@ -24,7 +24,9 @@ def wire_named(name: str) -> Wire:
     """What is known of a wire. Raises ``InvalidRequest`` for one that has no codec."""
     wire = WIRES.get(name)
     if wire is None:
-        raise InvalidRequest(f"There is no codec for the wire {name!r}; there is one for {', '.join(WIRES)}.")
+        raise InvalidRequest(
+            f"There is no codec for the wire {name!r}; there is one for {', '.join(WIRES)}."
+        )
     return wire
 
 
@@ -38,7 +40,12 @@ def target_of(request: Request) -> Target:
     """The rules that this request has to keep; those of Chat on a wire that has no codec."""
     thinking = request.params.get("thinking")
     mode = thinking.get("type") if isinstance(thinking, Mapping) else None
-    return _target(request.wire, request.provider, request.model, mode if isinstance(mode, str) else "")
+    return _target(
+        request.wire,
+        request.provider,
+        request.model,
+        mode if isinstance(mode, str) else "",
+    )
 
 
 @lru_cache(maxsize=256)

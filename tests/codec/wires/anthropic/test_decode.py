@@ -21,17 +21,28 @@ def fields(part: object) -> object:
 BEGUN: dict[str, object] = {"type": "message_start", "message": {}}
 
 
-def block(index: int, start: Mapping[str, object], *deltas: Mapping[str, object], stop: bool = True) -> list[object]:
+def block(
+    index: int,
+    start: Mapping[str, object],
+    *deltas: Mapping[str, object],
+    stop: bool = True,
+) -> list[object]:
     return [
         *([BEGUN] if index == 0 else []),
         {"type": "content_block_start", "index": index, "content_block": start},
-        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        *(
+            {"type": "content_block_delta", "index": index, "delta": delta}
+            for delta in deltas
+        ),
         *([{"type": "content_block_stop", "index": index}] if stop else []),
     ]
 
 
 def start(**usage: object) -> dict[str, object]:
-    return {"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": usage}}
+    return {
+        "type": "message_start",
+        "message": {"id": "msg_1", "model": "claude", "usage": usage},
+    }
 
 
 def end(reason: str = "end_turn", **usage: object) -> list[object]:
@@ -45,15 +56,26 @@ TEXT = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi
 def test_a_whole_stream_gives_its_parts_with_their_data() -> None:
     thinking, redacted, empty, text, call = play("messages", MESSAGES).parts
     assert isinstance(thinking, ReasoningPart)
-    assert (thinking.text, fields(thinking)) == ("Let me look.", {"signature": "EqQBCkYIBRgC+/=="})
+    assert (thinking.text, fields(thinking)) == (
+        "Let me look.",
+        {"signature": "EqQBCkYIBRgC+/=="},
+    )
     assert isinstance(redacted, ReasoningPart)
-    assert (redacted.redacted, redacted.text, fields(redacted)) == (True, "", {"data": "EmwKAhgBEgy3va3=="})
+    assert (redacted.redacted, redacted.text, fields(redacted)) == (
+        True,
+        "",
+        {"data": "EmwKAhgBEgy3va3=="},
+    )
     assert isinstance(empty, ReasoningPart)
     assert (empty.text, fields(empty)) == ("", {"signature": "omitted+text=="})
     assert isinstance(text, TextPart)
     assert (text.text, text.provider) == ("Zürich, dann 🦉.", None)
     assert isinstance(call, ToolCallPart)
-    assert (call.call_id, call.name, call.arguments) == ("toolu_1", "weather", '{"city": "ZRH", "n": 1.0}')
+    assert (call.call_id, call.name, call.arguments) == (
+        "toolu_1",
+        "weather",
+        '{"city": "ZRH", "n": 1.0}',
+    )
 
 
 def test_provider_data_is_tagged_with_where_it_came_from() -> None:
@@ -70,7 +92,11 @@ def test_provider_data_is_tagged_with_where_it_came_from() -> None:
 
 def test_the_answer_says_who_why_and_how_much() -> None:
     answer = play("messages", MESSAGES).answer
-    assert (answer.stop, answer.said, answer.outcome) == ("tool_calls", "tool_use", "finished")
+    assert (answer.stop, answer.said, answer.outcome) == (
+        "tool_calls",
+        "tool_use",
+        "finished",
+    )
     assert (answer.model, answer.response_id) == ("claude-opus-4-6", "msg_1")
     assert (answer.usage.input, answer.usage.output) == (1125, 89)
     assert (answer.usage.cache_read, answer.usage.cache_write) == (1000, 100)
@@ -81,15 +107,49 @@ def test_the_answer_says_who_why_and_how_much() -> None:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ([start(input_tokens=25, output_tokens=1), *TEXT, *end(output_tokens=15)], (25, 15)),
-        ([start(input_tokens=25, output_tokens=1), *TEXT, *end(input_tokens=30, output_tokens=15)], (30, 15)),
-        ([start(input_tokens=25, output_tokens=1), *TEXT, *end(input_tokens=0, output_tokens=15)], (25, 15)),
-        ([start(input_tokens=25, output_tokens=1), *TEXT, *end(input_tokens=None, output_tokens=15)], (25, 15)),
-        ([start(input_tokens=0, output_tokens=0), *TEXT, *end(input_tokens=30, output_tokens=15)], (30, 15)),
+        (
+            [start(input_tokens=25, output_tokens=1), *TEXT, *end(output_tokens=15)],
+            (25, 15),
+        ),
+        (
+            [
+                start(input_tokens=25, output_tokens=1),
+                *TEXT,
+                *end(input_tokens=30, output_tokens=15),
+            ],
+            (30, 15),
+        ),
+        (
+            [
+                start(input_tokens=25, output_tokens=1),
+                *TEXT,
+                *end(input_tokens=0, output_tokens=15),
+            ],
+            (25, 15),
+        ),
+        (
+            [
+                start(input_tokens=25, output_tokens=1),
+                *TEXT,
+                *end(input_tokens=None, output_tokens=15),
+            ],
+            (25, 15),
+        ),
+        (
+            [
+                start(input_tokens=0, output_tokens=0),
+                *TEXT,
+                *end(input_tokens=30, output_tokens=15),
+            ],
+            (30, 15),
+        ),
         ([start(), *TEXT, *end(input_tokens=30, output_tokens=15)], (30, 15)),
         ([*TEXT, *end(output_tokens=15)], (None, 15)),
         ([start(), *TEXT, *end()], (None, None)),
-        ([start(input_tokens=0, output_tokens=0), *TEXT, *end(output_tokens=0)], (None, None)),
+        (
+            [start(input_tokens=0, output_tokens=0), *TEXT, *end(output_tokens=0)],
+            (None, None),
+        ),
     ],
 )
 def test_usage_is_read_in_every_order_and_with_every_omission(
@@ -100,15 +160,24 @@ def test_usage_is_read_in_every_order_and_with_every_omission(
 
 
 def test_the_output_of_message_start_is_a_placeholder_until_more_is_said() -> None:
-    answer = play("messages", [start(input_tokens=25, output_tokens=1), *TEXT], complete=False).answer
+    answer = play(
+        "messages", [start(input_tokens=25, output_tokens=1), *TEXT], complete=False
+    ).answer
     assert (answer.usage.input, answer.usage.output) == (25, None)
     assert answer.usage.placeholder
     assert not answer.usage.final
 
 
 def test_usage_is_reported_as_it_comes() -> None:
-    seen = [event.usage for event in play("messages", MESSAGES).events if isinstance(event, UsageSeen)]
-    assert [(usage.input, usage.output, usage.final) for usage in seen] == [(1125, None, False), (1125, 89, False)]
+    seen = [
+        event.usage
+        for event in play("messages", MESSAGES).events
+        if isinstance(event, UsageSeen)
+    ]
+    assert [(usage.input, usage.output, usage.final) for usage in seen] == [
+        (1125, None, False),
+        (1125, 89, False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,25 +204,40 @@ def test_a_stop_reason_without_message_stop_is_dropped() -> None:
 
 
 def test_half_a_thought_has_no_data_that_could_be_sent() -> None:
-    cut = block(0, {"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "hm"})
+    cut = block(
+        0,
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "thinking_delta", "thinking": "hm"},
+    )
     part = play("messages", cut[:-1], complete=False).parts[0]
     assert isinstance(part, ReasoningPart)
     assert (part.text, part.provider) == ("hm", None)
 
 
 def test_no_text_and_no_data_makes_no_part() -> None:
-    events = [*block(0, {"type": "text", "text": ""}), *block(1, {"type": "thinking", "thinking": "", "signature": ""})]
+    events = [
+        *block(0, {"type": "text", "text": ""}),
+        *block(1, {"type": "thinking", "thinking": "", "signature": ""}),
+    ]
     assert play("messages", [*events, *end()]).parts == ()
 
 
 def test_a_whole_thought_without_a_signature_keeps_that_it_was_whole() -> None:
-    events = block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"})
+    events = block(
+        0,
+        {"type": "thinking", "thinking": ""},
+        {"type": "thinking_delta", "thinking": "hm"},
+    )
     (part,) = play("messages", [*events, *end()], provider="moonshot", model="kimi").parts
     assert fields(part) == {"signature": ""}
 
 
 def test_a_call_is_shown_with_its_name_before_its_arguments() -> None:
-    first = next(event for event in play("messages", MESSAGES).events if isinstance(event, CallDelta))
+    first = next(
+        event
+        for event in play("messages", MESSAGES).events
+        if isinstance(event, CallDelta)
+    )
     assert first == CallDelta("m1.5", "toolu_1", "weather", "")
 
 
@@ -166,7 +250,11 @@ def test_a_call_without_arguments_has_none() -> None:
 
 def test_a_servers_own_tool_is_kept_whole() -> None:
     call = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
-    result = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": [{"encrypted_content": "E", "n": 1.0}]}
+    result = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "srv",
+        "content": [{"encrypted_content": "E", "n": 1.0}],
+    }
     events = [
         *block(
             0,
@@ -207,12 +295,22 @@ def test_citations_come_back_with_their_text() -> None:
 
 
 def test_events_that_come_twice_are_taken_once() -> None:
-    twice = [event for event in MESSAGES for _ in range(1 if '"content_block_delta"' in str(event) else 2)]
-    assert play("messages", twice).answer.message == play("messages", MESSAGES).answer.message
+    twice = [
+        event
+        for event in MESSAGES
+        for _ in range(1 if '"content_block_delta"' in str(event) else 2)
+    ]
+    assert (
+        play("messages", twice).answer.message
+        == play("messages", MESSAGES).answer.message
+    )
 
 
 def test_an_error_inside_the_stream_is_typed() -> None:
-    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    error = {
+        "type": "error",
+        "error": {"type": "overloaded_error", "message": "Overloaded"},
+    }
     played = play("messages", [start(input_tokens=5), *TEXT, error])
     assert isinstance(played.events[-1], StreamFailed)
     assert isinstance(played.answer.error, Overloaded)
@@ -231,9 +329,16 @@ def test_a_whole_body_gives_the_same_parts_as_a_stream() -> None:
     assert (fields(thinking), getattr(text, "text", "")) == ({"signature": "S"}, "hi")
     assert isinstance(call, ToolCallPart)
     assert call.arguments == '{"a": 1.0}'
-    assert (answer.stop, answer.outcome, answer.usage.input, answer.usage.output) == ("tool_calls", "finished", 5, 7)
+    assert (answer.stop, answer.outcome, answer.usage.input, answer.usage.output) == (
+        "tool_calls",
+        "finished",
+        5,
+        7,
+    )
     assert bytes(answer.usage.raw or b"") == b'{"input_tokens": 5, "output_tokens": 7}'
 
 
 def test_a_body_that_is_no_answer_is_dropped() -> None:
-    assert read_answer(request("messages"), b"<html>", message_id="m1").outcome == "dropped"
+    assert (
+        read_answer(request("messages"), b"<html>", message_id="m1").outcome == "dropped"
+    )

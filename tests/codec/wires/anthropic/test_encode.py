@@ -36,9 +36,16 @@ BODY: dict[str, Any] = {
     "max_tokens": 100,
     "temperature": 0.5,
     "tool_choice": {"type": "auto"},
-    "system": [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Be kind."}],
+    "system": [
+        {"type": "text", "text": "Be brief."},
+        {"type": "text", "text": "Be kind."},
+    ],
     "tools": [
-        {"name": "read", "description": "Reads", "input_schema": {"type": "object", "properties": {"p": {}}}},
+        {
+            "name": "read",
+            "description": "Reads",
+            "input_schema": {"type": "object", "properties": {"p": {}}},
+        },
         {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
         {"name": "later", "input_schema": {}, "defer_loading": True},
     ],
@@ -48,7 +55,11 @@ BODY: dict[str, Any] = {
             "content": [
                 {"type": "text", "text": "look"},
                 {"type": "image", "source": {"type": "url", "url": "https://x/y.png"}},
-                {"type": "document", "source": {"type": "file", "file_id": "file_1"}, "title": "a.pdf"},
+                {
+                    "type": "document",
+                    "source": {"type": "file", "file_id": "file_1"},
+                    "title": "a.pdf",
+                },
             ],
         },
         {
@@ -70,7 +81,10 @@ BODY: dict[str, Any] = {
                     "tool_use_id": "t2",
                     "content": [
                         {"type": "text", "text": "two"},
-                        {"type": "image", "source": {"type": "url", "url": "https://x/z.png"}},
+                        {
+                            "type": "image",
+                            "source": {"type": "url", "url": "https://x/z.png"},
+                        },
                     ],
                     "is_error": True,
                 },
@@ -106,9 +120,17 @@ def test_a_stream_is_asked_for_as_such() -> None:
 
 def test_the_output_limit_is_always_said() -> None:
     assert body(encode(request("messages", user())))["max_tokens"] == 16_000
-    assert body(encode(request("messages", user(), params={"max_tokens": 5})))["max_tokens"] == 5
     assert (
-        body(encode(request("messages", user(), params={"max_tokens": 5}), options=Options(max_output=7)))["max_tokens"]
+        body(encode(request("messages", user(), params={"max_tokens": 5})))["max_tokens"]
+        == 5
+    )
+    assert (
+        body(
+            encode(
+                request("messages", user(), params={"max_tokens": 5}),
+                options=Options(max_output=7),
+            )
+        )["max_tokens"]
         == 7
     )
 
@@ -116,21 +138,31 @@ def test_the_output_limit_is_always_said() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (Options(thinking_budget=2_000), {"thinking": {"type": "enabled", "budget_tokens": 2_000}}),
+        (
+            Options(thinking_budget=2_000),
+            {"thinking": {"type": "enabled", "budget_tokens": 2_000}},
+        ),
         (Options(effort="high"), {"output_config": {"effort": "high"}}),
         (Options(effort="none"), {"thinking": {"type": "disabled"}}),
         (Options(temperature=0.0), {"temperature": 0.0}),
         (Options(), {}),
     ],
 )
-def test_options_are_spelt_for_this_wire(options: Options, expected: dict[str, object]) -> None:
+def test_options_are_spelt_for_this_wire(
+    options: Options, expected: dict[str, object]
+) -> None:
     sent = body(encode(request("messages", user()), options=options))
-    assert {key: sent[key] for key in sent if key not in ("model", "messages", "max_tokens")} == expected
+    assert {
+        key: sent[key] for key in sent if key not in ("model", "messages", "max_tokens")
+    } == expected
 
 
 def test_effort_leaves_the_rest_of_its_object_alone() -> None:
     sent = body(
-        encode(request("messages", user(), params={"output_config": {"format": 1}}), options=Options(effort="low"))
+        encode(
+            request("messages", user(), params={"output_config": {"format": 1}}),
+            options=Options(effort="low"),
+        )
     )
     assert sent["output_config"] == {"format": 1, "effort": "low"}
 
@@ -155,11 +187,17 @@ def marks(encoded: Encoded) -> list[str]:
 
 def conversation(*texts: str) -> Request:
     messages = [
-        Message(id=f"m{at}", role="assistant" if at % 2 else "user", parts=(TextPart(id=f"m{at}.1", text=text),))
+        Message(
+            id=f"m{at}",
+            role="assistant" if at % 2 else "user",
+            parts=(TextPart(id=f"m{at}.1", text=text),),
+        )
         for at, text in enumerate(texts)
     ]
     system = (SystemBlock(text="S"), SystemBlock(text="T"))
-    return request("messages", *messages, system=system, tools=(Tool(name="f"), Tool(name="g")))
+    return request(
+        "messages", *messages, system=system, tools=(Tool(name="f"), Tool(name="g"))
+    )
 
 
 def test_the_end_of_the_system_prompt_and_the_last_two_user_turns_are_marked() -> None:
@@ -178,7 +216,14 @@ def test_without_a_system_prompt_the_tools_are_marked() -> None:
 def test_markers_are_at_most_four_and_can_be_left_out() -> None:
     many = conversation(*"abcdefghijk")
     assert len(marks(encode(many, options=Options(cache=CacheMarks(messages=9))))) == 4
-    assert len(marks(encode(many, options=Options(cache=CacheMarks(system=False, messages=9))))) == 4
+    assert (
+        len(
+            marks(
+                encode(many, options=Options(cache=CacheMarks(system=False, messages=9)))
+            )
+        )
+        == 4
+    )
     assert marks(encode(many, options=BARE)) == []
 
 
@@ -188,27 +233,46 @@ def test_an_hour_is_said() -> None:
 
 
 def test_markers_are_no_part_of_the_blocks() -> None:
-    assert encode(conversation("a", "b", "c")).blocks == encode(conversation("a", "b", "c"), options=BARE).blocks
+    assert (
+        encode(conversation("a", "b", "c")).blocks
+        == encode(conversation("a", "b", "c"), options=BARE).blocks
+    )
 
 
 def test_own_markers_replace_those_that_came_with_the_words() -> None:
-    marked: dict[str, Any] = {**BODY, "system": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}]}
+    marked: dict[str, Any] = {
+        **BODY,
+        "system": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}],
+    }
     words = read_body(marked)
     assert body(encode(words, options=BARE))["system"] == marked["system"]
-    assert marks(encode(words)) == ["system[0]", "messages[0].content[2]", "messages[2].content[2]"]
+    assert marks(encode(words)) == [
+        "system[0]",
+        "messages[0].content[2]",
+        "messages[2].content[2]",
+    ]
 
 
 def test_a_result_and_the_users_next_word_are_one_message_of_two_blocks() -> None:
-    call = Message(id="a", role="assistant", parts=(ToolCallPart(id="a.1", call_id="t", name="f", arguments="{}"),))
+    call = Message(
+        id="a",
+        role="assistant",
+        parts=(ToolCallPart(id="a.1", call_id="t", name="f", arguments="{}"),),
+    )
     result = Message(id="r", role="tool", parts=(ToolResultPart(id="r.1", call_id="t"),))
     before = encode(request("messages", user(), call, result))
     after = encode(request("messages", user(), call, result, user("wait", "u2")))
-    assert [block["type"] for block in body(after)["messages"][2]["content"]] == ["tool_result", "text"]
+    assert [block["type"] for block in body(after)["messages"][2]["content"]] == [
+        "tool_result",
+        "text",
+    ]
     assert after.extends(before)
 
 
 def test_a_note_of_the_program_is_told_apart_from_the_user() -> None:
-    note = Message(id="s", role="system", parts=(TextPart(id="s.1", text="Low on room."),))
+    note = Message(
+        id="s", role="system", parts=(TextPart(id="s.1", text="Low on room."),)
+    )
     sent = body(encode(request("messages", user(), note), options=BARE))["messages"]
     assert sent[0]["content"][1]["text"] == "<system>\nLow on room.\n</system>"
 
@@ -216,9 +280,9 @@ def test_a_note_of_the_program_is_told_apart_from_the_user() -> None:
 def test_arguments_are_an_object_whatever_was_written() -> None:
     def sent(arguments: str) -> object:
         call = ToolCallPart(id="a.1", call_id="t", name="f", arguments=arguments)
-        return body(encode(request("messages", Message(id="a", role="assistant", parts=(call,)))))["messages"][0][
-            "content"
-        ][0]["input"]
+        return body(
+            encode(request("messages", Message(id="a", role="assistant", parts=(call,))))
+        )["messages"][0]["content"][0]["input"]
 
     assert sent("") == {}
     assert sent('{"a": 1}') == {"a": 1}
@@ -226,14 +290,22 @@ def test_arguments_are_an_object_whatever_was_written() -> None:
     assert sent("[1]") == {"unreadable_arguments": "[1]"}
 
 
-def thinking(text: str, data: bytes, *, redacted: bool = False, model: str = "claude-opus-4-6") -> Message:
-    data_of = ProviderData(data=msgspec.Raw(data), provider="anthropic", wire="messages", model=model)
+def thinking(
+    text: str, data: bytes, *, redacted: bool = False, model: str = "claude-opus-4-6"
+) -> Message:
+    data_of = ProviderData(
+        data=msgspec.Raw(data), provider="anthropic", wire="messages", model=model
+    )
     part = ReasoningPart(id="a.1", text=text, redacted=redacted, provider=data_of)
     return Message(id="a", role="assistant", parts=(part, TextPart(id="a.2", text="so")))
 
 
 def blocks_of(message: Message, **more: Any) -> list[str]:
-    sent = body(encode(request("messages", user(), message, user("more", "u2"), **more), options=BARE))
+    sent = body(
+        encode(
+            request("messages", user(), message, user("more", "u2"), **more), options=BARE
+        )
+    )
     return [block["type"] for block in sent["messages"][1]["content"]]
 
 
@@ -248,27 +320,47 @@ def blocks_of(message: Message, **more: Any) -> list[str]:
         (thinking("", b"{}", redacted=True), ["text"]),
     ],
 )
-def test_thinking_is_sent_whole_or_not_at_all(message: Message, expected: list[str]) -> None:
+def test_thinking_is_sent_whole_or_not_at_all(
+    message: Message, expected: list[str]
+) -> None:
     assert blocks_of(message) == expected
 
 
 def test_thinking_without_a_signature_goes_to_look_alikes_of_this_wire() -> None:
-    data = ProviderData(data=msgspec.Raw(b'{"signature":""}'), provider="minimax", wire="messages", model="MiniMax-M2")
+    data = ProviderData(
+        data=msgspec.Raw(b'{"signature":""}'),
+        provider="minimax",
+        wire="messages",
+        model="MiniMax-M2",
+    )
     part = ReasoningPart(id="a.1", text="hm", provider=data)
-    message = Message(id="a", role="assistant", parts=(part, TextPart(id="a.2", text="so")))
-    assert blocks_of(message, provider="minimax", model="MiniMax-M2") == ["thinking", "text"]
+    message = Message(
+        id="a", role="assistant", parts=(part, TextPart(id="a.2", text="so"))
+    )
+    assert blocks_of(message, provider="minimax", model="MiniMax-M2") == [
+        "thinking",
+        "text",
+    ]
 
 
 def test_the_policy_decides_what_reasoning_is_sent() -> None:
-    asked = request("messages", user(), thinking("hm", b'{"signature":"S"}'), user("more", "u2"))
-    sent = body(encode(repair(asked, policy=ReasoningPolicy(strip="all")).request, options=BARE))
+    asked = request(
+        "messages", user(), thinking("hm", b'{"signature":"S"}'), user("more", "u2")
+    )
+    sent = body(
+        encode(repair(asked, policy=ReasoningPolicy(strip="all")).request, options=BARE)
+    )
     assert [block["type"] for block in sent["messages"][1]["content"]] == ["text"]
 
 
 def media(part: ImagePart | FilePart, **content: bytes) -> Any:
     asked = request("messages", Message(id="u", role="user", parts=(part,)))
     encoded = encode(
-        asked, options=Options(cache=None, media={name.replace("_", ":"): data for name, data in content.items()})
+        asked,
+        options=Options(
+            cache=None,
+            media={name.replace("_", ":"): data for name, data in content.items()},
+        ),
     )
     return body(encoded)["messages"][0]["content"][0], encoded.unsent
 
@@ -280,7 +372,10 @@ def media(part: ImagePart | FilePart, **content: bytes) -> Any:
             ImagePart(id="i", source="data:image/jpeg;base64,AAAA"),
             {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"},
         ),
-        (ImagePart(id="i", source="https://x/y.png"), {"type": "url", "url": "https://x/y.png"}),
+        (
+            ImagePart(id="i", source="https://x/y.png"),
+            {"type": "url", "url": "https://x/y.png"},
+        ),
         (ImagePart(id="i", source="file_123"), {"type": "file", "file_id": "file_123"}),
         (
             ImagePart(id="i", mime="image/gif", source="blake2b:1"),
@@ -290,32 +385,56 @@ def media(part: ImagePart | FilePart, **content: bytes) -> Any:
             FilePart(id="i", mime="application/pdf", source="blake2b:1"),
             {"type": "base64", "media_type": "application/pdf", "data": "aGk="},
         ),
-        (FilePart(id="i", text="words"), {"type": "text", "media_type": "text/plain", "data": "words"}),
+        (
+            FilePart(id="i", text="words"),
+            {"type": "text", "media_type": "text/plain", "data": "words"},
+        ),
     ],
 )
-def test_media_are_sent_from_their_source(part: ImagePart | FilePart, source: dict[str, str]) -> None:
+def test_media_are_sent_from_their_source(
+    part: ImagePart | FilePart, source: dict[str, str]
+) -> None:
     sent, unsent = media(part, blake2b_1=b"hi")
     assert (sent["source"], unsent) == (source, ())
 
 
 def test_media_whose_bytes_are_not_here_are_named() -> None:
-    sent, unsent = media(ImagePart(id="i", mime="image/png", width=640, height=480, source="blake2b:gone"))
-    assert sent == {"type": "text", "text": "[image, image/png, 640×480: its content is not available]"}
+    sent, unsent = media(
+        ImagePart(id="i", mime="image/png", width=640, height=480, source="blake2b:gone")
+    )
+    assert sent == {
+        "type": "text",
+        "text": "[image, image/png, 640×480: its content is not available]",
+    }
     assert unsent == ("content of i",)
 
 
 def test_a_tool_of_another_provider_is_left_out_and_named() -> None:
-    tool = Tool(name="googleSearch", kind="googleSearch", schema=msgspec.Raw(b'{"googleSearch":{}}'))
+    tool = Tool(
+        name="googleSearch",
+        kind="googleSearch",
+        schema=msgspec.Raw(b'{"googleSearch":{}}'),
+    )
     encoded = encode(request("messages", user(), tools=(tool,)))
     assert "tools" not in body(encoded)
     assert encoded.unsent == ("tool googleSearch",)
 
 
 def test_counting_sends_what_is_counted_and_no_markers_of_output() -> None:
-    counted = encode_count(read_body({**BODY, "thinking": {"type": "adaptive"}, "stream": True}), options=BARE)
+    counted = encode_count(
+        read_body({**BODY, "thinking": {"type": "adaptive"}, "stream": True}),
+        options=BARE,
+    )
     assert counted is not None
     assert counted.path == "/messages/count_tokens"
-    assert set(body(counted)) == {"model", "system", "tools", "messages", "tool_choice", "thinking"}
+    assert set(body(counted)) == {
+        "model",
+        "system",
+        "tools",
+        "messages",
+        "tool_choice",
+        "thinking",
+    }
     assert body(counted)["messages"] == BODY["messages"]
 
 
@@ -324,10 +443,15 @@ def test_a_thinking_budget_is_a_parameter_before_the_history_is_checked() -> Non
     asked, options = settle(request, Options(thinking_budget=2048))
     assert asked.params == {"thinking": {"type": "enabled", "budget_tokens": 2048}}
     assert options == Options()
-    assert encode(asked, options=options).content == encode(request, options=Options(thinking_budget=2048)).content
+    assert (
+        encode(asked, options=options).content
+        == encode(request, options=Options(thinking_budget=2048)).content
+    )
 
 
 def test_no_effort_switches_thinking_off_whatever_the_budget() -> None:
-    asked, options = settle(Request(wire="messages", model="m"), Options(effort="none", thinking_budget=2048))
+    asked, options = settle(
+        Request(wire="messages", model="m"), Options(effort="none", thinking_budget=2048)
+    )
     assert asked.params == {"thinking": {"type": "disabled"}}
     assert options == Options()

@@ -7,14 +7,28 @@ from typing import Any
 import msgspec
 
 from ullage.codec.bodies import read_body, read_output
-from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+)
 
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + b"\0" * 40).decode()
+PNG = base64.b64encode(
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + b"\0" * 40
+).decode()
 PDF = base64.b64encode(b"%PDF-1.4 << /Type /Pages /Kids [] /Count 12 >>").decode()
 
 
 def body(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"model": "claude-opus-4-5", "max_tokens": 10, "messages": list(messages), **fields}
+    return {
+        "model": "claude-opus-4-5",
+        "max_tokens": 10,
+        "messages": list(messages),
+        **fields,
+    }
 
 
 def user(*content: Any) -> dict[str, Any]:
@@ -22,8 +36,15 @@ def user(*content: Any) -> dict[str, Any]:
 
 
 def test_tool_results_stand_apart_from_what_the_user_says_beside_them() -> None:
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": "done", "is_error": True}
-    request = read_body(body(user(result, {"type": "text", "text": "Go on."})), wire="messages")
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": "done",
+        "is_error": True,
+    }
+    request = read_body(
+        body(user(result, {"type": "text", "text": "Go on."})), wire="messages"
+    )
     assert [message.role for message in request.messages] == ["tool", "user"]
     (part,) = request.messages[0].parts
     assert isinstance(part, ToolResultPart)
@@ -64,8 +85,13 @@ def test_images_and_documents_are_measured_and_their_bytes_are_not_kept() -> Non
 
 
 def test_an_image_inside_a_tool_result_stays_inside_it() -> None:
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
-    request = read_body(body(user({"type": "tool_result", "tool_use_id": "t", "content": [image]})))
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+    }
+    request = read_body(
+        body(user({"type": "tool_result", "tool_use_id": "t", "content": [image]}))
+    )
     (result,) = request.messages[0].parts
     assert isinstance(result, ToolResultPart)
     (inner,) = result.content
@@ -81,14 +107,19 @@ def test_redacted_thinking_is_reasoning_without_text() -> None:
 
 
 def test_thinking_with_an_empty_text_and_a_signature_is_a_real_part() -> None:
-    (part,) = read_output("messages", [{"type": "thinking", "thinking": "", "signature": "s" * 8}]).parts
+    (part,) = read_output(
+        "messages", [{"type": "thinking", "thinking": "", "signature": "s" * 8}]
+    ).parts
     assert isinstance(part, ReasoningPart)
     assert part.opaque_size == 8
 
 
 def test_a_moved_cache_marker_does_not_rename_anything() -> None:
     marked = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}
-    with_marker, without = read_body(body(user(marked))), read_body(body(user({"type": "text", "text": "hi"})))
+    with_marker, without = (
+        read_body(body(user(marked))),
+        read_body(body(user({"type": "text", "text": "hi"}))),
+    )
     assert with_marker.messages[0].id == without.messages[0].id
 
 
@@ -97,7 +128,11 @@ def test_server_tools_and_deferred_tools_are_told_apart() -> None:
         body(
             tools=[
                 {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
-                {"name": "later", "input_schema": {"type": "object"}, "defer_loading": True},
+                {
+                    "name": "later",
+                    "input_schema": {"type": "object"},
+                    "defer_loading": True,
+                },
             ]
         )
     )

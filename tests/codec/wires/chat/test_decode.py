@@ -21,17 +21,27 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
-def chunk(delta: dict[str, object] | None = None, finish: str | None = None, **more: object) -> dict[str, object]:
+def chunk(
+    delta: dict[str, object] | None = None, finish: str | None = None, **more: object
+) -> dict[str, object]:
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
     return {"id": "c", "model": "m", "choices": [choice], **more}
 
 
 def call(
-    index: int | None, arguments: str = "", *, id: str | None = None, name: str | None = None
+    index: int | None,
+    arguments: str = "",
+    *,
+    id: str | None = None,
+    name: str | None = None,
 ) -> dict[str, object]:
     function = {"arguments": arguments, **({"name": name} if name is not None else {})}
     made: dict[str, object] = {"function": function, "type": "function"}
-    return made | ({} if index is None else {"index": index}) | ({} if id is None else {"id": id})
+    return (
+        made
+        | ({} if index is None else {"index": index})
+        | ({} if id is None else {"id": id})
+    )
 
 
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
@@ -42,7 +52,10 @@ def test_a_whole_stream_gives_its_parts() -> None:
     played = play("chat", CHAT)
     reasoning, text, first, second = played.parts
     assert isinstance(reasoning, ReasoningPart)
-    assert (reasoning.text, fields(reasoning)) == ("Let me look.", {"reasoning_content": None})
+    assert (reasoning.text, fields(reasoning)) == (
+        "Let me look.",
+        {"reasoning_content": None},
+    )
     assert isinstance(text, TextPart)
     assert text.text == "Zürich, dann 🦉."
     assert isinstance(first, ToolCallPart)
@@ -52,13 +65,34 @@ def test_a_whole_stream_gives_its_parts() -> None:
         ("call_2", "clock", "{}"),
     ]
     usage = played.answer.usage
-    assert (usage.input, usage.output, usage.reasoning, usage.cache_read, usage.final) == (40, 30, 12, 8, True)
-    assert (played.answer.stop, played.answer.model, played.answer.response_id) == ("tool_calls", "gpt-5-0807", "c-1")
+    assert (
+        usage.input,
+        usage.output,
+        usage.reasoning,
+        usage.cache_read,
+        usage.final,
+    ) == (
+        40,
+        30,
+        12,
+        8,
+        True,
+    )
+    assert (played.answer.stop, played.answer.model, played.answer.response_id) == (
+        "tool_calls",
+        "gpt-5-0807",
+        "c-1",
+    )
 
 
 def test_the_usage_object_is_kept_byte_for_byte() -> None:
     raw = b'{"prompt_tokens": 5,  "completion_tokens": 2, "new_kind": {"x": 1.50}}'
-    events: list[object] = [chunk({"content": "hi"}), chunk({}, "stop"), b'{"choices":[],"usage":' + raw + b"}", DONE]
+    events: list[object] = [
+        chunk({"content": "hi"}),
+        chunk({}, "stop"),
+        b'{"choices":[],"usage":' + raw + b"}",
+        DONE,
+    ]
     assert bytes(play("chat", events).answer.usage.raw or b"") == raw
 
 
@@ -74,10 +108,25 @@ TEXT = chunk({"content": "hi"})
         ([TEXT, chunk({}, "stop"), LATE], (5, 2)),
         ([LATE, TEXT, chunk({}, "stop"), DONE], (5, 2)),
         (
-            [chunk({"content": "hi"}, usage={**USAGE, "completion_tokens": 1}), chunk({}, "stop", usage=USAGE), DONE],
+            [
+                chunk({"content": "hi"}, usage={**USAGE, "completion_tokens": 1}),
+                chunk({}, "stop", usage=USAGE),
+                DONE,
+            ],
             (5, 2),
         ),
-        ([TEXT, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": USAGE}]}, DONE], (5, 2)),
+        (
+            [
+                TEXT,
+                {
+                    "choices": [
+                        {"index": 0, "delta": {}, "finish_reason": "stop", "usage": USAGE}
+                    ]
+                },
+                DONE,
+            ],
+            (5, 2),
+        ),
         ([TEXT, chunk({}, "stop", x_groq={"id": "r", "usage": USAGE}), DONE], (5, 2)),
         (
             [
@@ -92,13 +141,20 @@ TEXT = chunk({"content": "hi"})
         ([TEXT, chunk({}, "stop"), DONE], (None, None)),
         ([TEXT, chunk({}, "stop"), {"choices": [], "usage": {}}, DONE], (None, None)),
         (
-            [TEXT, chunk({}, "stop"), {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}}, DONE],
+            [
+                TEXT,
+                chunk({}, "stop"),
+                {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}},
+                DONE,
+            ],
             (None, None),
         ),
         ([TEXT, chunk({}, "stop"), {"choices": None, "usage": USAGE}, DONE], (5, 2)),
     ],
 )
-def test_usage_is_found_wherever_it_stands(events: list[object], expected: tuple[int | None, int | None]) -> None:
+def test_usage_is_found_wherever_it_stands(
+    events: list[object], expected: tuple[int | None, int | None]
+) -> None:
     answer = play("chat", events).answer
     assert (answer.usage.input, answer.usage.output) == expected
     assert answer.outcome == "finished"
@@ -106,7 +162,11 @@ def test_usage_is_found_wherever_it_stands(events: list[object], expected: tuple
 
 def test_usage_that_comes_before_the_end_is_not_final_when_the_stream_is_cut() -> None:
     answer = play("chat", [LATE, TEXT], complete=False).answer
-    assert (answer.outcome, answer.usage.input, answer.usage.final) == ("dropped", 5, False)
+    assert (answer.outcome, answer.usage.input, answer.usage.final) == (
+        "dropped",
+        5,
+        False,
+    )
 
 
 def test_usage_is_reported_once_the_answer_ended() -> None:
@@ -127,7 +187,9 @@ def test_usage_is_reported_once_the_answer_ended() -> None:
         ([TEXT, chunk({}, "abort"), DONE], True, "dropped"),
     ],
 )
-def test_a_stream_is_finished_only_when_the_server_said_so(events: list[object], complete: bool, outcome: str) -> None:
+def test_a_stream_is_finished_only_when_the_server_said_so(
+    events: list[object], complete: bool, outcome: str
+) -> None:
     answer = play("chat", events, complete=complete).answer
     assert answer.outcome == outcome
     assert outcome != "dropped" or answer.stop == ""
@@ -156,38 +218,83 @@ def test_why_it_ended_is_said_in_one_vocabulary(said: str, stop: str) -> None:
 
 
 def test_stop_with_calls_is_a_wait_for_results() -> None:
-    events = [chunk({"tool_calls": [call(0, "{}", id="a", name="f")]}), chunk({}, "stop"), DONE]
+    events = [
+        chunk({"tool_calls": [call(0, "{}", id="a", name="f")]}),
+        chunk({}, "stop"),
+        DONE,
+    ]
     answer = play("chat", events).answer
     assert (answer.stop, answer.said) == ("tool_calls", "stop")
 
 
 def test_length_with_calls_stays_length() -> None:
-    events = [chunk({"tool_calls": [call(0, '{"a', id="a", name="f")]}), chunk({}, "length"), DONE]
+    events = [
+        chunk({"tool_calls": [call(0, '{"a', id="a", name="f")]}),
+        chunk({}, "length"),
+        DONE,
+    ]
     assert play("chat", events).answer.stop == "length"
 
 
 @pytest.mark.parametrize(
     "deltas",
     [
-        [call(0, "", id="a", name="f"), call(0, '{"x"'), call(0, ":1}"), call(1, "{}", id="b", name="g")],
+        [
+            call(0, "", id="a", name="f"),
+            call(0, '{"x"'),
+            call(0, ":1}"),
+            call(1, "{}", id="b", name="g"),
+        ],
         [call(0, '{"x":1}', id="a", name="f"), call(0, "{}", id="b", name="g")],
         [call(None, '{"x":1}', id="a", name="f"), call(None, "{}", id="b", name="g")],
-        [call(None, "", id="a", name="f"), call(None, '{"x":1}'), call(None, "{}", id="b", name="g")],
-        [call(0, '{"x"', id="a", name="f"), call(0, ":1}", id="a"), call(1, "{}", id="b", name="g")],
-        [call(0, "", id="a", name="f"), call(1, "", id="b", name="g"), call(1, "{}"), call(0, '{"x":1}')],
-        [call(0, '{"x"', id="a", name="f"), call(0, ":1}", id="", name=""), call(1, "{}", id="b", name="g")],
+        [
+            call(None, "", id="a", name="f"),
+            call(None, '{"x":1}'),
+            call(None, "{}", id="b", name="g"),
+        ],
+        [
+            call(0, '{"x"', id="a", name="f"),
+            call(0, ":1}", id="a"),
+            call(1, "{}", id="b", name="g"),
+        ],
+        [
+            call(0, "", id="a", name="f"),
+            call(1, "", id="b", name="g"),
+            call(1, "{}"),
+            call(0, '{"x":1}'),
+        ],
+        [
+            call(0, '{"x"', id="a", name="f"),
+            call(0, ":1}", id="", name=""),
+            call(1, "{}", id="b", name="g"),
+        ],
         [call(3, '{"x":1}', id="a", name="f"), call(7, "{}", id="b", name="g")],
     ],
 )
 def test_pieces_of_calls_find_each_other(deltas: list[dict[str, object]]) -> None:
-    events = [*(chunk({"tool_calls": [one]}) for one in deltas), chunk({}, "tool_calls"), DONE]
-    calls = [part for part in play("chat", events).parts if isinstance(part, ToolCallPart)]
-    assert [(one.call_id, one.name, one.arguments) for one in calls] == [("a", "f", '{"x":1}'), ("b", "g", "{}")]
+    events = [
+        *(chunk({"tool_calls": [one]}) for one in deltas),
+        chunk({}, "tool_calls"),
+        DONE,
+    ]
+    calls = [
+        part for part in play("chat", events).parts if isinstance(part, ToolCallPart)
+    ]
+    assert [(one.call_id, one.name, one.arguments) for one in calls] == [
+        ("a", "f", '{"x":1}'),
+        ("b", "g", "{}"),
+    ]
 
 
 def test_calls_without_ids_get_ids_of_their_own() -> None:
-    events = [chunk({"tool_calls": [call(0, "{}", name="f")]}), chunk({"tool_calls": [call(1, "{}", name="g")]}), DONE]
-    calls = [part for part in play("chat", events).parts if isinstance(part, ToolCallPart)]
+    events = [
+        chunk({"tool_calls": [call(0, "{}", name="f")]}),
+        chunk({"tool_calls": [call(1, "{}", name="g")]}),
+        DONE,
+    ]
+    calls = [
+        part for part in play("chat", events).parts if isinstance(part, ToolCallPart)
+    ]
     assert [one.call_id for one in calls] == ["~m1.1", "~m1.2"]
 
 
@@ -210,7 +317,11 @@ def test_reasoning_remembers_the_name_it_came_under(name: str) -> None:
     events = [chunk({name: "a"}), chunk({name: "b"}), chunk({"content": "c"}), DONE]
     reasoning, text = play("chat", events).parts
     assert isinstance(reasoning, ReasoningPart)
-    assert (reasoning.text, fields(reasoning), getattr(text, "text", "")) == ("ab", {name: None}, "c")
+    assert (reasoning.text, fields(reasoning), getattr(text, "text", "")) == (
+        "ab",
+        {name: None},
+        "c",
+    )
 
 
 def test_the_same_reasoning_under_two_names_is_taken_once() -> None:
@@ -232,18 +343,32 @@ def test_reasoning_that_goes_on_after_text_was_begun_is_one_part() -> None:
         chunk({"content": "y"}),
         DONE,
     ]
-    assert [getattr(part, "text", "") for part in play("chat", events).parts] == ["ab", "xy"]
+    assert [getattr(part, "text", "") for part in play("chat", events).parts] == [
+        "ab",
+        "xy",
+    ]
 
 
 def test_openrouters_details_are_put_together_with_their_signature() -> None:
     def detail(**more: object) -> dict[str, object]:
-        return {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0, **more}
+        return {
+            "type": "reasoning.text",
+            "format": "anthropic-claude-v1",
+            "index": 0,
+            **more,
+        }
 
     events = [
         chunk({"reasoning": "Let ", "reasoning_details": [detail(text="Let ")]}),
         chunk({"reasoning": "me.", "reasoning_details": [detail(text="me.")]}),
         chunk({"reasoning_details": [detail(signature="Sig+/==")]}),
-        chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "EEE", "id": "r1", "index": 1}]}),
+        chunk(
+            {
+                "reasoning_details": [
+                    {"type": "reasoning.encrypted", "data": "EEE", "id": "r1", "index": 1}
+                ]
+            }
+        ),
         chunk({"content": "hi"}),
         DONE,
     ]
@@ -278,17 +403,29 @@ def test_mistrals_chunks_of_thinking_and_text_keep_their_order() -> None:
     ]
     reasoning, text = play("chat", events, provider="mistral").parts
     assert isinstance(reasoning, ReasoningPart)
-    assert (reasoning.text, fields(reasoning), getattr(text, "text", "")) == ("ab", {"thinking": None}, "xy")
+    assert (reasoning.text, fields(reasoning), getattr(text, "text", "")) == (
+        "ab",
+        {"thinking": None},
+        "xy",
+    )
 
 
 def test_a_refusal_is_a_text_that_says_so() -> None:
-    answer = play("chat", [chunk({"refusal": "No"}), chunk({"refusal": "."}), chunk({}, "stop"), DONE]).answer
+    answer = play(
+        "chat",
+        [chunk({"refusal": "No"}), chunk({"refusal": "."}), chunk({}, "stop"), DONE],
+    ).answer
     assert fields(answer.message.parts[0]) == {"refusal": True}
     assert answer.stop == "refused"
 
 
 def test_fields_without_a_word_are_kept_as_an_item() -> None:
-    events = [chunk({"content": "x", "images": [{"n": 1}]}), chunk({"images": [{"n": 2}]}), chunk({}, "stop"), DONE]
+    events = [
+        chunk({"content": "x", "images": [{"n": 1}]}),
+        chunk({"images": [{"n": 2}]}),
+        chunk({}, "stop"),
+        DONE,
+    ]
     _, item = play("chat", events).parts
     assert isinstance(item, ProviderItem)
     assert fields(item) == {"type": "message_fields", "images": [{"n": 1}, {"n": 2}]}
@@ -304,7 +441,12 @@ def test_the_older_function_call_is_a_call() -> None:
     answer = play("chat", events).answer
     (part,) = answer.message.parts
     assert isinstance(part, ToolCallPart)
-    assert (part.name, part.arguments, fields(part), answer.stop) == ("f", "{}", {"function_call": True}, "tool_calls")
+    assert (part.name, part.arguments, fields(part), answer.stop) == (
+        "f",
+        "{}",
+        {"function_call": True},
+        "tool_calls",
+    )
 
 
 @pytest.mark.parametrize(
@@ -312,7 +454,12 @@ def test_the_older_function_call_is_a_call() -> None:
     [
         ({"error": {"message": "slow", "code": 429}}, RateLimited),
         (
-            {"error": {"message": "x"}, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]},
+            {
+                "error": {"message": "x"},
+                "choices": [
+                    {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+                ],
+            },
             ServerError,
         ),
         ({"object": "error", "message": "boom", "code": 500}, ServerError),
@@ -321,7 +468,9 @@ def test_the_older_function_call_is_a_call() -> None:
         (chunk({}, "insufficient_system_resource"), ServerError),
     ],
 )
-def test_an_error_inside_the_stream_is_typed(event: dict[str, object], kind: type) -> None:
+def test_an_error_inside_the_stream_is_typed(
+    event: dict[str, object], kind: type
+) -> None:
     played = play("chat", [TEXT, event, DONE])
     assert any(isinstance(one, StreamFailed) for one in played.events)
     assert isinstance(played.answer.error, kind)
@@ -341,7 +490,11 @@ def test_text_after_the_finish_reason_is_not_lost() -> None:
 
 
 def test_parts_are_done_at_the_end_at_the_latest() -> None:
-    kinds = [type(event.part) for event in play("chat", CHAT).events if isinstance(event, PartDone)]
+    kinds = [
+        type(event.part)
+        for event in play("chat", CHAT).events
+        if isinstance(event, PartDone)
+    ]
     assert kinds == [ReasoningPart, TextPart, ToolCallPart, ToolCallPart]
 
 
@@ -353,17 +506,29 @@ def test_a_whole_body_gives_the_same_parts_as_a_stream() -> None:
     )
     answer = read_answer(request("chat"), body, message_id="m1")
     reasoning, text, one = answer.message.parts
-    assert (getattr(reasoning, "text", ""), getattr(text, "text", ""), getattr(one, "arguments", "")) == (
+    assert (
+        getattr(reasoning, "text", ""),
+        getattr(text, "text", ""),
+        getattr(one, "arguments", ""),
+    ) == (
         "hm",
         "hi",
         '{"x": 1}',
     )
-    assert (answer.outcome, answer.stop, answer.usage.output) == ("finished", "tool_calls", 2)
-    assert bytes(answer.usage.raw or b"") == b'{"prompt_tokens": 5, "completion_tokens": 2}'
+    assert (answer.outcome, answer.stop, answer.usage.output) == (
+        "finished",
+        "tool_calls",
+        2,
+    )
+    assert (
+        bytes(answer.usage.raw or b"") == b'{"prompt_tokens": 5, "completion_tokens": 2}'
+    )
 
 
 def test_an_error_in_a_body_with_status_200_is_an_error() -> None:
-    answer = read_answer(request("chat"), b'{"error":{"message":"x","code":429}}', message_id="m1")
+    answer = read_answer(
+        request("chat"), b'{"error":{"message":"x","code":429}}', message_id="m1"
+    )
     assert (answer.outcome, type(answer.error)) == ("failed", RateLimited)
 
 
@@ -380,14 +545,26 @@ def secret(**more: object) -> dict[str, Any]:
     [
         ([text(index=0, text="a"), text(index=0, text="b")], [text(index=0, text="ab")]),
         ([text(text="a"), text(text="b")], [text(text="ab")]),
-        ([text(index=0, text="a"), text(index=0, signature="S")], [text(index=0, text="a", signature="S")]),
+        (
+            [text(index=0, text="a"), text(index=0, signature="S")],
+            [text(index=0, text="a", signature="S")],
+        ),
         (
             [text(index=0, text="a", signature=None), text(index=0, text="b")],
             [text(index=0, text="ab", signature=None)],
         ),
-        ([text(index=0, text="a"), text(index=1, text="b")], [text(index=0, text="a"), text(index=1, text="b")]),
-        ([text(index=0, text="a"), secret(index=0, data="E")], [text(index=0, text="a"), secret(index=0, data="E")]),
-        ([secret(index=1, data="E"), secret(index=1, data="F")], [secret(index=1, data="EF")]),
+        (
+            [text(index=0, text="a"), text(index=1, text="b")],
+            [text(index=0, text="a"), text(index=1, text="b")],
+        ),
+        (
+            [text(index=0, text="a"), secret(index=0, data="E")],
+            [text(index=0, text="a"), secret(index=0, data="E")],
+        ),
+        (
+            [secret(index=1, data="E"), secret(index=1, data="F")],
+            [secret(index=1, data="EF")],
+        ),
         ([secret(data="E"), secret(data="F")], [secret(data="E"), secret(data="F")]),
         (
             [secret(index=0, id="a", data="E"), secret(index=0, id="b", data="F")],

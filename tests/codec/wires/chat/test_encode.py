@@ -29,7 +29,14 @@ BODY: dict[str, Any] = {
     "model": "gpt-5",
     "max_tokens": 10,
     "tools": [
-        {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}},
+        {
+            "type": "function",
+            "function": {
+                "name": "f",
+                "description": "d",
+                "parameters": {"type": "object"},
+            },
+        },
         {"type": "custom", "custom": {"name": "sh", "format": {"type": "text"}}},
     ],
     "messages": [
@@ -38,7 +45,10 @@ BODY: dict[str, Any] = {
             "role": "user",
             "content": [
                 {"type": "text", "text": "look"},
-                {"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}},
+                {
+                    "type": "image_url",
+                    "image_url": {"url": "https://x/y.png", "detail": "low"},
+                },
                 {"type": "file", "file": {"file_id": "file_1"}},
             ],
         },
@@ -47,7 +57,11 @@ BODY: dict[str, Any] = {
             "content": "so",
             "reasoning_content": "hm",
             "tool_calls": [
-                {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+                {
+                    "id": "a",
+                    "type": "function",
+                    "function": {"name": "f", "arguments": '{"x": 1}'},
+                },
                 {"id": "b", "type": "custom", "custom": {"name": "sh", "input": "ls"}},
             ],
         },
@@ -66,13 +80,19 @@ def body(encoded: Encoded) -> Any:
 def test_a_body_that_was_read_is_written_as_it_was() -> None:
     sent = body(encode(read_body(BODY, provider="deepseek")))
     answer = sent["messages"].pop(5)
-    assert sent == {**BODY, "messages": [one for one in BODY["messages"] if "refusal" not in one]}
+    assert sent == {
+        **BODY,
+        "messages": [one for one in BODY["messages"] if "refusal" not in one],
+    }
     assert answer == {"role": "assistant", "content": "", "refusal": "No."}
 
 
 def test_where_it_goes() -> None:
     encoded = encode(request("chat", user()))
-    assert (encoded.path, encoded.headers) == ("/chat/completions", {"content-type": "application/json"})
+    assert (encoded.path, encoded.headers) == (
+        "/chat/completions",
+        {"content-type": "application/json"},
+    )
 
 
 def test_a_stream_asks_for_its_usage_and_goes_without_where_that_is_refused() -> None:
@@ -91,7 +111,12 @@ def test_a_stream_asks_for_its_usage_and_goes_without_where_that_is_refused() ->
         ("azure", {}, Options(max_output=9), {"max_completion_tokens": 9}),
         ("mistral", {}, Options(max_output=9), {"max_tokens": 9}),
         ("openai", {"max_tokens": 5}, Options(max_output=9), {"max_tokens": 9}),
-        ("openai", {}, Options(effort="low", temperature=0.2), {"reasoning_effort": "low", "temperature": 0.2}),
+        (
+            "openai",
+            {},
+            Options(effort="low", temperature=0.2),
+            {"reasoning_effort": "low", "temperature": 0.2},
+        ),
         ("openrouter", {}, Options(effort="low"), {"reasoning": {"effort": "low"}}),
         (
             "openrouter",
@@ -104,16 +129,24 @@ def test_a_stream_asks_for_its_usage_and_goes_without_where_that_is_refused() ->
 def test_options_are_spelt_for_this_wire_and_host(
     host: str, params: dict[str, object], options: Options, expected: dict[str, object]
 ) -> None:
-    sent = body(encode(request("chat", user(), provider=host, params=params), options=options))
-    assert {key: sent[key] for key in sent if key not in ("model", "messages")} == expected
+    sent = body(
+        encode(request("chat", user(), provider=host, params=params), options=options)
+    )
+    assert {
+        key: sent[key] for key in sent if key not in ("model", "messages")
+    } == expected
 
 
 def test_what_the_wire_has_no_word_for_is_named() -> None:
-    assert encode(request("chat", user()), options=Options(thinking_budget=5)).unsent == ("thinking_budget",)
+    assert encode(request("chat", user()), options=Options(thinking_budget=5)).unsent == (
+        "thinking_budget",
+    )
 
 
 def test_plain_blocks_of_the_system_prompt_are_one_message() -> None:
-    developer = ProviderData(data=msgspec.Raw(b'{"role":"developer"}'), provider="openai", wire="chat")
+    developer = ProviderData(
+        data=msgspec.Raw(b'{"role":"developer"}'), provider="openai", wire="chat"
+    )
     system = (
         SystemBlock(text="a"),
         SystemBlock(text="b"),
@@ -128,7 +161,9 @@ def test_plain_blocks_of_the_system_prompt_are_one_message() -> None:
 
 
 def answer(*parts: Any) -> Any:
-    sent = body(encode(request("chat", user(), Message(id="a", role="assistant", parts=parts))))["messages"]
+    sent = body(
+        encode(request("chat", user(), Message(id="a", role="assistant", parts=parts)))
+    )["messages"]
     return sent[1] if len(sent) > 1 else None
 
 
@@ -139,12 +174,17 @@ def test_an_answer_of_calls_alone_has_no_text() -> None:
     assert answer(CALL) == {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": "x", "type": "function", "function": {"name": "f", "arguments": ""}}],
+        "tool_calls": [
+            {"id": "x", "type": "function", "function": {"name": "f", "arguments": ""}}
+        ],
     }
 
 
 def test_several_texts_of_an_answer_are_one() -> None:
-    assert answer(TextPart(id="1", text="a"), TextPart(id="2", text="b"))["content"] == "a\n\nb"
+    assert (
+        answer(TextPart(id="1", text="a"), TextPart(id="2", text="b"))["content"]
+        == "a\n\nb"
+    )
 
 
 def test_an_answer_of_nothing_that_can_be_sent_is_left_out() -> None:
@@ -153,7 +193,11 @@ def test_an_answer_of_nothing_that_can_be_sent_is_left_out() -> None:
 
 def test_a_result_is_text_and_its_images_follow_as_the_users() -> None:
     content = (TextPart(id="t", text="shot"), ImagePart(id="i", source="https://x/y.png"))
-    result = Message(id="r", role="tool", parts=(ToolResultPart(id="r.1", call_id="x", content=content),))
+    result = Message(
+        id="r",
+        role="tool",
+        parts=(ToolResultPart(id="r.1", call_id="x", content=content),),
+    )
     call = Message(id="a", role="assistant", parts=(CALL,))
     assert body(encode(request("chat", user(), call, result)))["messages"][2:] == [
         {"role": "tool", "tool_call_id": "x", "content": "shot"},
@@ -184,30 +228,55 @@ def test_a_result_is_text_and_its_images_follow_as_the_users() -> None:
         ),
         (
             FilePart(id="i", source="data:application/pdf;base64,AA"),
-            {"type": "file", "file": {"filename": "file.pdf", "file_data": "data:application/pdf;base64,AA"}},
+            {
+                "type": "file",
+                "file": {
+                    "filename": "file.pdf",
+                    "file_data": "data:application/pdf;base64,AA",
+                },
+            },
         ),
     ],
 )
-def test_media_are_sent_from_their_source(part: ImagePart | FilePart, expected: dict[str, object]) -> None:
+def test_media_are_sent_from_their_source(
+    part: ImagePart | FilePart, expected: dict[str, object]
+) -> None:
     sent = body(encode(request("chat", Message(id="u", role="user", parts=(part,)))))
     assert sent["messages"][0]["content"] == [expected]
 
 
 def test_an_image_that_another_provider_holds_is_named() -> None:
-    encoded = encode(request("chat", Message(id="u", role="user", parts=(ImagePart(id="i", source="file_1"),))))
-    assert body(encoded)["messages"][0]["content"] == "[image: its content is not available]"
+    encoded = encode(
+        request(
+            "chat",
+            Message(id="u", role="user", parts=(ImagePart(id="i", source="file_1"),)),
+        )
+    )
+    assert (
+        body(encoded)["messages"][0]["content"] == "[image: its content is not available]"
+    )
     assert encoded.unsent == ("content of i",)
 
 
 def test_the_older_function_call_is_written_as_one() -> None:
-    older = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
-    words = read_body({"model": "m", "messages": [{"role": "user", "content": "q"}, older]}, wire="chat", provider="x")
+    older = {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "f", "arguments": "{}"},
+    }
+    words = read_body(
+        {"model": "m", "messages": [{"role": "user", "content": "q"}, older]},
+        wire="chat",
+        provider="x",
+    )
     assert body(encode(words))["messages"][1] == older
 
 
 def test_a_tool_without_a_description_has_none() -> None:
     sent = body(encode(request("chat", user(), tools=(Tool(name="f"),))))
-    assert sent["tools"] == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    assert sent["tools"] == [
+        {"type": "function", "function": {"name": "f", "parameters": {}}}
+    ]
 
 
 def test_there_is_nothing_to_ask_for_a_count() -> None:

@@ -7,16 +7,28 @@ from typing import Any
 import msgspec
 
 from ullage.codec.bodies import read_body, read_output
-from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + b"\0" * 40).decode()
+PNG = base64.b64encode(
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + b"\0" * 40
+).decode()
 
 
 def body(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"model": "gpt-4o", "messages": list(messages), **fields}
 
 
-def test_system_messages_at_the_head_are_the_system_prompt_and_later_ones_are_messages() -> None:
+def test_system_messages_at_the_head_are_the_system_prompt_and_later_ones_are_messages() -> (
+    None
+):
     request = read_body(
         body(
             {"role": "system", "content": "one"},
@@ -30,8 +42,14 @@ def test_system_messages_at_the_head_are_the_system_prompt_and_later_ones_are_me
 
 
 def test_arguments_are_kept_as_written_even_when_they_do_not_parse() -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{ "a":  1'}}
-    (part,) = read_output("chat", {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}).parts
+    call = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "f", "arguments": '{ "a":  1'},
+    }
+    (part,) = read_output(
+        "chat", {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+    ).parts
     assert isinstance(part, ToolCallPart)
     assert part.arguments == '{ "a":  1'
 
@@ -51,8 +69,16 @@ def test_the_signature_of_a_call_is_kept_with_the_call() -> None:
 
 
 def test_a_custom_call_and_a_legacy_call_are_calls() -> None:
-    custom = {"id": "c", "type": "custom", "custom": {"name": "grammar", "input": "free text"}}
-    message = {"role": "assistant", "tool_calls": [custom], "function_call": {"name": "old", "arguments": "{}"}}
+    custom = {
+        "id": "c",
+        "type": "custom",
+        "custom": {"name": "grammar", "input": "free text"},
+    }
+    message = {
+        "role": "assistant",
+        "tool_calls": [custom],
+        "function_call": {"name": "old", "arguments": "{}"},
+    }
     first, second = read_output("chat", message).parts
     assert isinstance(first, ToolCallPart)
     assert (first.name, first.arguments) == ("grammar", "free text")
@@ -66,10 +92,18 @@ def test_a_custom_call_and_a_legacy_call_are_calls() -> None:
 
 def test_reasoning_details_are_one_part_with_their_signatures() -> None:
     details = [
-        {"type": "reasoning.text", "text": "first ", "signature": "s" * 5, "format": "anthropic-claude-v1", "index": 0},
+        {
+            "type": "reasoning.text",
+            "text": "first ",
+            "signature": "s" * 5,
+            "format": "anthropic-claude-v1",
+            "index": 0,
+        },
         {"type": "reasoning.encrypted", "data": "d" * 7, "index": 1},
     ]
-    (part,) = read_output("chat", {"role": "assistant", "content": "", "reasoning_details": details}).parts
+    (part,) = read_output(
+        "chat", {"role": "assistant", "content": "", "reasoning_details": details}
+    ).parts
     assert isinstance(part, ReasoningPart)
     assert (part.text, part.opaque_size) == ("first ", 12)
     assert part.provider is not None
@@ -77,7 +111,10 @@ def test_reasoning_details_are_one_part_with_their_signatures() -> None:
 
 
 def test_thinking_chunks_are_reasoning() -> None:
-    chunks = [{"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]}, {"type": "text", "text": "so"}]
+    chunks = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]},
+        {"type": "text", "text": "so"},
+    ]
     first, second = read_output("chat", {"role": "assistant", "content": chunks}).parts
     assert isinstance(first, ReasoningPart)
     assert first.text == "hmm"
@@ -90,27 +127,49 @@ def test_media_of_every_kind_is_measured() -> None:
             {
                 "role": "user",
                 "content": [
-                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
+                    {
+                        "type": "image_url",
+                        "image_url": {
+                            "url": f"data:image/png;base64,{PNG}",
+                            "detail": "low",
+                        },
+                    },
                     {"type": "image_url", "image_url": "https://example.org/a.jpg"},
-                    {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
+                    {
+                        "type": "input_audio",
+                        "input_audio": {"data": "AAAA", "format": "wav"},
+                    },
                     {
                         "type": "file",
-                        "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0x"},
+                        "file": {
+                            "filename": "a.pdf",
+                            "file_data": "data:application/pdf;base64,JVBERi0x",
+                        },
                     },
                     {"type": "file", "file": {"file_id": "file-1"}},
-                    {"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}},
+                    {
+                        "type": "video_url",
+                        "video_url": {"url": "https://example.org/a.mp4"},
+                    },
                     {"type": "document_url", "document_url": "https://example.org/b.pdf"},
                     {"type": "input_audio", "input_audio": "broken"},
                 ],
             }
         )
     )
-    inline, linked, audio, pdf, stored, video, document, broken = request.messages[0].parts
+    inline, linked, audio, pdf, stored, video, document, broken = request.messages[
+        0
+    ].parts
     assert isinstance(inline, ImagePart)
     assert (inline.width, inline.height, inline.detail) == (640, 480, "low")
     assert isinstance(linked, ImagePart)
     assert linked.source == "https://example.org/a.jpg"
-    for part, mime in ((audio, "audio/wav"), (pdf, "application/pdf"), (stored, "application/pdf"), (video, "video/*")):
+    for part, mime in (
+        (audio, "audio/wav"),
+        (pdf, "application/pdf"),
+        (stored, "application/pdf"),
+        (video, "video/*"),
+    ):
         assert isinstance(part, FilePart)
         assert part.mime == mime
     assert isinstance(document, FilePart)
@@ -118,7 +177,9 @@ def test_media_of_every_kind_is_measured() -> None:
 
 
 def test_a_refusal_is_what_the_model_said() -> None:
-    (part,) = read_output("chat", {"role": "assistant", "content": None, "refusal": "No."}).parts
+    (part,) = read_output(
+        "chat", {"role": "assistant", "content": None, "refusal": "No."}
+    ).parts
     assert isinstance(part, TextPart)
     assert part.text == "No."
 
@@ -143,7 +204,12 @@ def test_bare_text_and_nothing_are_answers() -> None:
 
 
 def test_fields_of_an_answer_that_have_no_word_are_kept() -> None:
-    message = {"role": "assistant", "content": "x", "citations": ["https://example.org"], "latency": 5}
+    message = {
+        "role": "assistant",
+        "content": "x",
+        "citations": ["https://example.org"],
+        "latency": 5,
+    }
     _, item = read_output("chat", message).parts
     assert isinstance(item, ProviderItem)
     assert item.provider is not None

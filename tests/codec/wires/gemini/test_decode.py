@@ -18,7 +18,9 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
-def chunk(*parts: Mapping[str, object], finish: str | None = None, **more: object) -> dict[str, object]:
+def chunk(
+    *parts: Mapping[str, object], finish: str | None = None, **more: object
+) -> dict[str, object]:
     candidate: dict[str, object] = {"content": {"parts": list(parts), "role": "model"}}
     if finish:
         candidate["finishReason"] = finish
@@ -36,7 +38,10 @@ def test_a_whole_stream_gives_its_parts_each_with_its_own_signature() -> None:
     assert isinstance(text, TextPart)
     assert (text.text, text.provider) == ("Zürich, dann 🦉.", None)
     assert isinstance(signed, TextPart)
-    assert (signed.text, fields(signed)) == (" Ende.", {"thoughtSignature": "text/sig+=="})
+    assert (signed.text, fields(signed)) == (
+        " Ende.",
+        {"thoughtSignature": "text/sig+=="},
+    )
     assert isinstance(first, ToolCallPart)
     assert (first.name, first.arguments, fields(first)) == (
         "weather",
@@ -55,7 +60,12 @@ def test_a_whole_stream_gives_its_parts_each_with_its_own_signature() -> None:
         "r1",
     )
     usage = answer.usage
-    assert (usage.input, usage.output, usage.reasoning, usage.cache_read) == (17, 47, 17, 4)
+    assert (usage.input, usage.output, usage.reasoning, usage.cache_read) == (
+        17,
+        47,
+        17,
+        4,
+    )
 
 
 def test_a_call_without_an_id_gets_one_of_ours() -> None:
@@ -72,11 +82,18 @@ def test_plain_text_grows_and_text_of_another_kind_begins_a_part() -> None:
         chunk({"text": "c"}),
         END,
     ]
-    assert [getattr(part, "text", "") for part in play("generateContent", events).parts] == ["ab", "t", "c"]
+    assert [
+        getattr(part, "text", "") for part in play("generateContent", events).parts
+    ] == ["ab", "t", "c"]
 
 
 def test_text_after_a_signed_part_is_not_joined_to_it() -> None:
-    events = [chunk({"text": "a"}), chunk({"text": "b", "thoughtSignature": "S"}), chunk({"text": "c"}), END]
+    events = [
+        chunk({"text": "a"}),
+        chunk({"text": "b", "thoughtSignature": "S"}),
+        chunk({"text": "c"}),
+        END,
+    ]
     parts = play("generateContent", events).parts
     assert [(getattr(part, "text", ""), fields(part)) for part in parts] == [
         ("a", None),
@@ -92,7 +109,10 @@ def test_a_signature_alone_is_a_part() -> None:
 
 
 def test_a_thought_with_a_signature_and_no_text_keeps_how_it_was_written() -> None:
-    (part,) = play("generateContent", [chunk({"text": "", "thought": True, "thoughtSignature": "S"}), END]).parts
+    (part,) = play(
+        "generateContent",
+        [chunk({"text": "", "thought": True, "thoughtSignature": "S"}), END],
+    ).parts
     assert fields(part) == {"text": "", "thought": True, "thoughtSignature": "S"}
 
 
@@ -101,7 +121,10 @@ def test_empty_text_without_data_makes_no_part() -> None:
 
 
 def test_a_part_without_a_word_is_kept_whole() -> None:
-    code = {"executableCode": {"language": "PYTHON", "code": "1"}, "thoughtSignature": "S"}
+    code = {
+        "executableCode": {"language": "PYTHON", "code": "1"},
+        "thoughtSignature": "S",
+    }
     (part,) = play("generateContent", [chunk(code), END]).parts
     assert isinstance(part, ProviderItem)
     assert (part.kind, fields(part)) == ("executableCode", code)
@@ -109,7 +132,10 @@ def test_a_part_without_a_word_is_kept_whole() -> None:
 
 def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
     data = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6BAAAAC0lEQVR4nGNgwAcAAB4AAcxc+jEAAAAASUVORK5CYII="
-    inline = {"inlineData": {"mimeType": "image/png", "data": data}, "thoughtSignature": "S"}
+    inline = {
+        "inlineData": {"mimeType": "image/png", "data": data},
+        "thoughtSignature": "S",
+    }
     (part,) = play("generateContent", [chunk(inline), END]).parts
     assert isinstance(part, ImagePart)
     assert (part.width, part.height, part.mime) == (2, 3, "image/png")
@@ -124,14 +150,21 @@ def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
                 chunk({"text": "a"}),
                 chunk(
                     finish="STOP",
-                    usageMetadata={"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7},
+                    usageMetadata={
+                        "promptTokenCount": 5,
+                        "candidatesTokenCount": 2,
+                        "totalTokenCount": 7,
+                    },
                 ),
             ],
             (5, 2),
         ),
         (
             [
-                chunk({"text": "a"}, usageMetadata={"promptTokenCount": 5, "totalTokenCount": 5}),
+                chunk(
+                    {"text": "a"},
+                    usageMetadata={"promptTokenCount": 5, "totalTokenCount": 5},
+                ),
                 chunk(
                     finish="STOP",
                     usageMetadata={
@@ -148,7 +181,13 @@ def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
             [
                 chunk({"text": "a"}),
                 chunk(finish="STOP"),
-                {"usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7}},
+                {
+                    "usageMetadata": {
+                        "promptTokenCount": 5,
+                        "candidatesTokenCount": 2,
+                        "totalTokenCount": 7,
+                    }
+                },
             ],
             (5, 2),
         ),
@@ -156,7 +195,11 @@ def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
             [
                 chunk(
                     {"text": "a"},
-                    usageMetadata={"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7},
+                    usageMetadata={
+                        "promptTokenCount": 5,
+                        "candidatesTokenCount": 2,
+                        "totalTokenCount": 7,
+                    },
                 ),
                 chunk(finish="STOP"),
             ],
@@ -164,7 +207,13 @@ def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
         ),
         ([chunk({"text": "a"}), chunk(finish="STOP")], (None, None)),
         ([chunk({"text": "a"}), chunk(finish="STOP", usageMetadata={})], (None, None)),
-        ([chunk({"text": "a"}), chunk(finish="STOP", usageMetadata={"promptTokenCount": 0})], (None, None)),
+        (
+            [
+                chunk({"text": "a"}),
+                chunk(finish="STOP", usageMetadata={"promptTokenCount": 0}),
+            ],
+            (None, None),
+        ),
     ],
 )
 def test_usage_is_read_in_every_order_and_with_every_omission(
@@ -176,11 +225,19 @@ def test_usage_is_read_in_every_order_and_with_every_omission(
 
 def test_running_counts_of_a_cut_stream_are_not_final() -> None:
     answer = play("generateContent", GEMINI[:3], complete=False).answer
-    assert (answer.usage.input, answer.usage.final, answer.outcome) == (17, False, "dropped")
+    assert (answer.usage.input, answer.usage.final, answer.outcome) == (
+        17,
+        False,
+        "dropped",
+    )
 
 
 def test_usage_is_reported_with_the_end() -> None:
-    seen = [event.usage for event in play("generateContent", GEMINI).events if isinstance(event, UsageSeen)]
+    seen = [
+        event.usage
+        for event in play("generateContent", GEMINI).events
+        if isinstance(event, UsageSeen)
+    ]
     assert [(usage.input, usage.output) for usage in seen] == [(17, 47)]
 
 
@@ -201,9 +258,20 @@ def test_why_it_ended_is_said_in_one_vocabulary(said: str, stop: str) -> None:
 
 def test_a_blocked_prompt_is_a_refusal() -> None:
     answer = play(
-        "generateContent", [{"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": {"promptTokenCount": 4}}]
+        "generateContent",
+        [
+            {
+                "promptFeedback": {"blockReason": "OTHER"},
+                "usageMetadata": {"promptTokenCount": 4},
+            }
+        ],
     ).answer
-    assert (answer.stop, answer.said, answer.outcome, answer.usage.input) == ("refused", "OTHER", "finished", 4)
+    assert (answer.stop, answer.said, answer.outcome, answer.usage.input) == (
+        "refused",
+        "OTHER",
+        "finished",
+        4,
+    )
 
 
 def test_an_unspecified_reason_is_no_end() -> None:
@@ -217,7 +285,13 @@ def test_the_same_chunk_sent_twice_is_taken_once() -> None:
 
 
 def test_an_error_inside_the_stream_is_typed() -> None:
-    error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    error = {
+        "error": {
+            "code": 503,
+            "message": "The model is overloaded.",
+            "status": "UNAVAILABLE",
+        }
+    }
     played = play("generateContent", [chunk({"text": "a"}), error])
     assert isinstance(played.events[-1], StreamFailed)
     assert isinstance(played.answer.error, Overloaded)
@@ -225,7 +299,14 @@ def test_an_error_inside_the_stream_is_typed() -> None:
 
 
 def test_a_whole_body_keeps_its_parts_as_they_were_cut() -> None:
-    body = chunk({"text": "a"}, {"text": "b"}, {"text": "c", "thoughtSignature": "S"}, finish="STOP")
-    answer = read_answer(request("generateContent"), json.dumps(body).encode(), message_id="m1")
+    body = chunk(
+        {"text": "a"},
+        {"text": "b"},
+        {"text": "c", "thoughtSignature": "S"},
+        finish="STOP",
+    )
+    answer = read_answer(
+        request("generateContent"), json.dumps(body).encode(), message_id="m1"
+    )
     assert [getattr(part, "text", "") for part in answer.message.parts] == ["a", "b", "c"]
     assert (answer.outcome, answer.stop) == ("finished", "stop")

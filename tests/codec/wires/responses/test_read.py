@@ -3,7 +3,15 @@ from __future__ import annotations
 import msgspec
 
 from ullage.codec.bodies import read_body, read_output
-from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 
 def test_a_string_is_one_user_message() -> None:
@@ -22,35 +30,64 @@ def test_items_of_one_answer_are_one_message_and_outputs_are_one_tool_message() 
             "model": "gpt-5",
             "input": [
                 {"role": "user", "content": "go"},
-                {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e" * 9},
+                {
+                    "type": "reasoning",
+                    "id": "rs",
+                    "summary": [],
+                    "encrypted_content": "e" * 9,
+                },
                 call,
                 {**call, "call_id": "c2"},
                 {"type": "function_call_output", "call_id": "c1", "output": "one"},
-                {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "two"}]},
+                {
+                    "type": "function_call_output",
+                    "call_id": "c2",
+                    "output": [{"type": "input_text", "text": "two"}],
+                },
                 {"role": "user", "content": "and"},
                 {"role": "user", "content": "more"},
             ],
         }
     )
-    assert [message.role for message in request.messages] == ["user", "assistant", "tool", "user", "user"]
+    assert [message.role for message in request.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user",
+    ]
     thought, first, second = request.messages[1].parts
     assert isinstance(thought, ReasoningPart)
     assert thought.opaque_size == 9
     assert isinstance(first, ToolCallPart)
     assert isinstance(second, ToolCallPart)
-    assert [part.text for part in request.messages[2].parts if isinstance(part, ToolResultPart)] == ["one", "two"]
+    assert [
+        part.text
+        for part in request.messages[2].parts
+        if isinstance(part, ToolResultPart)
+    ] == ["one", "two"]
 
 
 def test_instructions_and_leading_developer_messages_are_the_system_prompt() -> None:
     request = read_body(
-        {"instructions": "one", "input": [{"role": "developer", "content": "two"}, {"role": "user", "content": "hi"}]}
+        {
+            "instructions": "one",
+            "input": [
+                {"role": "developer", "content": "two"},
+                {"role": "user", "content": "hi"},
+            ],
+        }
     )
     assert [block.text for block in request.system] == ["one", "two"]
 
 
 def test_a_chained_request_names_what_it_continues() -> None:
-    assert read_body({"input": "hi", "previous_response_id": "resp_1"}).chained == "resp_1"
-    assert read_body({"input": "hi", "conversation": {"id": "conv_1"}}).chained == "conv_1"
+    assert (
+        read_body({"input": "hi", "previous_response_id": "resp_1"}).chained == "resp_1"
+    )
+    assert (
+        read_body({"input": "hi", "conversation": {"id": "conv_1"}}).chained == "conv_1"
+    )
     assert read_body({"previous_response_id": "resp_1"}).messages == ()
 
 
@@ -58,14 +95,24 @@ def test_custom_calls_and_server_items_are_kept_for_replay() -> None:
     custom, search, code = read_output(
         "responses",
         [
-            {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "*** Begin"},
+            {
+                "type": "custom_tool_call",
+                "call_id": "c",
+                "name": "patch",
+                "input": "*** Begin",
+            },
             {
                 "type": "web_search_call",
                 "id": "ws",
                 "status": "completed",
                 "action": {"type": "search", "query": "ullage"},
             },
-            {"type": "code_interpreter_call", "id": "ci", "code": "print(1)", "outputs": None},
+            {
+                "type": "code_interpreter_call",
+                "id": "ci",
+                "code": "print(1)",
+                "outputs": None,
+            },
         ],
     ).parts
     assert isinstance(custom, ToolCallPart)
@@ -84,12 +131,19 @@ def test_ids_and_status_of_a_message_item_are_kept_with_its_text() -> None:
     (part,) = read_output("responses", {"output": [item]}).parts
     assert isinstance(part, TextPart)
     assert part.provider is not None
-    assert msgspec.json.decode(part.provider.data) == {"id": "msg_1", "phase": "commentary"}
+    assert msgspec.json.decode(part.provider.data) == {
+        "id": "msg_1",
+        "phase": "commentary",
+    }
 
 
 def test_images_and_files_are_media() -> None:
     content = [
-        {"type": "input_image", "image_url": "https://example.org/a.png", "detail": "high"},
+        {
+            "type": "input_image",
+            "image_url": "https://example.org/a.png",
+            "detail": "high",
+        },
         {"type": "input_image", "file_id": "file-1"},
         {"type": "input_file", "filename": "a.pdf", "file_data": "JVBERi0x"},
         {"type": "input_file", "file_url": "https://example.org/b.pdf"},
@@ -111,10 +165,24 @@ def test_tools_of_every_kind_are_tools() -> None:
         {
             "input": "x",
             "tools": [
-                {"type": "function", "name": "f", "parameters": {"type": "object"}, "defer_loading": True},
+                {
+                    "type": "function",
+                    "name": "f",
+                    "parameters": {"type": "object"},
+                    "defer_loading": True,
+                },
                 {"type": "function", "function": {"name": "nested", "parameters": {}}},
-                {"type": "custom", "name": "patch", "description": "Applies.", "format": {"type": "grammar"}},
-                {"type": "mcp", "server_label": "files", "server_url": "https://example.org"},
+                {
+                    "type": "custom",
+                    "name": "patch",
+                    "description": "Applies.",
+                    "format": {"type": "grammar"},
+                },
+                {
+                    "type": "mcp",
+                    "server_label": "files",
+                    "server_url": "https://example.org",
+                },
                 {"type": "web_search"},
             ],
         }

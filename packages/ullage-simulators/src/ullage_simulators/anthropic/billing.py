@@ -25,7 +25,11 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
         prompt.add(framing="tools")
     for tool in tools:
         plain = {name: value for name, value in tool.items() if name != "cache_control"}
-        prompt.add(json.dumps(plain, separators=(",", ":")), framing="tool", marked="cache_control" in tool)
+        prompt.add(
+            json.dumps(plain, separators=(",", ":")),
+            framing="tool",
+            marked="cache_control" in tool,
+        )
     system = body.get("system") or []
     if isinstance(system, str):
         system = [{"text": system}]
@@ -51,7 +55,11 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
         case "thinking" | "redacted_thinking":
             prompt.add(hidden=size_of(block), reasoning=True)
         case "tool_use":
-            prompt.add(f"{block['name']} {json.dumps(block['input'])}", framing="call", marked=marked)
+            prompt.add(
+                f"{block['name']} {json.dumps(block['input'])}",
+                framing="call",
+                marked=marked,
+            )
         case "tool_result":
             prompt.add(framing="result", marked=marked)
             content = block.get("content")
@@ -61,7 +69,11 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
         case "image":
             prompt.add(framing="image", marked=marked)
         case _:
-            plain = {name: value for name, value in block.items() if name not in ("cache_control", "type")}
+            plain = {
+                name: value
+                for name, value in block.items()
+                if name not in ("cache_control", "type")
+            }
             prompt.add(json.dumps(plain), marked=marked)
 
 
@@ -86,7 +98,9 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
 
 
 def _text(found: list[dict[str, Any]]) -> str:
-    return "\n".join(str(block.get("text", "")) for block in found if block.get("type") == "text")
+    return "\n".join(
+        str(block.get("text", "")) for block in found if block.get("type") == "text"
+    )
 
 
 def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, Any]:
@@ -98,8 +112,20 @@ def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, An
         for index in range(iterations):
             uncached = once["input_tokens"] - (iterations - 1 - index) * added
             output = bill.output if index == iterations - 1 else added
-            passes.append({"type": "message", **once, "input_tokens": uncached, "output_tokens": output})
-        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
+            passes.append(
+                {
+                    "type": "message",
+                    **once,
+                    "input_tokens": uncached,
+                    "output_tokens": output,
+                }
+            )
+        for name in (
+            "input_tokens",
+            "output_tokens",
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+        ):
             usage[name] = sum(each[name] for each in passes)
         usage["iterations"] = passes
     if "manual-thinking" not in model.traits:
@@ -112,6 +138,9 @@ def _numbers(uncached: int, bill: Bill) -> dict[str, Any]:
         "input_tokens": uncached,
         "cache_creation_input_tokens": bill.cache_write,
         "cache_read_input_tokens": bill.cache_read,
-        "cache_creation": {"ephemeral_5m_input_tokens": bill.cache_write, "ephemeral_1h_input_tokens": 0},
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": bill.cache_write,
+            "ephemeral_1h_input_tokens": 0,
+        },
         "output_tokens": bill.output,
     }

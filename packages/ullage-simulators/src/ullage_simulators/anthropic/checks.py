@@ -43,7 +43,9 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
     """Whether the message begins a turn: a user's, and not only the answer to tool calls."""
     kinds = {block.get("type") for block in blocks(message)}
-    return message.get("role") == "user" and ("tool_result" not in kinds or (beside and "text" in kinds))
+    return message.get("role") == "user" and (
+        "tool_result" not in kinds or (beside and "text" in kinds)
+    )
 
 
 def check_shape(call: CallInProgress) -> None:
@@ -129,7 +131,10 @@ def _check_tools(call: CallInProgress) -> None:
 
 def _check_cache_marks(call: CallInProgress) -> None:
     system = call.body.get("system")
-    places: list[Any] = [*(call.body.get("tools") or []), *(system if isinstance(system, list) else [])]
+    places: list[Any] = [
+        *(call.body.get("tools") or []),
+        *(system if isinstance(system, list) else []),
+    ]
     for message in call.body["messages"]:
         places += blocks(message)
     found = sum("cache_control" in place for place in places if isinstance(place, dict))
@@ -155,12 +160,18 @@ def check_media(call: CallInProgress) -> None:
     found = list(_media(call.body["messages"]))
     images = [(path, block) for path, block in found if block["type"] == "image"]
     documents = len(found) - len(images)
-    most = call.memory.scenario.max_images or (MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES)
+    most = call.memory.scenario.max_images or (
+        MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES
+    )
     if len(found) > most:
-        raise refuse(RULES, "too_many_images", images=len(images), documents=documents, most=most)
+        raise refuse(
+            RULES, "too_many_images", images=len(images), documents=documents, most=most
+        )
     for path, image in images if len(images) > MANY_IMAGES else ():
         if _longest_side(image.get("source")) > MANY_IMAGES_PX:
-            raise refuse(RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX)
+            raise refuse(
+                RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX
+            )
 
 
 def _media(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -200,7 +211,9 @@ def check_pairs(messages: list[dict[str, Any]]) -> None:
             seen.add(identity)
             open_ids.append(identity)
     if open_ids:
-        raise refuse(RULES, "call_without_result", i=len(messages) - 1, ids=", ".join(open_ids))
+        raise refuse(
+            RULES, "call_without_result", i=len(messages) - 1, ids=", ".join(open_ids)
+        )
 
 
 def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> None:
@@ -213,7 +226,9 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
             continue
         identity = str(block.get("tool_use_id", ""))
         if not _ID.fullmatch(identity):
-            raise refuse(RULES, "call_id_pattern", i=index, j=at, field="tool_result.tool_use_id")
+            raise refuse(
+                RULES, "call_id_pattern", i=index, j=at, field="tool_result.tool_use_id"
+            )
         if identity not in open_ids:
             raise refuse(RULES, "result_without_call", i=index, j=at, id=identity)
         if identity in answered:
@@ -221,7 +236,9 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
         answered.append(identity)
         if not before_results:
             late.append(identity)
-    missing = [identity for identity in open_ids if identity not in answered or identity in late]
+    missing = [
+        identity for identity in open_ids if identity not in answered or identity in late
+    ]
     if missing:
         raise refuse(RULES, "call_without_result", i=index - 1, ids=", ".join(missing))
 
@@ -233,13 +250,21 @@ def check_end(call: CallInProgress) -> None:
         return
     if "prefill" not in call.model.traits:
         raise refuse(RULES, "prefill")
-    texts = [block.get("text", "") for block in blocks(last)[-1:] if block.get("type") == "text"]
+    texts = [
+        block.get("text", "")
+        for block in blocks(last)[-1:]
+        if block.get("type") == "text"
+    ]
     if texts and texts[0] != texts[0].rstrip():
         raise refuse(RULES, "prefill_blank")
 
 
 def _of_kind(message: dict[str, Any], kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    return ((at, block) for at, block in enumerate(blocks(message)) if block.get("type") == kind)
+    return (
+        (at, block)
+        for at, block in enumerate(blocks(message))
+        if block.get("type") == kind
+    )
 
 
 def _longest_side(source: Any) -> int:

@@ -13,24 +13,40 @@ _EMPTY: Final = "https://github.com/experientiallabs/experiential/pull/804"
 """A table of what the live API answered to each shape of empty content."""
 
 RULES: Final[Mapping[str, Rule]] = {
-    "bad_json": Rule("The request body is not valid JSON: {detail}", f"{_CLAUDE_CODE}60394"),
+    "bad_json": Rule(
+        "The request body is not valid JSON: {detail}", f"{_CLAUDE_CODE}60394"
+    ),
     "body_too_large": Rule(
         "Request exceeds the maximum size",
         "https://github.com/anthropics/anthropic-sdk-python/issues/938",
         413,
         "request_too_large",
     ),
-    "key_missing": Rule("x-api-key header is required", f"{_DOCS}api/errors", 401, "authentication_error"),
-    "key_wrong": Rule("invalid x-api-key", f"{_DOCS}api/errors", 401, "authentication_error"),
-    "version_missing": Rule("anthropic-version: header is required", f"{_DOCS}api/versioning"),
+    "key_missing": Rule(
+        "x-api-key header is required", f"{_DOCS}api/errors", 401, "authentication_error"
+    ),
+    "key_wrong": Rule(
+        "invalid x-api-key", f"{_DOCS}api/errors", 401, "authentication_error"
+    ),
+    "version_missing": Rule(
+        "anthropic-version: header is required", f"{_DOCS}api/versioning"
+    ),
     "model_unknown": Rule("model: {model}", f"{_DOCS}api/errors", 404, "not_found_error"),
     "field_required": Rule("{path}: Field required", f"{_DOCS}api/messages"),
-    "output_none": Rule("max_tokens: Input should be greater than or equal to 1", f"{_DOCS}api/messages"),
-    "field_unknown": Rule("{path}: Extra inputs are not permitted", f"{_CLAUDE_CODE}4378"),
+    "output_none": Rule(
+        "max_tokens: Input should be greater than or equal to 1", f"{_DOCS}api/messages"
+    ),
+    "field_unknown": Rule(
+        "{path}: Extra inputs are not permitted", f"{_CLAUDE_CODE}4378"
+    ),
     "malformed": Rule("messages: a field has a value of the wrong type", OWN),
     "not_a_list": Rule("{path}: Input should be a valid list", f"{_DOCS}api/messages"),
-    "no_messages": Rule("messages: at least one message is required", f"{_DOCS}api/messages"),
-    "role_unknown": Rule("messages.{i}.role: Input should be 'user' or 'assistant'", f"{_DOCS}api/messages"),
+    "no_messages": Rule(
+        "messages: at least one message is required", f"{_DOCS}api/messages"
+    ),
+    "role_unknown": Rule(
+        "messages.{i}.role: Input should be 'user' or 'assistant'", f"{_DOCS}api/messages"
+    ),
     "role_system": Rule(
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
         "as an input message role.",
@@ -42,8 +58,12 @@ RULES: Final[Mapping[str, Rule]] = {
         f"{_DOCS}api/messages",
     ),
     "text_empty": Rule("{where}: text content blocks must be non-empty", _EMPTY),
-    "text_blank": Rule("{where}: text content blocks must contain non-whitespace text", _EMPTY),
-    "content_empty": Rule("messages.{i}: user messages must have non-empty content", _EMPTY),
+    "text_blank": Rule(
+        "{where}: text content blocks must contain non-whitespace text", _EMPTY
+    ),
+    "content_empty": Rule(
+        "messages.{i}: user messages must have non-empty content", _EMPTY
+    ),
     "call_without_result": Rule(
         "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
@@ -59,19 +79,25 @@ RULES: Final[Mapping[str, Rule]] = {
         "id: {id}",
         "https://github.com/vectorize-io/hindsight/pull/4250",
     ),
-    "call_id_twice": Rule("messages.{i}.content.{j}: `tool_use` ids must be unique", f"{_CLAUDE_CODE}20901"),
+    "call_id_twice": Rule(
+        "messages.{i}.content.{j}: `tool_use` ids must be unique", f"{_CLAUDE_CODE}20901"
+    ),
     "call_id_pattern": Rule(
         "messages.{i}.content.{j}.{field}: String should match pattern '^[a-zA-Z0-9_-]+$'",
         "https://github.com/maximhq/bifrost/issues/5097",
     ),
     "arguments_no_object": Rule(
-        "messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary", f"{_CLAUDE_CODE}6696"
+        "messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
+        f"{_CLAUDE_CODE}6696",
     ),
     "tool_name_pattern": Rule(
         "tools.{i}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'",
         "https://github.com/BerriAI/litellm/pull/26788",
     ),
-    "tool_name_twice": Rule("tools: Tool names must be unique.", "https://github.com/microsoft/vscode/issues/278073"),
+    "tool_name_twice": Rule(
+        "tools: Tool names must be unique.",
+        "https://github.com/microsoft/vscode/issues/278073",
+    ),
     "prefill": Rule(
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         "https://github.com/smallmain/vscode-unify-chat-provider/issues/249",
@@ -81,10 +107,12 @@ RULES: Final[Mapping[str, Rule]] = {
         f"{_DOCS}build-with-claude/prompt-engineering/prefill-claudes-response",
     ),
     "signature_missing": Rule(
-        "messages.{i}.content.{j}.thinking.signature: Field required", f"{_DOCS}build-with-claude/extended-thinking"
+        "messages.{i}.content.{j}.thinking.signature: Field required",
+        f"{_DOCS}build-with-claude/extended-thinking",
     ),
     "signature_invalid": Rule(
-        "messages.{i}.content.{j}: Invalid `signature` in `thinking` block", f"{_CLAUDE_CODE}10627"
+        "messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
+        f"{_CLAUDE_CODE}10627",
     ),
     "redacted_invalid": Rule(
         "messages.{i}.content.{j}: Invalid `data` in `redacted_thinking` block",
@@ -118,14 +146,16 @@ RULES: Final[Mapping[str, Rule]] = {
         f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
     ),
     "binding_without_beta": Rule(
-        "thinking.{type}.block_binding: Extra inputs are not permitted", "https://github.com/Wei-Shaw/sub2api/pull/6677"
+        "thinking.{type}.block_binding: Extra inputs are not permitted",
+        "https://github.com/Wei-Shaw/sub2api/pull/6677",
     ),
     "tool_choice_forced": Rule(
         'tool_choice: type "tool" and "any" are not supported for this model',
         "https://github.com/UKGovernmentBEIS/inspect_ai/pull/5176",
     ),
     "tool_choice_thinking": Rule(
-        "Thinking may not be enabled when tool_choice forces tool use.", f"{_DOCS}build-with-claude/extended-thinking"
+        "Thinking may not be enabled when tool_choice forces tool use.",
+        f"{_DOCS}build-with-claude/extended-thinking",
     ),
     "thinking_budget_small": Rule(
         "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
@@ -144,13 +174,18 @@ RULES: Final[Mapping[str, Rule]] = {
         "max_tokens: {asked} > {cap}, which is the maximum allowed number of output tokens for {model}",
         "https://github.com/anthropics/claude-code/issues/11302",
     ),
-    "too_many_images": Rule("too many images and documents: {images} + {documents} > {most}", f"{_CLAUDE_CODE}23392"),
+    "too_many_images": Rule(
+        "too many images and documents: {images} + {documents} > {most}",
+        f"{_CLAUDE_CODE}23392",
+    ),
     "image_too_large_among_many": Rule(
         "{path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image "
         "requests: {most} pixels",
         f"{_CLAUDE_CODE}52220",
     ),
-    "prompt_too_long": Rule("prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"),
+    "prompt_too_long": Rule(
+        "prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"
+    ),
     "sum_too_long": Rule(
         "input length and `max_tokens` exceed context limit: {count} + {asked} > {window}, decrease input length or "
         "`max_tokens` and try again",

@@ -7,7 +7,12 @@ from typing import Any
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.billing import pieces, shown
-from ullage_simulators.anthropic.checks import check_end, check_media, check_pairs, check_shape
+from ullage_simulators.anthropic.checks import (
+    check_end,
+    check_media,
+    check_pairs,
+    check_shape,
+)
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
@@ -19,7 +24,8 @@ from ullage_simulators.wire import Bill, CallInProgress, Route, Trouble, WireSim
 
 _TROUBLES = {
     429: Trouble(
-        "This request would exceed your organization's rate limit of 50 requests per minute.", "rate_limit_error"
+        "This request would exceed your organization's rate limit of 50 requests per minute.",
+        "rate_limit_error",
     ),
     500: Trouble("Internal server error", "api_error"),
     503: Trouble("Service unavailable", "api_error"),
@@ -51,7 +57,9 @@ class Anthropic(WireSimulator):
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        return headers.get("x-api-key") or headers.get("authorization", "").removeprefix(
+            "Bearer "
+        )
 
     def check(self, call: CallInProgress) -> None:
         check_shape(call)
@@ -68,7 +76,9 @@ class Anthropic(WireSimulator):
         if counted.input > window:
             raise self.refuse("prompt_too_long", count=counted.input, window=window)
         if counted.input + asked > window:
-            raise self.refuse("sum_too_long", count=counted.input, asked=asked, window=window)
+            raise self.refuse(
+                "sum_too_long", count=counted.input, asked=asked, window=window
+            )
 
     def budget(self, call: CallInProgress) -> int | None:
         return int(call.body["max_tokens"])
@@ -77,7 +87,11 @@ class Anthropic(WireSimulator):
         return is_enabled(call)
 
     def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
-        marked = [end for piece, end in zip(counted.pieces, counted.ends, strict=True) if piece.marked]
+        marked = [
+            end
+            for piece, end in zip(counted.pieces, counted.ends, strict=True)
+            if piece.marked
+        ]
         if not marked or marked[-1] < call.model.cache_from:
             return 0, 0
         cache = call.memory.cache(call.model)
@@ -87,10 +101,19 @@ class Anthropic(WireSimulator):
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
 
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(
+        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
         return message(call, spoken, usage)
 
-    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(
+        self,
+        call: CallInProgress,
+        spoken: Spoken,
+        usage: dict[str, Any] | None,
+        *,
+        late: bool,
+    ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
@@ -107,7 +130,12 @@ class Anthropic(WireSimulator):
             listed.append(shown_model)
         if name:
             return listed[0]
-        return {"data": listed, "has_more": False, "first_id": listed[0]["id"], "last_id": listed[-1]["id"]}
+        return {
+            "data": listed,
+            "has_more": False,
+            "first_id": listed[0]["id"],
+            "last_id": listed[-1]["id"],
+        }
 
     def error(self, refused: Refused) -> dict[str, Any]:
         return {

@@ -17,7 +17,9 @@ STOPS = {"length": "max_tokens", "filter": "refusal", "refusal": "refusal"}
 UNKNOWN = event({"type": "simulated_event", "detail": {"n": 1}}, "simulated_event")
 
 
-def message(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def message(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+) -> dict[str, Any]:
     """The whole answer."""
     body: dict[str, Any] = {
         "id": call.memory.new_id("msg_01"),
@@ -25,7 +27,8 @@ def message(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) 
         "role": "assistant",
         "model": call.model.name,
         "content": _content(call, spoken),
-        "stop_reason": STOPS.get(spoken.stop) or ("tool_use" if spoken.answer.calls else "end_turn"),
+        "stop_reason": STOPS.get(spoken.stop)
+        or ("tool_use" if spoken.answer.calls else "end_turn"),
         "stop_sequence": None,
     }
     if usage is not None:
@@ -39,11 +42,19 @@ def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     answer = spoken.answer
     content: list[dict[str, Any]] = []
     if answer.reasoning and answer.redacted:
-        content.append({"type": "redacted_thinking", "data": sign(call, "", spoken.reasoning)})
+        content.append(
+            {"type": "redacted_thinking", "data": sign(call, "", spoken.reasoning)}
+        )
     elif answer.reasoning:
         omitted = (call.body.get("thinking") or {}).get("display") == "omitted"
         text = "" if omitted else answer.reasoning
-        content.append({"type": "thinking", "thinking": text, "signature": sign(call, text, spoken.reasoning)})
+        content.append(
+            {
+                "type": "thinking",
+                "thinking": text,
+                "signature": sign(call, text, spoken.reasoning),
+            }
+        )
     for extra in answer.extra:
         call.memory.items[f"kind {extra.get('type')}"] = True
         content.append(extra)
@@ -51,7 +62,14 @@ def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
         content.append({"type": "text", "text": answer.text})
     for each in answer.calls:
         identity = call.memory.new_id("toolu_01")
-        content.append({"type": "tool_use", "id": identity, "name": each.name, "input": each.arguments})
+        content.append(
+            {
+                "type": "tool_use",
+                "id": identity,
+                "name": each.name,
+                "input": each.arguments,
+            }
+        )
     if call.stream:
         return content
     return [_parsed(block) for block in content]
@@ -68,16 +86,27 @@ def _parsed(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "input": given if isinstance(given, dict) else {}}
 
 
-def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+def events(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool
+) -> list[Frame]:
     """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}
     if usage is not None:
-        at_first = {**usage, "output_tokens": min(usage["output_tokens"], 1 + call.number % 8)}
+        at_first = {
+            **usage,
+            "output_tokens": min(usage["output_tokens"], 1 + call.number % 8),
+        }
         at_first.pop("output_tokens_details", None)
-        opening["usage"] = {**at_first, "input_tokens": 0, "output_tokens": 0} if late else at_first
+        opening["usage"] = (
+            {**at_first, "input_tokens": 0, "output_tokens": 0} if late else at_first
+        )
     frames = [
-        event({"type": "message_start", "message": opening}, "message_start", usage=usage is not None and not late)
+        event(
+            {"type": "message_start", "message": opening},
+            "message_start",
+            usage=usage is not None and not late,
+        )
     ]
     for index, block in enumerate(whole["content"]):
         frames += _block(index, block, call.memory.scenario.chunk)
@@ -88,7 +117,9 @@ def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *
         "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
     }
     if usage is not None:
-        closing["usage"] = {name: value for name, value in usage.items() if name != "service_tier"}
+        closing["usage"] = {
+            name: value for name, value in usage.items() if name != "service_tier"
+        }
     frames.append(event(closing, "message_delta", usage=usage is not None))
     frames.append(event({"type": "message_stop"}, "message_stop"))
     return frames
@@ -100,22 +131,33 @@ def _block(index: int, block: dict[str, Any], chunk: int) -> list[Frame]:
     match block["type"]:
         case "thinking":
             opening = {"type": "thinking", "thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": part} for part in chunks(block["thinking"], chunk)]
+            deltas = [
+                {"type": "thinking_delta", "thinking": part}
+                for part in chunks(block["thinking"], chunk)
+            ]
             deltas.append({"type": "signature_delta", "signature": block["signature"]})
         case "text":
             opening = {"type": "text", "text": ""}
-            deltas = [{"type": "text_delta", "text": part} for part in chunks(block["text"], chunk)]
+            deltas = [
+                {"type": "text_delta", "text": part}
+                for part in chunks(block["text"], chunk)
+            ]
         case "tool_use":
             opening = {**block, "input": {}}
             parts = ["", *chunks(block["input"], chunk)]
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+            deltas = [
+                {"type": "input_json_delta", "partial_json": part} for part in parts
+            ]
         case _:
             opening = block
     head = {"type": "content_block_start", "index": index, "content_block": opening}
     return [
         event(head, "content_block_start"),
         *(
-            event({"type": "content_block_delta", "index": index, "delta": delta}, "content_block_delta")
+            event(
+                {"type": "content_block_delta", "index": index, "delta": delta},
+                "content_block_delta",
+            )
             for delta in deltas
         ),
         event({"type": "content_block_stop", "index": index}, "content_block_stop"),

@@ -18,7 +18,9 @@ _KINDS = ("thinking", "redacted_thinking")
 def is_enabled(call: CallInProgress) -> bool:
     """Whether the request lets the model think; models with bound thinking do unless they are told not to."""
     given = (call.body.get("thinking") or {}).get("type")
-    return given in ("enabled", "adaptive") or (given is None and "bound" in call.model.traits)
+    return given in ("enabled", "adaptive") or (
+        given is None and "bound" in call.model.traits
+    )
 
 
 def sign(call: CallInProgress, text: str, size: int) -> str:
@@ -47,12 +49,21 @@ def check_thinking(call: CallInProgress) -> None:
     """Refuses thinking that is not what was sent; on bound models refuses or drops it behind a changed prefix."""
     _check_settings(call)
     messages = call.body["messages"]
-    latest = max((index for index, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    latest = max(
+        (
+            index
+            for index, message in enumerate(messages)
+            if message["role"] == "assistant"
+        ),
+        default=-1,
+    )
     for index, message in enumerate(messages):
         if message["role"] == "assistant":
             _check_blocks(index, blocks(message), is_latest=index == latest)
             _check_order(index, blocks(message), call)
-    if (call.body.get("thinking") or {}).get("type") == "enabled" and "manual-thinking" in call.model.traits:
+    if (call.body.get("thinking") or {}).get(
+        "type"
+    ) == "enabled" and "manual-thinking" in call.model.traits:
         _check_loop(messages)
     if "bound" in call.model.traits:
         _check_binding(call)
@@ -81,7 +92,12 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
                 if carried is None:
                     raise refuse(RULES, "signature_invalid", i=index, j=at)
                 if carried["text"] != digest(block.get("thinking")):
-                    raise refuse(RULES, "thinking_edited" if is_latest else "signature_invalid", i=index, j=at)
+                    raise refuse(
+                        RULES,
+                        "thinking_edited" if is_latest else "signature_invalid",
+                        i=index,
+                        j=at,
+                    )
             case "redacted_thinking":
                 if _open(block) is None:
                     raise refuse(RULES, "redacted_invalid", i=index, j=at)
@@ -91,17 +107,30 @@ def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) 
     kinds = [block.get("type") for block in found]
     if kinds and kinds[-1] in _KINDS:
         raise refuse(RULES, "thinking_last", i=index)
-    if "manual-thinking" in call.model.traits and set(kinds) & set(_KINDS) and kinds[0] not in _KINDS:
+    if (
+        "manual-thinking" in call.model.traits
+        and set(kinds) & set(_KINDS)
+        and kinds[0] not in _KINDS
+    ):
         raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
 
 
 def _check_loop(messages: list[dict[str, Any]]) -> None:
     """The answer that began the current tool loop must bring its thinking back."""
-    turn = max((index for index, message in enumerate(messages) if is_turn(message, beside=False)), default=-1)
+    turn = max(
+        (
+            index
+            for index, message in enumerate(messages)
+            if is_turn(message, beside=False)
+        ),
+        default=-1,
+    )
     if turn + 1 < len(messages) - 1:
         found = blocks(messages[turn + 1])
         if found and found[0].get("type") not in _KINDS:
-            raise refuse(RULES, "thinking_left_out", i=turn + 1, found=found[0].get("type"))
+            raise refuse(
+                RULES, "thinking_left_out", i=turn + 1, found=found[0].get("type")
+            )
 
 
 def _check_binding(call: CallInProgress) -> None:
@@ -119,7 +148,9 @@ def _check_binding(call: CallInProgress) -> None:
                 kept.append(block)
                 is_broken = False
                 continue
-            reason = _mismatch(call, carried, previous, index, content[:at], is_broken=is_broken)
+            reason = _mismatch(
+                call, carried, previous, index, content[:at], is_broken=is_broken
+            )
             if not reason:
                 kept.append(block)
                 previous = carried["id"]
@@ -128,7 +159,11 @@ def _check_binding(call: CallInProgress) -> None:
                 raise refuse(RULES, "prefix_changed", i=index, j=at)
             is_broken = reason == "prefix_binding_mismatch"
             call.dropped.append(
-                {"type": "thinking_dropped", "path": f"messages.{index}.content.{at}", "reason": reason}
+                {
+                    "type": "thinking_dropped",
+                    "path": f"messages.{index}.content.{at}",
+                    "reason": reason,
+                }
             )
         if len(kept) < len(content):
             message["content"] = kept
@@ -151,22 +186,36 @@ def _mismatch(
     return "prefix_binding_mismatch" if previous and carried["before"] != previous else ""
 
 
-def _prefix(body: dict[str, Any], messages: list[dict[str, Any]], before: list[dict[str, Any]]) -> str:
+def _prefix(
+    body: dict[str, Any], messages: list[dict[str, Any]], before: list[dict[str, Any]]
+) -> str:
     """What a block is bound to: system, tools and all that stands before it, but for thinking and cache marks."""
     said = [[message["role"], _plain(blocks(message))] for message in messages]
     system = body.get("system")
-    spoken = [{"type": "text", "text": system}] if isinstance(system, str) else system or []
+    spoken = (
+        [{"type": "text", "text": system}] if isinstance(system, str) else system or []
+    )
     return digest(_plain(spoken), _plain(body.get("tools") or []), said, _plain(before))
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     visible = (block for block in found if block.get("type") not in _KINDS)
-    return [{name: value for name, value in block.items() if name != "cache_control"} for block in visible]
+    return [
+        {name: value for name, value in block.items() if name != "cache_control"}
+        for block in visible
+    ]
 
 
 def _all(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [block for message in messages for block in blocks(message) if block.get("type") in _KINDS]
+    return [
+        block
+        for message in messages
+        for block in blocks(message)
+        if block.get("type") in _KINDS
+    ]
 
 
 def _open(block: dict[str, Any]) -> dict[str, Any] | None:
-    return unseal(WIRE, block.get("signature" if block.get("type") == "thinking" else "data"))
+    return unseal(
+        WIRE, block.get("signature" if block.get("type") == "thinking" else "data")
+    )

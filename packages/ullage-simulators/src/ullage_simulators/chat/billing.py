@@ -37,10 +37,14 @@ def pieces(call: CallInProgress) -> PromptPieces:
     return prompt
 
 
-def _add_reasoning(prompt: PromptPieces, message: dict[str, Any], call: CallInProgress) -> None:
+def _add_reasoning(
+    prompt: PromptPieces, message: dict[str, Any], call: CallInProgress
+) -> None:
     text = message.get("reasoning_content")
     if isinstance(text, str) and text:
-        may_leave = not (message.get("tool_calls") and "reasoning-for-ever" in call.model.traits)
+        may_leave = not (
+            message.get("tool_calls") and "reasoning-for-ever" in call.model.traits
+        )
         prompt.add(text, reasoning=may_leave)
     elif call.model.even_unsent:
         prompt.add(hidden=call.memory.items.get(said(message), 0), reasoning=True)
@@ -86,7 +90,9 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     tools = []
     for tool in body.get("tools") or []:
         function = tool.get("function") or {}
-        tools.append(DeclaredTool(str(function.get("name")), function.get("parameters") or {}))
+        tools.append(
+            DeclaredTool(str(function.get("name")), function.get("parameters") or {})
+        )
     return ScriptContext(step, "\n".join(text), tuple(results), tuple(tools))
 
 

@@ -62,12 +62,22 @@ class Checks:
         self._check_images(call)
         asked = body.get("max_completion_tokens", body.get("max_tokens"))
         if isinstance(asked, int) and asked < 1:
-            name = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
+            name = (
+                "max_completion_tokens"
+                if "max_completion_tokens" in body
+                else "max_tokens"
+            )
             raise self.refuse("too_small", path=name, least=1, asked=asked)
-        if isinstance(asked, int) and asked > model.max_output and self.variant.name in ("openai", "azure"):
+        if (
+            isinstance(asked, int)
+            and asked > model.max_output
+            and self.variant.name in ("openai", "azure")
+        ):
             raise self.refuse("output_cap", asked=asked, cap=model.max_output)
         for index, tool in enumerate(body.get("tools") or []):
-            self._check_name(f"tools[{index}].function.name", (tool.get("function") or {}).get("name"))
+            self._check_name(
+                f"tools[{index}].function.name", (tool.get("function") or {}).get("name")
+            )
 
     def _check_images(self, call: CallInProgress) -> None:
         """Where the server was started with a limit on them (vLLM's ``--limit-mm-per-prompt``)."""
@@ -98,13 +108,22 @@ class Checks:
         for index, message in enumerate(messages):
             role = message.get("role")
             if role not in _ROLES:
-                known = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
-                raise self.refuse("value_unknown", value=role, known=known, path=f"messages[{index}].role")
+                known = (
+                    "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
+                )
+                raise self.refuse(
+                    "value_unknown",
+                    value=role,
+                    known=known,
+                    path=f"messages[{index}].role",
+                )
             self._check_content(index, message)
             for at, each in enumerate(message.get("tool_calls") or []):
                 self._check_call(f"messages[{index}].tool_calls[{at}]", each)
             if "tool_call_id" in message:
-                self._check_call_id(f"messages[{index}].tool_call_id", str(message["tool_call_id"]))
+                self._check_call_id(
+                    f"messages[{index}].tool_call_id", str(message["tool_call_id"])
+                )
         self._check_pairs(messages)
         self._check_reasoning(messages, call)
 
@@ -114,7 +133,12 @@ class Checks:
             raise self.refuse("array_empty", path=f"messages[{index}].tool_calls")
         if content is None and not calls and not message.get("function_call"):
             raise self.refuse("content_null", i=index)
-        if content == "" and not calls and "content_blank" in self.rules and message["role"] != "tool":
+        if (
+            content == ""
+            and not calls
+            and "content_blank" in self.rules
+            and message["role"] != "tool"
+        ):
             raise self.refuse("content_blank")
 
     def _check_call(self, path: str, given: dict[str, Any]) -> None:
@@ -128,7 +152,9 @@ class Checks:
             try:
                 json.loads(arguments)
             except json.JSONDecodeError as problem:
-                raise self.refuse("arguments_invalid", detail=problem, column=problem.colno) from None
+                raise self.refuse(
+                    "arguments_invalid", detail=problem, column=problem.colno
+                ) from None
 
     def _check_call_id(self, path: str, identity: str) -> None:
         if "call_id_pattern" in self.rules:
@@ -148,21 +174,41 @@ class Checks:
                 continue
             if open_ids:
                 raise self.refuse("call_without_result", i=index, ids=", ".join(open_ids))
-            if message["role"] == "user" and before == "tool" and "user_after_tool" in self.rules:
+            if (
+                message["role"] == "user"
+                and before == "tool"
+                and "user_after_tool" in self.rules
+            ):
                 raise self.refuse("user_after_tool")
             open_ids = [str(each.get("id")) for each in message.get("tool_calls") or []]
         if open_ids:
-            raise self.refuse("call_without_result", i=len(messages), ids=", ".join(open_ids))
+            raise self.refuse(
+                "call_without_result", i=len(messages), ids=", ".join(open_ids)
+            )
 
-    def _check_reasoning(self, messages: list[dict[str, Any]], call: CallInProgress) -> None:
-        turn = max((index for index, message in enumerate(messages) if message["role"] == "user"), default=-1)
+    def _check_reasoning(
+        self, messages: list[dict[str, Any]], call: CallInProgress
+    ) -> None:
+        turn = max(
+            (
+                index
+                for index, message in enumerate(messages)
+                if message["role"] == "user"
+            ),
+            default=-1,
+        )
         for index, message in enumerate(messages):
             for detail in message.get("reasoning_details") or []:
                 is_signed = "reasoning_altered" in self.rules and "signature" in detail
                 if is_signed and unseal(WIRE, detail["signature"]) is None:
                     raise self.refuse("reasoning_altered", i=index)
             is_loop = index > turn or "reasoning-for-ever" in call.model.traits
-            needs = self.variant.needs_reasoning and thinks(call) and is_loop and message.get("tool_calls")
+            needs = (
+                self.variant.needs_reasoning
+                and thinks(call)
+                and is_loop
+                and message.get("tool_calls")
+            )
             if needs and not isinstance(message.get("reasoning_content"), str):
                 raise self.refuse("reasoning_left_out", i=index)
 
@@ -170,5 +216,7 @@ class Checks:
 def thinks(call: CallInProgress) -> bool:
     """Whether the model reasons for this request."""
     body = call.body
-    off = (body.get("thinking") or {}).get("type") == "disabled" or body.get("reasoning_effort") == "none"
+    off = (body.get("thinking") or {}).get("type") == "disabled" or body.get(
+        "reasoning_effort"
+    ) == "none"
     return call.model.reasons and not off

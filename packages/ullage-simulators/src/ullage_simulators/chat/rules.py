@@ -9,10 +9,10 @@ from ullage_simulators.openai_rules import SHARED
 from ullage_simulators.refusal import QUOTED, Rule
 
 _ERRORS: Final = "https://developers.openai.com/api/docs/guides/error-codes"
-_PI: Final = "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
-_MISTRAL: Final = (
-    "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
+_PI: Final = (
+    "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
 )
+_MISTRAL: Final = "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
 
 RULES: Final[Mapping[str, Rule]] = {
     **SHARED,
@@ -22,7 +22,10 @@ RULES: Final[Mapping[str, Rule]] = {
         QUOTED,
     ),
     "model_unknown": Rule(
-        "The model `{model}` does not exist or you do not have access to it.", _ERRORS, 404, code="model_not_found"
+        "The model `{model}` does not exist or you do not have access to it.",
+        _ERRORS,
+        404,
+        code="model_not_found",
     ),
     "call_without_result": Rule(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -69,7 +72,8 @@ RULES: Final[Mapping[str, Rule]] = {
 
 DEEPSEEK: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
-        "Failed to parse the request body as JSON: {detail}", "https://api-docs.deepseek.com/quick_start/error_codes"
+        "Failed to parse the request body as JSON: {detail}",
+        "https://api-docs.deepseek.com/quick_start/error_codes",
     ),
     "key_wrong": Rule(
         "Authentication Fails, Your api key: {key} is invalid",
@@ -113,7 +117,9 @@ MOONSHOT: Final[Mapping[str, Rule]] = {
         "thinking is enabled but reasoning_content is missing in assistant tool call message at index {i}",
         "https://github.com/iOfficeAI/AionUi/issues/2746",
     ),
-    "content_blank": Rule("text content is empty", "https://github.com/dirge-code/dirge/pull/757"),
+    "content_blank": Rule(
+        "text content is empty", "https://github.com/dirge-code/dirge/pull/757"
+    ),
 }
 
 MISTRAL: Final[Mapping[str, Rule]] = {
@@ -150,7 +156,8 @@ MISTRAL: Final[Mapping[str, Rule]] = {
 
 XAI: Final[Mapping[str, Rule]] = {
     "too_many_tokens": Rule(
-        "This model's maximum prompt length is {window} but the request contains {count} tokens.", _PI
+        "This model's maximum prompt length is {window} but the request contains {count} tokens.",
+        _PI,
     ),
 }
 
@@ -176,7 +183,10 @@ LLAMACPP: Final[Mapping[str, Rule]] = {
         "server_error",
     ),
     "too_many_tokens": Rule(
-        "the request exceeds the available context size, try increasing it", _PI, 400, "exceed_context_size_error"
+        "the request exceeds the available context size, try increasing it",
+        _PI,
+        400,
+        "exceed_context_size_error",
     ),
 }
 
@@ -189,7 +199,11 @@ VLLM: Final[Mapping[str, Rule]] = {
         "400",
     ),
     "arguments_invalid": Rule(
-        "{detail}", "https://github.com/vllm-project/vllm/issues/43995", 400, "BadRequestError", "400"
+        "{detail}",
+        "https://github.com/vllm-project/vllm/issues/43995",
+        400,
+        "BadRequestError",
+        "400",
     ),
     "too_many_tokens": Rule(
         "This model's maximum context length is {window} tokens. However, you requested {total} tokens ({count} in the "

@@ -61,7 +61,13 @@ class Chat(WireSimulator):
             asked = self.budget(call) or 0
         total = counted.input + asked
         if total > window:
-            raise self.refuse("too_many_tokens", window=window, count=counted.input, asked=asked, total=total)
+            raise self.refuse(
+                "too_many_tokens",
+                window=window,
+                count=counted.input,
+                asked=asked,
+                total=total,
+            )
 
     def budget(self, call: CallInProgress) -> int | None:
         asked = call.body.get("max_completion_tokens", call.body.get("max_tokens"))
@@ -73,14 +79,25 @@ class Chat(WireSimulator):
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, self.variant)
 
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(
+        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
         return completion(call, spoken, self.variant, usage)
 
-    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(
+        self,
+        call: CallInProgress,
+        spoken: Spoken,
+        usage: dict[str, Any] | None,
+        *,
+        late: bool,
+    ) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
-        own = [model for model in models if model.name in self.variant.models] or list(models)
+        own = [model for model in models if model.name in self.variant.models] or list(
+            models
+        )
         return openai_models(models if name else own, name, self.name)
 
     def error(self, refused: Refused) -> dict[str, Any]:

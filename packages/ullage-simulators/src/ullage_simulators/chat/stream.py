@@ -20,17 +20,30 @@ from ullage_simulators.wire import CallInProgress, chunks, event
 
 CREATED = 1_767_225_600
 UNKNOWN = event(
-    {"id": "simulated", "object": "chat.completion.simulated", "created": CREATED, "choices": [], "detail": 1}
+    {
+        "id": "simulated",
+        "object": "chat.completion.simulated",
+        "created": CREATED,
+        "choices": [],
+        "detail": 1,
+    }
 )
 _STOPS = {"length": "length", "filter": "content_filter", "refusal": "stop"}
 
 
-def completion(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> dict[str, Any]:
+def completion(
+    call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None
+) -> dict[str, Any]:
     """The whole answer."""
     body = {
         **_head(call, "chat.completion"),
         "choices": [
-            {"index": 0, "message": _message(call, spoken, variant), "logprobs": None, "finish_reason": _stop(spoken)}
+            {
+                "index": 0,
+                "message": _message(call, spoken, variant),
+                "logprobs": None,
+                "finish_reason": _stop(spoken),
+            }
         ],
     }
     return body if usage is None else {**body, "usage": usage}
@@ -38,7 +51,12 @@ def completion(call: CallInProgress, spoken: Spoken, variant: Variant, usage: di
 
 def _head(call: CallInProgress, kind: str) -> dict[str, Any]:
     identity = call.memory.new_id("chatcmpl-", 29)
-    return {"id": identity, "object": kind, "created": CREATED + call.number, "model": call.model.name}
+    return {
+        "id": identity,
+        "object": kind,
+        "created": CREATED + call.number,
+        "model": call.model.name,
+    }
 
 
 def _stop(spoken: Spoken) -> str:
@@ -47,7 +65,10 @@ def _stop(spoken: Spoken) -> str:
 
 def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str, Any]:
     answer = spoken.answer
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text or (None if answer.calls else "")}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": answer.text or (None if answer.calls else ""),
+    }
     if answer.stop == "refusal":
         message |= {"content": None, "refusal": answer.text}
     calls = []
@@ -61,14 +82,22 @@ def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str
         message["reasoning_content"] = answer.reasoning
     elif answer.reasoning and variant.reasoning == "details":
         signature = seal(WIRE, {"n": spoken.reasoning, "id": call.memory.new_id("", 12)})
-        detail = {"type": "reasoning.text", "text": answer.reasoning, "signature": signature}
+        detail = {
+            "type": "reasoning.text",
+            "text": answer.reasoning,
+            "signature": signature,
+        }
         message["reasoning"] = answer.reasoning
-        message["reasoning_details"] = [{**detail, "format": "anthropic-claude-v1", "index": 0}]
+        message["reasoning_details"] = [
+            {**detail, "format": "anthropic-claude-v1", "index": 0}
+        ]
     call.memory.items[said(message)] = spoken.reasoning
     return message
 
 
-def events(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> list[Frame]:
+def events(
+    call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None
+) -> list[Frame]:
     """The answer as it streams. Without ``include_usage``, a variant that waits to be asked shows no bill."""
     head = _head(call, "chat.completion.chunk")
     asked = bool((call.body.get("stream_options") or {}).get("include_usage"))
@@ -78,7 +107,13 @@ def events(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[s
     for delta in _deltas(_message(call, spoken, variant), call.memory.scenario.chunk):
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
         frames.append(event({**head, "choices": [choice], **nothing}))
-    last = {**head, "choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": _stop(spoken)}], **nothing}
+    last = {
+        **head,
+        "choices": [
+            {"index": 0, "delta": {}, "logprobs": None, "finish_reason": _stop(spoken)}
+        ],
+        **nothing,
+    }
     if shows and not variant.usage_chunk:
         frames.append(event({**last, "usage": usage}, usage=True))
     else:
@@ -91,19 +126,36 @@ def events(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[s
 
 def _deltas(message: dict[str, Any], chunk: int) -> list[dict[str, Any]]:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"reasoning_content": text} for text in chunks(message.get("reasoning_content", ""), chunk)]
+    deltas += [
+        {"reasoning_content": text}
+        for text in chunks(message.get("reasoning_content", ""), chunk)
+    ]
     for detail in message.get("reasoning_details", ()):
-        fixed = {name: value for name, value in detail.items() if name not in ("text", "signature")}
+        fixed = {
+            name: value
+            for name, value in detail.items()
+            if name not in ("text", "signature")
+        }
         for text in chunks(detail["text"], chunk):
-            deltas.append({"reasoning": text, "reasoning_details": [{**fixed, "text": text}]})
-        deltas.append({"reasoning_details": [{**fixed, "signature": detail["signature"]}]})
+            deltas.append(
+                {"reasoning": text, "reasoning_details": [{**fixed, "text": text}]}
+            )
+        deltas.append(
+            {"reasoning_details": [{**fixed, "signature": detail["signature"]}]}
+        )
     deltas += [{"content": text} for text in chunks(message["content"] or "", chunk)]
     deltas += [{"refusal": text} for text in chunks(message.get("refusal", ""), chunk)]
     for index, each in enumerate(message.get("tool_calls", ())):
-        opening = {**each, "index": index, "function": {**each["function"], "arguments": ""}}
+        opening = {
+            **each,
+            "index": index,
+            "function": {**each["function"], "arguments": ""},
+        }
         deltas.append({"tool_calls": [opening]})
         for text in chunks(each["function"]["arguments"], chunk):
-            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+            deltas.append(
+                {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+            )
     return deltas
 
 
@@ -111,7 +163,12 @@ def error(refused: Refused, variant: Variant) -> dict[str, Any]:
     """The variant's error object."""
     match variant.shape:
         case "mistral":
-            fields = {"message": refused.text, "type": refused.kind, "param": None, "code": refused.code}
+            fields = {
+                "message": refused.text,
+                "type": refused.kind,
+                "param": None,
+                "code": refused.code,
+            }
             return {"object": "error", **fields}
         case "xai":
             return {"code": "Client specified an invalid argument", "error": refused.text}
@@ -119,10 +176,20 @@ def error(refused: Refused, variant: Variant) -> dict[str, Any]:
             fault: dict[str, Any] = {"message": refused.text, "code": refused.status}
             if refused.name == "reasoning_altered":
                 raw = f'{{"type":"error","error":{{"type":"invalid_request_error","message":"{refused.text}"}}}}'
-                fault = {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}
+                fault = {
+                    "message": "Provider returned error",
+                    "code": 400,
+                    "metadata": {"raw": raw},
+                }
             return {"error": fault, "user_id": "user_simulated"}
         case "llamacpp":
-            return {"error": {"code": refused.status, "message": refused.text, "type": refused.kind}}
+            return {
+                "error": {
+                    "code": refused.status,
+                    "message": refused.text,
+                    "type": refused.kind,
+                }
+            }
         case "azure" if refused.name == "options_refused":
             return {"detail": refused.text}
     return openai_error(refused)

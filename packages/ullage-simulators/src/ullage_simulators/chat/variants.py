@@ -33,7 +33,9 @@ class Variant:
     sums: bool = False
     cache_block: int = 1
     cache_fields: Literal["details", "hit-and-miss"] = "details"
-    shape: Literal["openai", "mistral", "xai", "openrouter", "llamacpp", "azure"] = "openai"
+    shape: Literal["openai", "mistral", "xai", "openrouter", "llamacpp", "azure"] = (
+        "openai"
+    )
     max_body_bytes: int = 50_000_000
     call_id: str = "call_"
     call_id_length: int = 24
@@ -66,7 +68,13 @@ _ALL: Final = (
     ),
     # completion_tokens without reasoning: measured in all of its recorded calls.
     Variant(
-        "xai", rules.XAI, ("grok-4.3", "grok-3-mini"), reasoning="content", inside=False, usage_chunk=False, shape="xai"
+        "xai",
+        rules.XAI,
+        ("grok-4.3", "grok-3-mini"),
+        reasoning="content",
+        inside=False,
+        usage_chunk=False,
+        shape="xai",
     ),
     Variant(
         "openrouter",
@@ -96,8 +104,20 @@ _ALL: Final = (
         call_id="",
         call_id_length=9,
     ),
-    Variant("llamacpp", rules.LLAMACPP, ("gpt-oss-20b", "qwen3"), reasoning="content", shape="llamacpp"),
-    Variant("vllm", rules.VLLM, ("qwen3", "gpt-oss-20b", "glm-4.7"), reasoning="content", sums=True),
+    Variant(
+        "llamacpp",
+        rules.LLAMACPP,
+        ("gpt-oss-20b", "qwen3"),
+        reasoning="content",
+        shape="llamacpp",
+    ),
+    Variant(
+        "vllm",
+        rules.VLLM,
+        ("qwen3", "gpt-oss-20b", "glm-4.7"),
+        reasoning="content",
+        sums=True,
+    ),
     Variant("azure", rules.AZURE, ("gpt-4.1",), shape="azure", cache_block=128),
 )
 

@@ -40,10 +40,16 @@ def _add(prompt: PromptPieces, part: dict[str, Any]) -> None:
         return
     if "functionCall" in part:
         function = part["functionCall"]
-        prompt.add(f"{function.get('name')} {json.dumps(function.get('args') or {})}", framing="call")
+        prompt.add(
+            f"{function.get('name')} {json.dumps(function.get('args') or {})}",
+            framing="call",
+        )
     elif "functionResponse" in part:
         given = part["functionResponse"]
-        prompt.add(f"{given.get('name')} {json.dumps(given.get('response') or {})}", framing="result")
+        prompt.add(
+            f"{given.get('name')} {json.dumps(given.get('response') or {})}",
+            framing="result",
+        )
     elif "inlineData" in part or "fileData" in part:
         prompt.add(framing="image")
     else:

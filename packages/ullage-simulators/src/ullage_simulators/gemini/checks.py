@@ -28,7 +28,13 @@ _PART = frozenset(
         "toolResponse",
     }
 )  # fmt: skip
-_DATA = _PART - {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
+_DATA = _PART - {
+    "thought",
+    "thoughtSignature",
+    "videoMetadata",
+    "mediaResolution",
+    "partMetadata",
+}
 _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 _RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "scheduling"})
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
@@ -41,7 +47,9 @@ def normalised(body: dict[str, Any]) -> dict[str, Any]:
     if isinstance(top.get("contents"), dict):
         top["contents"] = [top["contents"]]
     contents = top.get("contents")
-    top["contents"] = [_content(each) for each in contents] if isinstance(contents, list) else contents
+    top["contents"] = (
+        [_content(each) for each in contents] if isinstance(contents, list) else contents
+    )
     if isinstance(top.get("systemInstruction"), dict):
         top["systemInstruction"] = _content(top["systemInstruction"])
     if isinstance(top.get("tools"), list):
@@ -64,7 +72,10 @@ def _content(given: Any) -> Any:
 def _camel(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    return {_SNAKE.sub(lambda match: match[1].upper(), name): value for name, value in given.items()}
+    return {
+        _SNAKE.sub(lambda match: match[1].upper(), name): value
+        for name, value in given.items()
+    }
 
 
 def calls(content: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,7 +88,9 @@ def results(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def is_turn(content: dict[str, Any]) -> bool:
     """Whether the content begins a turn: a user's, with something other than results."""
-    return content.get("role", "user") == "user" and any("functionResponse" not in part for part in content["parts"])
+    return content.get("role", "user") == "user" and any(
+        "functionResponse" not in part for part in content["parts"]
+    )
 
 
 def check_shape(call: CallInProgress) -> None:
@@ -118,7 +131,10 @@ def _check_part(where: str, part: dict[str, Any]) -> None:
         _check_struct(f"{where}.function_call.args", part["functionCall"].get("args", {}))
     if "functionResponse" in part:
         _known(part["functionResponse"], _RESPONSE, f"{where}.function_response")
-        _check_struct(f"{where}.function_response.response", part["functionResponse"].get("response", {}))
+        _check_struct(
+            f"{where}.function_response.response",
+            part["functionResponse"].get("response", {}),
+        )
 
 
 def _check_struct(where: str, value: Any) -> None:
@@ -144,13 +160,25 @@ def check_turns(contents: list[dict[str, Any]]) -> None:
 
 def check_signatures(call: CallInProgress) -> None:
     contents = call.body["contents"]
-    turn = max((index for index, content in enumerate(contents) if is_turn(content)), default=-1)
+    turn = max(
+        (index for index, content in enumerate(contents) if is_turn(content)), default=-1
+    )
     for index, content in enumerate(contents):
         for part in content["parts"]:
             _check_signature(part)
         first = next(iter(calls(content)), None)
-        if first and index > turn and "needs-signature" in call.model.traits and not first.get("thoughtSignature"):
-            raise refuse(RULES, "signature_missing", name=first["functionCall"].get("name"), position=index + 1)
+        if (
+            first
+            and index > turn
+            and "needs-signature" in call.model.traits
+            and not first.get("thoughtSignature")
+        ):
+            raise refuse(
+                RULES,
+                "signature_missing",
+                name=first["functionCall"].get("name"),
+                position=index + 1,
+            )
 
 
 def _check_signature(part: dict[str, Any]) -> None:

@@ -52,7 +52,9 @@ RULES: Final[Mapping[str, Rule]] = {
         kind=_INVALID,
     ),
     "role_unknown": Rule(
-        "Please use a valid role: user, model.", "https://github.com/router-for-me/CLIProxyAPI/issues/17", kind=_INVALID
+        "Please use a valid role: user, model.",
+        "https://github.com/router-for-me/CLIProxyAPI/issues/17",
+        kind=_INVALID,
     ),
     "parts_empty": Rule(
         "* GenerateContentRequest.contents[{i}].parts: contents.parts must not be empty.\n",
@@ -101,9 +103,13 @@ RULES: Final[Mapping[str, Rule]] = {
         "https://github.com/manthanabc/paws/issues/103",
         kind=_INVALID,
     ),
-    "signature_corrupt": Rule("Corrupted thought signature.", f"{_CLI}13467", kind=_INVALID),
+    "signature_corrupt": Rule(
+        "Corrupted thought signature.", f"{_CLI}13467", kind=_INVALID
+    ),
     "signature_moved": Rule(
-        "Invalid thought signature.", "https://github.com/lbjlaq/Antigravity-Manager/pull/3337", kind=_INVALID
+        "Invalid thought signature.",
+        "https://github.com/lbjlaq/Antigravity-Manager/pull/3337",
+        kind=_INVALID,
     ),
     "malformed": Rule("Request contains an invalid argument.", OWN, kind=_INVALID),
     "too_many_tokens": Rule(

@@ -9,7 +9,12 @@ from typing import Any
 from ullage_simulators.answer import Spoken
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.billing import pieces, shown
-from ullage_simulators.gemini.checks import check_shape, check_signatures, check_turns, normalised
+from ullage_simulators.gemini.checks import (
+    check_shape,
+    check_signatures,
+    check_turns,
+    normalised,
+)
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.gemini.stream import UNKNOWN, events, response
 from ullage_simulators.models import Model
@@ -22,7 +27,8 @@ _LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
 _TROUBLES = {
     429: Trouble("Resource has been exhausted (e.g. check quota).", "RESOURCE_EXHAUSTED"),
     500: Trouble(
-        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/", "INTERNAL"
+        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/",
+        "INTERNAL",
     ),
     503: Trouble("The model is overloaded. Please try again later.", "UNAVAILABLE"),
 }
@@ -45,7 +51,12 @@ class Gemini(WireSimulator):
                 case "generateContent":
                     return Route("generate", found["model"])
                 case "streamGenerateContent":
-                    return Route("generate", found["model"], stream=True, sse=query.get("alt") == "sse")
+                    return Route(
+                        "generate",
+                        found["model"],
+                        stream=True,
+                        sse=query.get("alt") == "sse",
+                    )
                 case "countTokens":
                     return Route("count", found["model"])
         listed = _LIST.fullmatch(path)
@@ -63,7 +74,9 @@ class Gemini(WireSimulator):
     def read(self, body: bytes) -> dict[str, Any]:
         value = super().read(body)
         if "generateContentRequest" in value or "generate_content_request" in value:
-            inner = value.get("generateContentRequest") or value.get("generate_content_request")
+            inner = value.get("generateContentRequest") or value.get(
+                "generate_content_request"
+            )
             return normalised(inner if isinstance(inner, dict) else {})
         return normalised(value)
 
@@ -83,7 +96,9 @@ class Gemini(WireSimulator):
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         if counted.input > call.model.window:
-            raise self.refuse("too_many_tokens", count=counted.input, window=call.model.window)
+            raise self.refuse(
+                "too_many_tokens", count=counted.input, window=call.model.window
+            )
 
     def budget(self, call: CallInProgress) -> int | None:
         asked = (call.body.get("generationConfig") or {}).get("maxOutputTokens")
@@ -96,10 +111,19 @@ class Gemini(WireSimulator):
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill)
 
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(
+        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
         return response(call, spoken, usage)
 
-    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(
+        self,
+        call: CallInProgress,
+        spoken: Spoken,
+        usage: dict[str, Any] | None,
+        *,
+        late: bool,
+    ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
     def count_reply(self, counted: InputCount) -> dict[str, Any]:
@@ -124,12 +148,18 @@ class Gemini(WireSimulator):
         return listed[0] if name else {"models": listed}
 
     def error(self, refused: Refused) -> dict[str, Any]:
-        fault: dict[str, Any] = {"code": refused.status, "message": refused.text, "status": refused.kind}
+        fault: dict[str, Any] = {
+            "code": refused.status,
+            "message": refused.text,
+            "status": refused.kind,
+        }
         if refused.code:
             info = {
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": refused.code,
                 "domain": "googleapis.com",
             }
-            fault["details"] = [{**info, "metadata": {"service": "generativelanguage.googleapis.com"}}]
+            fault["details"] = [
+                {**info, "metadata": {"service": "generativelanguage.googleapis.com"}}
+            ]
         return {"error": fault}

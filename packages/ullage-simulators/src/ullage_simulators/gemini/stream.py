@@ -19,7 +19,9 @@ UNKNOWN = event({"simulatedField": {"n": 1}, "modelVersion": "simulated"})
 _STOPS = {"length": "MAX_TOKENS", "filter": "SAFETY", "refusal": "PROHIBITED_CONTENT"}
 
 
-def response(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def response(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+) -> dict[str, Any]:
     """The whole answer."""
     parts = _thoughts(call, spoken.answer) + _parts(call, spoken, stream=False)
     return _object(call, parts, spoken, usage, call.memory.new_id("", 22))
@@ -35,7 +37,11 @@ def _object(
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if spoken is not None:
         candidate["finishReason"] = _STOPS.get(spoken.stop, "STOP")
-    body: dict[str, Any] = {"candidates": [candidate], "modelVersion": call.model.name, "responseId": identity}
+    body: dict[str, Any] = {
+        "candidates": [candidate],
+        "modelVersion": call.model.name,
+        "responseId": identity,
+    }
     return body if usage is None else {**body, "usageMetadata": usage}
 
 
@@ -43,7 +49,11 @@ def _thoughts(call: CallInProgress, answer: ScriptedAnswer) -> list[dict[str, An
     config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
     if not (answer.reasoning and config.get("includeThoughts")):
         return []
-    texts = chunks(answer.reasoning, call.memory.scenario.chunk) if call.stream else [answer.reasoning]
+    texts = (
+        chunks(answer.reasoning, call.memory.scenario.chunk)
+        if call.stream
+        else [answer.reasoning]
+    )
     return [{"text": text, "thought": True} for text in texts]
 
 
@@ -51,7 +61,9 @@ def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[dict[s
     answer = spoken.answer
     texts = chunks(answer.text, call.memory.scenario.chunk) if stream else [answer.text]
     parts: list[dict[str, Any]] = [{"text": text} for text in texts if text]
-    is_signed = bool(answer.reasoning) or (bool(answer.calls) and "needs-signature" in call.model.traits)
+    is_signed = bool(answer.reasoning) or (
+        bool(answer.calls) and "needs-signature" in call.model.traits
+    )
     for index, each in enumerate(answer.calls):
         function: dict[str, Any] = {"name": each.name, "args": _arguments(each.arguments)}
         if "needs-signature" in call.model.traits:
@@ -69,7 +81,13 @@ def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[dict[s
 
 def _sign(call: CallInProgress, part: dict[str, Any], size: int) -> str:
     return seal(
-        WIRE, {"n": size, "part": fingerprint(part), "id": call.memory.new_id("", 12), "model": call.model.name}
+        WIRE,
+        {
+            "n": size,
+            "part": fingerprint(part),
+            "id": call.memory.new_id("", 12),
+            "model": call.model.name,
+        },
     )
 
 
@@ -81,10 +99,14 @@ def _arguments(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+def events(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool
+) -> list[Frame]:
     """The answer as it streams; each event has the counts so far, the last all of them."""
     identity = call.memory.new_id("", 22)
-    said = [*_thoughts(call, spoken.answer), *_parts(call, spoken, stream=True)] or [{"text": ""}]
+    said = [*_thoughts(call, spoken.answer), *_parts(call, spoken, stream=True)] or [
+        {"text": ""}
+    ]
     objects = []
     for index, part in enumerate(said):
         is_last = index == len(said) - 1
@@ -93,19 +115,29 @@ def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *
             so_far = usage
         elif usage is not None and not late:
             so_far = _so_far(usage, index, len(said))
-        objects.append(_object(call, [part], spoken if is_last else None, so_far, identity))
+        objects.append(
+            _object(call, [part], spoken if is_last else None, so_far, identity)
+        )
     billed = ["usageMetadata" in each for each in objects]
     if call.endpoint.sse:
-        return [event(each, usage=shows) for each, shows in zip(objects, billed, strict=True)]
+        return [
+            event(each, usage=shows) for each, shows in zip(objects, billed, strict=True)
+        ]
     texts = [json.dumps(each).encode() for each in objects]
-    frames = [Frame((b"[" if index == 0 else b",\r\n") + text, billed[index]) for index, text in enumerate(texts)]
+    frames = [
+        Frame((b"[" if index == 0 else b",\r\n") + text, billed[index])
+        for index, text in enumerate(texts)
+    ]
     return [*frames, Frame(b"]")]
 
 
 def _so_far(usage: dict[str, Any], index: int, count: int) -> dict[str, Any]:
     prompt = usage["promptTokenCount"]
     visible = usage.get("candidatesTokenCount", 0) * index // count
-    partial = {**usage, "totalTokenCount": prompt + visible + usage.get("thoughtsTokenCount", 0)}
+    partial = {
+        **usage,
+        "totalTokenCount": prompt + visible + usage.get("thoughtsTokenCount", 0),
+    }
     if visible:
         return {**partial, "candidatesTokenCount": visible}
     partial.pop("candidatesTokenCount", None)

@@ -42,7 +42,13 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
                 if part.get("type") == "input_image":
                     prompt.add(framing="image")
                 else:
-                    prompt.add(str(part.get("text") or part.get("refusal") or part.get("file_data", "")))
+                    prompt.add(
+                        str(
+                            part.get("text")
+                            or part.get("refusal")
+                            or part.get("file_data", "")
+                        )
+                    )
             if item.get("role") == "user":
                 prompt.turn_begins = len(prompt.pieces)
         case "reasoning":
@@ -73,12 +79,17 @@ def _size(item: dict[str, Any], call: CallInProgress) -> int:
 
 def _ask(body: dict[str, Any]) -> ScriptContext:
     items = body["input"]
-    names = {item["call_id"]: item["name"] for item in items if kind(item) == "function_call"}
+    names = {
+        item["call_id"]: item["name"] for item in items if kind(item) == "function_call"
+    }
     results: list[tuple[str, str]] = []
     text: list[str] = []
     steps, was_said = 0, False
     for item in items:
-        is_said = kind(item) not in ("message", "function_call_output") or item.get("role") == "assistant"
+        is_said = (
+            kind(item) not in ("message", "function_call_output")
+            or item.get("role") == "assistant"
+        )
         if is_said:
             results, text = [], []
             steps += not was_said
@@ -94,7 +105,9 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     tools = []
     for tool in body.get("tools") or []:
         if tool.get("type") == "function":
-            tools.append(DeclaredTool(str(tool.get("name")), tool.get("parameters") or {}))
+            tools.append(
+                DeclaredTool(str(tool.get("name")), tool.get("parameters") or {})
+            )
     return ScriptContext(steps + 1, "\n".join(text), tuple(results), tuple(tools))
 
 
@@ -105,7 +118,10 @@ def shown(bill: Bill, model: Model) -> dict[str, Any]:
         reasoning = reasoning // 64 * 64
     return {
         "input_tokens": bill.input,
-        "input_tokens_details": {"cached_tokens": bill.cache_read, "cache_write_tokens": 0},
+        "input_tokens_details": {
+            "cached_tokens": bill.cache_read,
+            "cache_write_tokens": 0,
+        },
         "output_tokens": bill.output,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": bill.input + bill.output,

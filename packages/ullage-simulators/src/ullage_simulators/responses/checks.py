@@ -38,7 +38,11 @@ def check_shape(call: CallInProgress) -> None:
     for name in body:
         if name not in FIELDS:
             raise refuse(RULES, "param_unknown", path=name)
-    if "input" not in body and "previous_response_id" not in body and "prompt" not in body:
+    if (
+        "input" not in body
+        and "previous_response_id" not in body
+        and "prompt" not in body
+    ):
         raise refuse(RULES, "param_missing", path="input")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
@@ -56,7 +60,9 @@ def complete(call: CallInProgress) -> None:
     """Put the items in place that the request only points at. Refuses what can't be found."""
     body = call.body
     given = body.get("input", [])
-    items: list[dict[str, Any]] = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    items: list[dict[str, Any]] = (
+        [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    )
     previous = body.get("previous_response_id")
     if previous:
         kept = call.memory.items.get(previous)
@@ -88,8 +94,18 @@ def check_items(call: CallInProgress) -> None:
                 raise refuse(RULES, "item_twice", id=identity)
             seen.add(identity)
             prefix = _PREFIXES.get(kind(item))
-            if prefix and not identity.startswith(prefix) and item.get("role", "assistant") == "assistant":
-                raise refuse(RULES, "id_prefix", path=f"input[{index}].id", id=identity, prefix=prefix)
+            if (
+                prefix
+                and not identity.startswith(prefix)
+                and item.get("role", "assistant") == "assistant"
+            ):
+                raise refuse(
+                    RULES,
+                    "id_prefix",
+                    path=f"input[{index}].id",
+                    id=identity,
+                    prefix=prefix,
+                )
         _check_item(index, item, call)
     _check_pairs(items)
     _check_reasoning(items, call)
@@ -102,14 +118,22 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             role = item.get("role")
             if role not in _ROLES:
                 known = "'assistant', 'system', 'developer', and 'user'"
-                raise refuse(RULES, "value_unknown", value=role, known=known, path=f"{path}.role")
+                raise refuse(
+                    RULES, "value_unknown", value=role, known=known, path=f"{path}.role"
+                )
             allowed = _SAID if role == "assistant" else _GIVEN
             content = item.get("content")
             for at, part in enumerate(content if isinstance(content, list) else []):
                 if part.get("type") not in allowed:
                     known = ", ".join(f"'{each}'" for each in allowed)
                     where = f"{path}.content[{at}]"
-                    raise refuse(RULES, "value_unknown", value=part.get("type"), known=known, path=where)
+                    raise refuse(
+                        RULES,
+                        "value_unknown",
+                        value=part.get("type"),
+                        known=known,
+                        path=where,
+                    )
         case "function_call":
             _check_name(f"{path}.name", str(item.get("name", "")))
             for name in ("call_id", "arguments"):
@@ -147,7 +171,11 @@ def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
     record = call.memory.items.get(item.get("id", ""))
     if record is None or not record["kept"]:
         is_kept = call.body.get("store", True)
-        raise refuse(RULES, "item_unknown" if is_kept and record is None else "item_not_kept", id=item.get("id"))
+        raise refuse(
+            RULES,
+            "item_unknown" if is_kept and record is None else "item_not_kept",
+            id=item.get("id"),
+        )
 
 
 def _check_pairs(items: list[dict[str, Any]]) -> None:
@@ -172,9 +200,22 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
         if kind(item) == "reasoning":
             before.add(identity)
             follower = items[index + 1] if index + 1 < len(items) else {}
-            is_said = kind(follower) != "function_call_output" and follower.get("role", "assistant") == "assistant"
+            is_said = (
+                kind(follower) != "function_call_output"
+                and follower.get("role", "assistant") == "assistant"
+            )
             wanted = record["next"] if record else ""
-            if not follower or not is_said or (wanted and follower.get("id") not in (None, wanted)):
+            if (
+                not follower
+                or not is_said
+                or (wanted and follower.get("id") not in (None, wanted))
+            ):
                 raise refuse(RULES, "reasoning_alone", id=identity)
         elif record and record.get("reasoning") and record["reasoning"] not in before:
-            raise refuse(RULES, "reasoning_left_out", id=identity, type=kind(item), reasoning=record["reasoning"])
+            raise refuse(
+                RULES,
+                "reasoning_left_out",
+                id=identity,
+                type=kind(item),
+                reasoning=record["reasoning"],
+            )

@@ -67,10 +67,19 @@ class Responses(WireSimulator):
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, call.model)
 
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(
+        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
         return response(call, spoken, usage)
 
-    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(
+        self,
+        call: CallInProgress,
+        spoken: Spoken,
+        usage: dict[str, Any] | None,
+        *,
+        late: bool,
+    ) -> list[Frame]:
         return events(call, spoken, usage)
 
     def count_reply(self, counted: InputCount) -> dict[str, Any]:

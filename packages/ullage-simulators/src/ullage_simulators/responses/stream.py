@@ -15,17 +15,24 @@ from ullage_simulators.responses.checks import WIRE
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
 
-UNKNOWN = event({"type": "response.simulated.event", "sequence_number": 0, "detail": 1}, "response.simulated.event")
+UNKNOWN = event(
+    {"type": "response.simulated.event", "sequence_number": 0, "detail": 1},
+    "response.simulated.event",
+)
 CREATED = 1_767_225_600
 
 
-def response(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def response(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+) -> dict[str, Any]:
     """The whole answer; its items are remembered."""
     body, identity = call.body, call.memory.new_id("resp_0", 48)
     output = _output(call, spoken)
     if body.get("store", True):
         call.memory.items[identity] = [*body["input"], *output]
-    incomplete = {"length": "max_output_tokens", "filter": "content_filter"}.get(spoken.stop)
+    incomplete = {"length": "max_output_tokens", "filter": "content_filter"}.get(
+        spoken.stop
+    )
     return {
         **_frame(call, identity),
         "status": "incomplete" if incomplete else "completed",
@@ -69,20 +76,44 @@ def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     if answer.reasoning:
         wants = (call.body.get("reasoning") or {}).get("summary")
         summary = [{"type": "summary_text", "text": answer.reasoning}] if wants else []
-        sealed = seal(WIRE, {"n": spoken.reasoning, "id": new_id("", 12), "model": call.model.name})
-        items.append({"id": new_id("rs_0", 48), "type": "reasoning", "summary": summary, "encrypted_content": sealed})
+        sealed = seal(
+            WIRE, {"n": spoken.reasoning, "id": new_id("", 12), "model": call.model.name}
+        )
+        items.append(
+            {
+                "id": new_id("rs_0", 48),
+                "type": "reasoning",
+                "summary": summary,
+                "encrypted_content": sealed,
+            }
+        )
     for extra in answer.extra:
         call.memory.items[f"kind {extra.get('type')}"] = True
         items.append(extra)
     if answer.text:
-        said: dict[str, Any] = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+        said: dict[str, Any] = {
+            "type": "output_text",
+            "text": answer.text,
+            "annotations": [],
+            "logprobs": [],
+        }
         if answer.stop == "refusal":
             said = {"type": "refusal", "refusal": answer.text}
-        message = {"id": new_id("msg_0", 48), "type": "message", "role": "assistant", "status": "completed"}
+        message = {
+            "id": new_id("msg_0", 48),
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+        }
         phase = "commentary" if answer.calls else "final_answer"
         items.append({**message, "content": [said], "phase": phase})
     for each in answer.calls:
-        fixed = {"type": "function_call", "status": "completed", "name": each.name, "arguments": each.arguments}
+        fixed = {
+            "type": "function_call",
+            "status": "completed",
+            "name": each.name,
+            "arguments": each.arguments,
+        }
         items.append({"id": new_id("fc_0", 48), "call_id": new_id("call_"), **fixed})
     _remember(call, items, spoken.reasoning)
     return items
@@ -92,9 +123,19 @@ def _remember(call: CallInProgress, items: list[dict[str, Any]], size: int) -> N
     is_kept = call.body.get("store", True)
     for index, item in enumerate(items):
         follower = items[index + 1].get("id", "") if index + 1 < len(items) else ""
-        owner = items[index - 1]["id"] if index and items[index - 1]["type"] == "reasoning" else ""
+        owner = (
+            items[index - 1]["id"]
+            if index and items[index - 1]["type"] == "reasoning"
+            else ""
+        )
         if "id" in item:
-            record = {"item": item, "kept": is_kept, "next": follower, "reasoning": owner, "n": size}
+            record = {
+                "item": item,
+                "kept": is_kept,
+                "next": follower,
+                "reasoning": owner,
+                "n": size,
+            }
             call.memory.items[item["id"]] = record
 
 
@@ -109,7 +150,9 @@ class _Events:
         self.frames.append(event(numbered, name, usage=usage))
 
 
-def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> list[Frame]:
+def events(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+) -> list[Frame]:
     """The answer as it streams."""
     whole = response(call, spoken, usage)
     opening = _frame(call, whole["id"])
@@ -126,18 +169,30 @@ def _item(made: _Events, index: int, item: dict[str, Any], chunk: int) -> None:
     where = {"output_index": index, "item_id": item.get("id", "")}
     match item["type"]:
         case "reasoning":
-            started = {**item, "summary": [], "encrypted_content": item["encrypted_content"][:24]}
+            started = {
+                **item,
+                "summary": [],
+                "encrypted_content": item["encrypted_content"][:24],
+            }
             made.add("response.output_item.added", output_index=index, item=started)
             for at, part in enumerate(item["summary"]):
                 place = {**where, "summary_index": at}
-                made.add("response.reasoning_summary_part.added", **place, part={**part, "text": ""})
+                made.add(
+                    "response.reasoning_summary_part.added",
+                    **place,
+                    part={**part, "text": ""},
+                )
                 for text in chunks(part["text"], chunk):
                     made.add("response.reasoning_summary_text.delta", **place, delta=text)
-                made.add("response.reasoning_summary_text.done", **place, text=part["text"])
+                made.add(
+                    "response.reasoning_summary_text.done", **place, text=part["text"]
+                )
                 made.add("response.reasoning_summary_part.done", **place, part=part)
         case "message":
             made.add(
-                "response.output_item.added", output_index=index, item={**item, "status": "in_progress", "content": []}
+                "response.output_item.added",
+                output_index=index,
+                item={**item, "status": "in_progress", "content": []},
             )
             _content(made, {**where, "content_index": 0}, item["content"][0], chunk)
         case "function_call":
@@ -145,14 +200,25 @@ def _item(made: _Events, index: int, item: dict[str, Any], chunk: int) -> None:
             made.add("response.output_item.added", output_index=index, item=started)
             for text in chunks(item["arguments"], chunk):
                 made.add("response.function_call_arguments.delta", **where, delta=text)
-            made.add("response.function_call_arguments.done", **where, name=item["name"], arguments=item["arguments"])
+            made.add(
+                "response.function_call_arguments.done",
+                **where,
+                name=item["name"],
+                arguments=item["arguments"],
+            )
         case _:
             made.add("response.output_item.added", output_index=index, item=item)
     made.add("response.output_item.done", output_index=index, item=item)
 
 
-def _content(made: _Events, where: dict[str, Any], part: dict[str, Any], chunk: int) -> None:
-    name, field = ("output_text", "text") if part["type"] == "output_text" else ("refusal", "refusal")
+def _content(
+    made: _Events, where: dict[str, Any], part: dict[str, Any], chunk: int
+) -> None:
+    name, field = (
+        ("output_text", "text")
+        if part["type"] == "output_text"
+        else ("refusal", "refusal")
+    )
     more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
     made.add("response.content_part.added", **where, part={**part, field: ""})
     for text in chunks(part[field], chunk):
@@ -171,10 +237,19 @@ def failed(refused: Refused) -> list[Frame]:
         "output": [],
         "usage": None,
     }
-    error = {"type": refused.kind, "code": refused.code, "message": refused.text, "param": refused.param}
+    error = {
+        "type": refused.kind,
+        "code": refused.code,
+        "message": refused.text,
+        "param": refused.param,
+    }
     made.add("response.created", response=opening)
     made.add("response.in_progress", response=opening)
-    made.add("error", error=error, code=refused.code, message=refused.text, param=refused.param)
+    made.add(
+        "error", error=error, code=refused.code, message=refused.text, param=refused.param
+    )
     problem = {"code": refused.code, "message": refused.text}
-    made.add("response.failed", response={**opening, "status": "failed", "error": problem})
+    made.add(
+        "response.failed", response={**opening, "status": "failed", "error": problem}
+    )
     return made.frames

@@ -12,7 +12,16 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.foreign import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
+from ullage.codec.foreign import (
+    Fields,
+    fields_of,
+    get_object,
+    get_text,
+    items_of,
+    parse,
+    text_of,
+    written,
+)
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {
@@ -58,13 +67,18 @@ class AnthropicDecoder:
             case "content_block_stop":
                 index = fields.get("index")
                 if not isinstance(index, int) or index not in self._blocks:
-                    return self.draft.damage(f"the block {index!r} ends that never began", event.data)
+                    return self.draft.damage(
+                        f"the block {index!r} ends that never began", event.data
+                    )
                 return self._stop(index)
             case "message_start":
                 self._has_begun = True
                 return self._begin(get_object(fields, "message"))
             case "message_delta":
-                self.draft.said = get_text(get_object(fields, "delta"), "stop_reason") or self.draft.said
+                self.draft.said = (
+                    get_text(get_object(fields, "delta"), "stop_reason")
+                    or self.draft.said
+                )
                 return self._usage(fields.get("usage"))
             case "message_stop":
                 return self._end()
@@ -84,7 +98,9 @@ class AnthropicDecoder:
         if isinstance(index, int) and index in self._blocks:
             return []
         if index != len(self._blocks):
-            return self.draft.damage(f"the block {index!r} follows {len(self._blocks)} others", event.data)
+            return self.draft.damage(
+                f"the block {index!r} follows {len(self._blocks)} others", event.data
+            )
         if not isinstance(fields.get("content_block"), dict) or block is None:
             return self.draft.damage("a block begins without its content", event.data)
         self.draft.tally.hold(len(block))
@@ -96,26 +112,36 @@ class AnthropicDecoder:
             return self.draft.damage("it ends without a reason to stop")
         self.is_done = True
         # Reasoning that was not ended may lack its signature: as a whole thought it would be refused.
-        left = [index for index, growing in self._blocks.items() if growing.kind != "reasoning"]
+        left = [
+            index
+            for index, growing in self._blocks.items()
+            if growing.kind != "reasoning"
+        ]
         return [event for index in left for event in self._stop(index)]
 
     def finish(self, complete: bool) -> Answer:
         said = self.draft.said
-        return self.draft.answer(finished=self.is_done, stop=_STOPS.get(said, "other") if said else "")
+        return self.draft.answer(
+            finished=self.is_done, stop=_STOPS.get(said, "other") if said else ""
+        )
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
         fields = self.draft.read(body)
         if fields is None:
             return self.finish(False)
-        if fields.get("type") == "error" or (fields.get("error") and "content" not in fields):
+        if fields.get("type") == "error" or (
+            fields.get("error") and "content" not in fields
+        ):
             self.draft.fail(fields)
             return self.finish(False)
         whole = fields_of(body)
         self._begin({**fields, "usage": None})
         self.draft.note_usage(fields.get("usage"), whole.get("usage"))
         content = fields.get("content")
-        if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        if not isinstance(content, list) or not all(
+            isinstance(block, dict) for block in content
+        ):
             self.draft.damage("its content is no list of blocks", body)
             return self.finish(False)
         for index, block in enumerate(items_of(whole.get("content"))):
@@ -164,7 +190,9 @@ class AnthropicDecoder:
                 growing.rest = _without(block, "type")
                 return growing, ""
             case "tool_use":
-                growing = self.draft.open_call(text_of(block, "id"), text_of(block, "name"))
+                growing = self.draft.open_call(
+                    text_of(block, "id"), text_of(block, "name")
+                )
                 growing.rest = _without(block, "type", "id", "name", "input")
                 arguments = block.get("input")
                 if arguments is None or parse(arguments) in ({}, None):
@@ -179,7 +207,9 @@ class AnthropicDecoder:
         index, delta = fields.get("index"), fields.get("delta")
         growing = self._blocks.get(index) if isinstance(index, int) else None
         if growing is None or growing.is_whole:
-            return self.draft.damage(f"text comes for the block {index!r}, which is not open", event.data)
+            return self.draft.damage(
+                f"text comes for the block {index!r}, which is not open", event.data
+            )
         if not isinstance(delta, dict) or not isinstance(kind := delta.get("type"), str):
             return self.draft.damage("a piece of a block names no type", event.data)
         place = _TEXTS.get(kind)
@@ -231,14 +261,24 @@ def _grow(growing: Growing, delta: dict[str, Any]) -> None:
         held = growing.rest.get(key)
         growing.bytes = None
         before = parse(held) if isinstance(held, msgspec.Raw) else held
-        growing.rest[key] = before + value if isinstance(before, str) and isinstance(value, str) else value
+        growing.rest[key] = (
+            before + value
+            if isinstance(before, str) and isinstance(value, str)
+            else value
+        )
 
 
 def _whole_json(text: str) -> msgspec.Raw:
     """The input of a provider's own tool as it was written; as text when it was cut."""
-    return msgspec.Raw(text.encode()) if parse(text.encode()) is not None else written(text)
+    return (
+        msgspec.Raw(text.encode()) if parse(text.encode()) is not None else written(text)
+    )
 
 
 def _without(block: Fields, *known: str) -> dict[str, object]:
     """The fields that our types lack, without nulls and empty texts: a block starts with those."""
-    return {key: raw for key, raw in block.items() if key not in known and bytes(raw) not in (b"null", b'""')}
+    return {
+        key: raw
+        for key, raw in block.items()
+        if key not in known and bytes(raw) not in (b"null", b'""')
+    }

@@ -55,7 +55,17 @@ MAX_OUTPUT: Final = 16_000
 MOST_MARKS: Final = 4
 """Cache markers in one request: https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
 _UNCOUNTED: Final = frozenset(
-    {"max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata", "service_tier", "container"}
+    {
+        "max_tokens",
+        "stream",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "metadata",
+        "service_tier",
+        "container",
+    }
 )
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
@@ -68,13 +78,27 @@ def encode_head(sending: Sending) -> Encoded:
     """One Messages call without its messages."""
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(sending, blocks)
-    said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
+    said: list[tuple[str, object]] = [
+        ("max_tokens", options.max_output),
+        ("temperature", options.temperature),
+    ]
     if options.effort is not None:
-        said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
+        said.append(
+            (
+                "output_config",
+                {**nested(request.params, "output_config"), "effort": options.effort},
+            )
+        )
     params = merged({"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}, said)
     if request.stream:
         params["stream"] = True
-    return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded(
+        "/messages",
+        _headers(options),
+        {**body, **params},
+        tuple(blocks.made),
+        tuple(blocks.unsent),
+    )
 
 
 def settle(request: Request, options: Options) -> tuple[Request, Options]:
@@ -87,14 +111,20 @@ def settle(request: Request, options: Options) -> tuple[Request, Options]:
     if thinking is None:
         return request, options
     effort = None if options.effort == "none" else options.effort
-    asked = msgspec.structs.replace(request, params={**request.params, "thinking": thinking})
+    asked = msgspec.structs.replace(
+        request, params={**request.params, "thinking": thinking}
+    )
     return asked, replace(options, thinking_budget=None, effort=effort)
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``count_tokens`` call for an encoded request."""
     body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
-    params = {name: value for name, value in PARAMS.unowned(request.params).items() if name not in _UNCOUNTED}
+    params = {
+        name: value
+        for name, value in PARAMS.unowned(request.params).items()
+        if name not in _UNCOUNTED
+    }
     return encoded._replace(path="/messages/count_tokens", body={**body, **params})
 
 
@@ -220,7 +250,9 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[JsonBlock]:
+def _content_of(
+    sending: Sending, message: Message, blocks: Blocks
+) -> Iterator[JsonBlock]:
     """The content blocks of one message."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
@@ -234,11 +266,20 @@ def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[
 def _part(sending: Sending, part: Part, blocks: Blocks) -> JsonBlock | None:
     match part:
         case TextPart():
-            return {"type": "text", "text": part.text, **_own(sending, part.provider)} if part.text else None
+            return (
+                {"type": "text", "text": part.text, **_own(sending, part.provider)}
+                if part.text
+                else None
+            )
         case ReasoningPart():
             return _reasoning(sending, part)
         case ToolCallPart():
-            block = {"type": "tool_use", "id": part.call_id, "name": part.name, "input": json_object(part.arguments)}
+            block = {
+                "type": "tool_use",
+                "id": part.call_id,
+                "name": part.name,
+                "input": json_object(part.arguments),
+            }
             return {**block, **_own(sending, part.provider)}
         case ToolResultPart():
             return _result(sending, part, blocks)
@@ -257,15 +298,24 @@ def _reasoning(sending: Sending, part: ReasoningPart) -> JsonBlock | None:
         return None
     if part.redacted:
         return {"type": "redacted_thinking", **fields} if "data" in fields else None
-    if sending.target.signed_thinking and bytes(fields.get("signature", b'""')) in (b'""', b"null"):
+    if sending.target.signed_thinking and bytes(fields.get("signature", b'""')) in (
+        b'""',
+        b"null",
+    ):
         return None
     return {"type": "thinking", "thinking": part.text, **fields}
 
 
 def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
-    content = [made for one in part.content if (made := _part(sending, one, blocks)) is not None]
-    if len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}:
+    content = [
+        made for one in part.content if (made := _part(sending, one, blocks)) is not None
+    ]
+    if (
+        len(content) == 1
+        and isinstance(content[0], dict)
+        and content[0].keys() == {"type", "text"}
+    ):
         block["content"] = content[0]["text"]
     elif content:
         block["content"] = content
@@ -279,12 +329,22 @@ def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> Json
     own = _own(sending, part.provider)
     title = {"title": part.name} if isinstance(part, FilePart) and part.name else {}
     if isinstance(part, FilePart) and part.text and not part.source:
-        source: dict[str, Any] = {"type": "text", "media_type": "text/plain", "data": part.text}
+        source: dict[str, Any] = {
+            "type": "text",
+            "media_type": "text/plain",
+            "data": part.text,
+        }
         return {"type": "document", "source": source, **title, **own}
     held = locate(sending, part)
     kind = "image" if isinstance(part, ImagePart) else "document"
-    if held is None or (kind == "document" and not held.mime.startswith(("application/pdf", "text/"))):
-        text = named_text(part) if isinstance(part, FilePart) and part.text else stand_in(blocks, part)
+    if held is None or (
+        kind == "document" and not held.mime.startswith(("application/pdf", "text/"))
+    ):
+        text = (
+            named_text(part)
+            if isinstance(part, FilePart) and part.text
+            else stand_in(blocks, part)
+        )
         return {"type": "text", "text": text}
     return {"type": kind, "source": _source(held), **title, **own}
 
@@ -312,18 +372,29 @@ def _mark_head(
 
 
 def _marker(marks: CacheMarks) -> Mapping[str, str]:
-    return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
+    return (
+        {"type": "ephemeral"}
+        if marks.ttl == "5m"
+        else {"type": "ephemeral", "ttl": marks.ttl}
+    )
 
 
 def _can_be_marked(block: JsonBlock) -> bool:
     """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
-    return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
+    return isinstance(block, dict) and block.get("type") not in (
+        "thinking",
+        "redacted_thinking",
+    )
 
 
-def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> None:
+def _mark_last(
+    blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]
+) -> None:
     """Put the marker on the last block that can carry one."""
     for at in range(len(blocks) - 1, -1, -1):
         block = blocks[at]
         if _can_be_marked(block):
-            written[at] = msgspec.Raw(msgspec.json.encode({**block, "cache_control": marker}))
+            written[at] = msgspec.Raw(
+                msgspec.json.encode({**block, "cache_control": marker})
+            )
             return

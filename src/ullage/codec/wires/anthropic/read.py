@@ -10,9 +10,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ullage.codec.parts import Json, PartMaker, as_list, as_text, blocks, tool, without
-from ullage.messages import Message, Part, ProviderData, Request, ResultContent, SystemBlock, Tool, clean_text
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderData,
+    Request,
+    ResultContent,
+    SystemBlock,
+    Tool,
+    clean_text,
+)
 
-_BLOCKS = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"))
+_BLOCKS = frozenset(
+    ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document")
+)
 _READ = ("messages", "system", "tools", "model", "stream")
 
 
@@ -20,16 +31,33 @@ def claims(body: Mapping[str, Any]) -> bool:
     """Anthropic's marks against Chat's; a plain body with neither is Anthropic's when its model is a bare Claude id."""
     if "messages" not in body:
         return False
-    listed = [one for one in body["messages"] if isinstance(one, Mapping)] if isinstance(body["messages"], list) else []
+    listed = (
+        [one for one in body["messages"] if isinstance(one, Mapping)]
+        if isinstance(body["messages"], list)
+        else []
+    )
     tools = _blocks(body.get("tools"))
-    if any(key in body for key in ("system", "anthropic_version", "anthropic_beta", "stop_sequences")):
+    if any(
+        key in body
+        for key in ("system", "anthropic_version", "anthropic_beta", "stop_sequences")
+    ):
         return True
     if any("input_schema" in one for one in tools):
         return True
-    if any(_is_messages_block(block) for one in listed for block in _blocks(one.get("content"))):
+    if any(
+        _is_messages_block(block)
+        for one in listed
+        for block in _blocks(one.get("content"))
+    ):
         return True
-    chat_roles = any(one.get("role") in ("system", "developer", "tool", "function") for one in listed)
-    if chat_roles or any("function" in one for one in tools) or any("tool_calls" in one for one in listed):
+    chat_roles = any(
+        one.get("role") in ("system", "developer", "tool", "function") for one in listed
+    )
+    if (
+        chat_roles
+        or any("function" in one for one in tools)
+        or any("tool_calls" in one for one in listed)
+    ):
         return False
     return str(body.get("model") or "").startswith("claude") and "max_tokens" in body
 
@@ -56,7 +84,9 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         model=make.model,
         provider=make.provider,
         system=tuple(_system(make, body.get("system"))),
-        tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
+        tools=tuple(
+            _tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)
+        ),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
@@ -70,7 +100,9 @@ def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
 def read_answer(content: object, make: PartMaker) -> Message:
     """The assistant's message: a response object, or its list of content blocks."""
     listed = content.get("content") if isinstance(content, Mapping) else content
-    return make.namer.message("assistant", tuple(_part(make, block) for block in blocks(listed)))
+    return make.namer.message(
+        "assistant", tuple(_part(make, block) for block in blocks(listed))
+    )
 
 
 def _system(make: PartMaker, system: object) -> Iterator[SystemBlock]:
@@ -84,17 +116,28 @@ def _tool(one: Json) -> Tool:
     deferred = one.get("defer_loading") is True
     if kind != "custom" and "input_schema" not in one:
         return tool(one.get("name"), "", one, kind=kind, deferred=deferred)
-    return tool(one.get("name"), one.get("description"), one.get("input_schema"), deferred=deferred)
+    return tool(
+        one.get("name"),
+        one.get("description"),
+        one.get("input_schema"),
+        deferred=deferred,
+    )
 
 
 def _messages(make: PartMaker, message: Json) -> Iterator[Message]:
     role = as_text(message.get("role"))
     listed = blocks(message.get("content"))
     if role == "assistant":
-        yield make.namer.message("assistant", tuple(_part(make, block) for block in listed))
+        yield make.namer.message(
+            "assistant", tuple(_part(make, block) for block in listed)
+        )
         return
-    results = tuple(_part(make, block) for block in listed if block.get("type") == "tool_result")
-    others = tuple(_part(make, block) for block in listed if block.get("type") != "tool_result")
+    results = tuple(
+        _part(make, block) for block in listed if block.get("type") == "tool_result"
+    )
+    others = tuple(
+        _part(make, block) for block in listed if block.get("type") != "tool_result"
+    )
     if results:
         yield make.namer.message("tool", results)
     if others or not results:
@@ -106,7 +149,9 @@ def _part(make: PartMaker, block: Json) -> Part:
         case "text":
             return make.text(block.get("text"), without(block, "type", "text"))
         case "thinking":
-            return make.reasoning(as_text(block.get("thinking")), without(block, "type", "thinking"))
+            return make.reasoning(
+                as_text(block.get("thinking")), without(block, "type", "thinking")
+            )
         case "redacted_thinking":
             return make.reasoning("", without(block, "type"), redacted=True)
         case "tool_use":
@@ -114,8 +159,15 @@ def _part(make: PartMaker, block: Json) -> Part:
             return make.call(block.get("id"), block.get("name"), block.get("input"), rest)
         case "tool_result":
             rest = without(block, "type", "tool_use_id", "content", "is_error")
-            content = tuple(_result_content(make, one) for one in blocks(block.get("content")))
-            return make.result(block.get("tool_use_id"), content, is_error=block.get("is_error") is True, rest=rest)
+            content = tuple(
+                _result_content(make, one) for one in blocks(block.get("content"))
+            )
+            return make.result(
+                block.get("tool_use_id"),
+                content,
+                is_error=block.get("is_error") is True,
+                rest=rest,
+            )
         case "image" | "document":
             return _media(make, block)
         case _:
@@ -142,16 +194,32 @@ def _media(make: PartMaker, block: Json) -> ResultContent:
     mime = source.get("media_type") or fallback
     match source.get("type"):
         case "base64":
-            return make.media(mime, data=as_text(source.get("data")), name=block.get("title"), rest=rest)
+            return make.media(
+                mime, data=as_text(source.get("data")), name=block.get("title"), rest=rest
+            )
         case "url":
-            return make.media(mime, url=as_text(source.get("url")), name=block.get("title"), rest=rest)
+            return make.media(
+                mime, url=as_text(source.get("url")), name=block.get("title"), rest=rest
+            )
         case "file":
-            return make.media(mime, url=as_text(source.get("file_id")), name=block.get("title"), rest=rest)
+            return make.media(
+                mime,
+                url=as_text(source.get("file_id")),
+                name=block.get("title"),
+                rest=rest,
+            )
         case "text":
             text = as_text(source.get("data"))
-            return make.media(source.get("media_type") or "text/plain", text=text, name=block.get("title"), rest=rest)
+            return make.media(
+                source.get("media_type") or "text/plain",
+                text=text,
+                name=block.get("title"),
+                rest=rest,
+            )
         case "content":
-            text = "\n".join(as_text(one.get("text")) for one in blocks(source.get("content")))
+            text = "\n".join(
+                as_text(one.get("text")) for one in blocks(source.get("content"))
+            )
             return make.media("text/plain", text=text, name=block.get("title"), rest=rest)
         case _:
             return make.item(block)
@@ -166,4 +234,8 @@ def _is_messages_block(block: Mapping[str, Any]) -> bool:
 
 
 def _blocks(content: object) -> list[Mapping[str, Any]]:
-    return [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+    return (
+        [one for one in content if isinstance(one, Mapping)]
+        if isinstance(content, list)
+        else []
+    )

@@ -34,13 +34,21 @@ DIALECTS: Final = (ANTHROPIC,)
 
 WORDINGS: Final = (
     # Anthropic, also behind Bedrock, Vertex and gateways
-    Wording("anthropic", r"prompt is too long: {count} tokens? > {limit}", _GH + "boldsoftware/exe.dev/issues/62"),
+    Wording(
+        "anthropic",
+        r"prompt is too long: {count} tokens? > {limit}",
+        _GH + "boldsoftware/exe.dev/issues/62",
+    ),
     Wording(
         "anthropic",
         r"input length and `?max_tokens`? exceed context limit:\s+{count}\s*\+\s*{output}\s*>\s*{limit}",
         _GH + "docker/docker-agent/issues/569",
     ),
-    Wording("anthropic", r"request size exceeds model context window", _GH + "anthropics/claude-code/issues/6380"),
+    Wording(
+        "anthropic",
+        r"request size exceeds model context window",
+        _GH + "anthropics/claude-code/issues/6380",
+    ),
     Wording(
         "anthropic",
         r"request_too_large|request exceeds the maximum size",

@@ -27,7 +27,9 @@ ANTHROPIC_IDS: Final = Legal(PLAIN_CHARACTERS, 64)
 ANTHROPIC_NAMES: Final = Legal(PLAIN_CHARACTERS, 128)
 """https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use: ``^[a-zA-Z0-9_-]{1,128}$``."""
 
-NO_PREFILL: Final = re.compile(r"(opus|sonnet)-4[-.][6-9]|(opus|sonnet|haiku)-[5-9]|fable|mythos")
+NO_PREFILL: Final = re.compile(
+    r"(opus|sonnet)-4[-.][6-9]|(opus|sonnet|haiku)-[5-9]|fable|mythos"
+)
 """``This model does not support assistant message prefill. The conversation must end with a user message.`` From 4.6 on
 (https://github.com/langchain-ai/deepagents/issues/1585)."""
 

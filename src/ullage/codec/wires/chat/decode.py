@@ -55,7 +55,9 @@ _READ: Final = frozenset(
 )
 _PLAIN: Final = frozenset({"role", "content", "refusal", "tool_calls", *_TEXTS})
 """Fields of a delta that hold text alone; what comes in others is kept beside it."""
-_CALL_READ: Final = frozenset({"id", "index", "type", "function", "custom", "name", "arguments", "input"})
+_CALL_READ: Final = frozenset(
+    {"id", "index", "type", "function", "custom", "name", "arguments", "input"}
+)
 
 
 class ChatDecoder:
@@ -102,22 +104,32 @@ class ChatDecoder:
             self.draft.model = get_text(chunk, "model")
         if not self.draft.response_id:
             self.draft.response_id = get_text(chunk, "id")
-        if "usage" in chunk or "x_groq" in chunk or (choice is not None and "usage" in choice):
+        if (
+            "usage" in chunk
+            or "x_groq" in chunk
+            or (choice is not None and "usage" in choice)
+        ):
             events += self._usage(chunk, data, choice)
         return events
 
     def finish(self, complete: bool) -> Answer:
         self._settle()
         # Some servers never say why they stop, but end with [DONE]; others say why and leave [DONE] out.
-        ended = (self.is_done and bool(self.draft.said or self.draft.parts)) or (complete and bool(self.draft.said))
-        return self.draft.answer(finished=ended and self.draft.said not in _CUT, stop=self._stop())
+        ended = (self.is_done and bool(self.draft.said or self.draft.parts)) or (
+            complete and bool(self.draft.said)
+        )
+        return self.draft.answer(
+            finished=ended and self.draft.said not in _CUT, stop=self._stop()
+        )
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
         answer = self.draft.read(body)
         if answer is None:
             return self.finish(False)
-        if (answer.get("error") or answer.get("object") == "error") and not answer.get("choices"):
+        if (answer.get("error") or answer.get("object") == "error") and not answer.get(
+            "choices"
+        ):
             self.draft.fail(answer)
             return self.finish(False)
         choice = _first_choice(answer)
@@ -125,14 +137,25 @@ class ChatDecoder:
             self.draft.damage("a message is no object", body)
             return self.finish(False)
         self._usage(answer, body, choice)
-        self.draft.model, self.draft.response_id = get_text(answer, "model"), get_text(answer, "id")
+        self.draft.model, self.draft.response_id = (
+            get_text(answer, "model"),
+            get_text(answer, "id"),
+        )
         if choice is not None:
             message = get_object(choice, "message")
             calls = message.get("tool_calls") or []
-            if not isinstance(calls, list) or not all(isinstance(one, dict) for one in calls):
+            if not isinstance(calls, list) or not all(
+                isinstance(one, dict) for one in calls
+            ):
                 self.draft.damage("its tool calls are no list of objects", body)
                 return self.finish(False)
-            self._delta({**message, "tool_calls": [{**one, "index": at} for at, one in enumerate(calls)]}, len(body))
+            self._delta(
+                {
+                    **message,
+                    "tool_calls": [{**one, "index": at} for at, one in enumerate(calls)],
+                },
+                len(body),
+            )
             self._end(get_text(choice, "finish_reason"), answer)
             self.is_done = bool(message)
         self._close_all()
@@ -148,7 +171,11 @@ class ChatDecoder:
             self.draft.tally.hold(size)
             if not delta.keys() <= _READ:
                 self._keep(delta)
-        if delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"):
+        if (
+            delta.get("reasoning_content")
+            or delta.get("reasoning")
+            or delta.get("reasoning_details")
+        ):
             events += self._reasoning(delta)
         if isinstance(content, str):
             events += self._content("text", content)
@@ -166,7 +193,9 @@ class ChatDecoder:
         if calls:
             events += self._calls_of(calls)
         if isinstance(delta.get("function_call"), dict):
-            events += self._call({"index": -1, "function": delta["function_call"], "function_call": True})
+            events += self._call(
+                {"index": -1, "function": delta["function_call"], "function_call": True}
+            )
         return events
 
     def _calls_of(self, calls: object) -> list[StreamEvent]:
@@ -174,20 +203,30 @@ class ChatDecoder:
         if not isinstance(calls, list):
             return self.draft.damage("its tool calls are no list")
         for call in calls:
-            events += self._call(call) if isinstance(call, dict) else self.draft.damage("a tool call is no object")
+            events += (
+                self._call(call)
+                if isinstance(call, dict)
+                else self.draft.damage("a tool call is no object")
+            )
             if self.draft.tally.broken is not None:
                 break
         return events
 
     def _reasoning(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
         """Reasoning beside the content: one part, for this wire has one place for it."""
-        details = [one for one in get_list(delta, "reasoning_details") if isinstance(one, dict)]
+        details = [
+            one for one in get_list(delta, "reasoning_details") if isinstance(one, dict)
+        ]
         merge_details(self._details, details)
-        field = self._reasoning_field or next((name for name in _TEXTS if get_text(delta, name)), "")
+        field = self._reasoning_field or next(
+            (name for name in _TEXTS if get_text(delta, name)), ""
+        )
         if field:
             self._reasoning_field, text = field, get_text(delta, field)
         else:
-            text = "".join(get_text(one, "text") or get_text(one, "summary") for one in details)
+            text = "".join(
+                get_text(one, "text") or get_text(one, "summary") for one in details
+            )
         if self._thought is None:
             self._thought = self.draft.open("reasoning")
         if field:
@@ -206,8 +245,14 @@ class ChatDecoder:
             case "thinking":
                 thinking = block.get("thinking")
                 inner = thinking if isinstance(thinking, list) else [{"text": thinking}]
-                text = "".join(get_text(one, "text") for one in inner if isinstance(one, dict))
-                rest = {key: value for key, value in block.items() if key not in ("type", "thinking")}
+                text = "".join(
+                    get_text(one, "text") for one in inner if isinstance(one, dict)
+                )
+                rest = {
+                    key: value
+                    for key, value in block.items()
+                    if key not in ("type", "thinking")
+                }
                 return self._content("reasoning", text, {"thinking": None, **rest})
             case _:
                 events = self._close_open()
@@ -216,13 +261,20 @@ class ChatDecoder:
                 return events + self.draft.close(growing)
 
     def _content(
-        self, kind: Literal["text", "reasoning"], text: str, rest: Mapping[str, object] = {}
+        self,
+        kind: Literal["text", "reasoning"],
+        text: str,
+        rest: Mapping[str, object] = {},
     ) -> list[StreamEvent]:
         """More of the content: of the open part if it is of this kind, else of a new one."""
         if not text:
             return []
         now = self._open
-        if now is not None and now.kind == kind and ("refusal" in now.rest) == ("refusal" in rest):
+        if (
+            now is not None
+            and now.kind == kind
+            and ("refusal" in now.rest) == ("refusal" in rest)
+        ):
             if rest:
                 now.rest.update(rest)
             return now.add(text)
@@ -237,7 +289,11 @@ class ChatDecoder:
 
     def _call(self, call: dict[str, Any]) -> list[StreamEvent]:
         kind = get_text(call, "type") or "function"
-        inner = get_object(call, kind) or get_object(call, "function") or get_object(call, "custom")
+        inner = (
+            get_object(call, kind)
+            or get_object(call, "function")
+            or get_object(call, "custom")
+        )
         growing, events = self._call_for(call, inner)
         if not growing.name and get_text(inner, "name"):
             growing.name = self.draft.named(get_text(inner, "name"))
@@ -249,13 +305,23 @@ class ChatDecoder:
         arguments = inner.get("arguments", inner.get("input"))
         if isinstance(arguments, str):
             return events + (growing.add(arguments) if arguments else [])
-        return events if arguments is None else events + growing.add(bytes(written(arguments)).decode())
+        return (
+            events
+            if arguments is None
+            else events + growing.add(bytes(written(arguments)).decode())
+        )
 
-    def _call_for(self, call: dict[str, Any], inner: Mapping[str, Any]) -> tuple[Growing, list[StreamEvent]]:
+    def _call_for(
+        self, call: dict[str, Any], inner: Mapping[str, Any]
+    ) -> tuple[Growing, list[StreamEvent]]:
         """The call a piece belongs to. Some servers number all calls 0, or none, and tell them apart by id alone."""
         call_id, index = get_text(call, "id"), call.get("index")
         known = self._calls.get(index) if isinstance(index, int) else self._latest
-        differs = known is not None and call_id not in ("", known.call_id) and bool(get_text(inner, "name"))
+        differs = (
+            known is not None
+            and call_id not in ("", known.call_id)
+            and bool(get_text(inner, "name"))
+        )
         if known is not None and not differs:
             return known, []
         name = get_text(inner, "name")
@@ -288,7 +354,9 @@ class ChatDecoder:
 
     def _close_all(self) -> list[StreamEvent]:
         self._settle()
-        return [event for growing in self.draft.parts for event in self.draft.close(growing)]
+        return [
+            event for growing in self.draft.parts for event in self.draft.close(growing)
+        ]
 
     def _settle(self) -> None:
         """The fields that our types lack as an item at the end, once."""
@@ -296,7 +364,9 @@ class ChatDecoder:
             self.draft.open("item").rest = {"type": "message_fields", **self._fields}
             self._fields = {}
 
-    def _usage(self, chunk: Mapping[str, Any], data: bytes, choice: Mapping[str, Any] | None) -> list[StreamEvent]:
+    def _usage(
+        self, chunk: Mapping[str, Any], data: bytes, choice: Mapping[str, Any] | None
+    ) -> list[StreamEvent]:
         usage, raw = chunk.get("usage"), None
         if isinstance(usage, dict) and usage:
             raw = fields_of(data).get("usage")
@@ -342,7 +412,9 @@ def merge_details(held: list[dict[str, Any]], pieces: list[dict[str, Any]]) -> N
 
 
 def _is_same(detail: dict[str, Any], piece: dict[str, Any]) -> bool:
-    if detail.get("type") != piece.get("type") or detail.get("index") != piece.get("index"):
+    if detail.get("type") != piece.get("type") or detail.get("index") != piece.get(
+        "index"
+    ):
         return False
     if detail.get("index") is None and piece.get("type") == "reasoning.encrypted":
         return False

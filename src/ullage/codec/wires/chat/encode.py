@@ -60,11 +60,18 @@ def encode_head(sending: Sending) -> Encoded:
     if request.stream:
         params["stream"] = True
         if options.include_usage:
-            params["stream_options"] = {**nested(request.params, "stream_options"), "include_usage": True}
+            params["stream_options"] = {
+                **nested(request.params, "stream_options"),
+                "include_usage": True,
+            }
         else:
             params.pop("stream_options", None)
     return Encoded(
-        "/chat/completions", dict(JSON_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
+        "/chat/completions",
+        dict(JSON_HEADERS),
+        {**body, **params},
+        tuple(blocks.made),
+        tuple(blocks.unsent),
     )
 
 
@@ -78,18 +85,30 @@ class ChatWriter(MessageWriter):
         return True
 
 
-def _said(request: Request, options: Options, blocks: Blocks) -> Iterator[tuple[str, object]]:
+def _said(
+    request: Request, options: Options, blocks: Blocks
+) -> Iterator[tuple[str, object]]:
     served_by = provider_named(request.provider)
     # OpenAI's reasoning models refuse max_tokens, Mistral the other one:
     # https://github.com/editor-code-assistant/eca/issues/231
     usual = "max_completion_tokens" if served_by.openai_rules else "max_tokens"
-    limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in request.params), usual)
+    limit = next(
+        (
+            name
+            for name in ("max_completion_tokens", "max_tokens")
+            if name in request.params
+        ),
+        usual,
+    )
     yield limit, options.max_output
     yield "temperature", options.temperature
     if served_by.nests_effort:
         asked = {"effort": options.effort, "max_tokens": options.thinking_budget}
         reasoning = {name: value for name, value in asked.items() if value is not None}
-        yield "reasoning", {**nested(request.params, "reasoning"), **reasoning} if reasoning else None
+        yield (
+            "reasoning",
+            {**nested(request.params, "reasoning"), **reasoning} if reasoning else None,
+        )
         return
     yield "reasoning_effort", options.effort
     if options.thinking_budget is not None:
@@ -115,11 +134,16 @@ def _system(sending: Sending) -> Iterator[dict[str, Any]]:
 def _tool(tool: Tool) -> dict[str, Any] | msgspec.Raw:
     if tool.kind == "function":
         described = {"description": tool.description} if tool.description else {}
-        return {"type": "function", "function": {"name": tool.name, **described, "parameters": tool.schema}}
+        return {
+            "type": "function",
+            "function": {"name": tool.name, **described, "parameters": tool.schema},
+        }
     return tool.schema if is_whole(tool) else {"type": tool.kind, tool.kind: tool.schema}
 
 
-def _items_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
+def _items_of(
+    sending: Sending, message: Message, blocks: Blocks
+) -> Iterator[dict[str, Any]]:
     """One message as the messages of this wire."""
     if message.role == "assistant":
         answer = _answer(sending, message, blocks)
@@ -214,10 +238,17 @@ def _call(sending: Sending, part: ToolCallPart) -> dict[str, Any]:
         return {"function_call": {"name": part.name, "arguments": part.arguments}}
     kind = text_of(fields, "type") or "function"
     written = {"input" if kind == "custom" else "arguments": part.arguments}
-    return {"id": part.call_id, "type": kind, kind: {"name": part.name, **written}, **drop(fields, "type")}
+    return {
+        "id": part.call_id,
+        "type": kind,
+        kind: {"name": part.name, **written},
+        **drop(fields, "type"),
+    }
 
 
-def _results(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
+def _results(
+    sending: Sending, message: Message, blocks: Blocks
+) -> Iterator[dict[str, Any]]:
     """Results first, in order; what of them is no text follows as the user's, for this wire's results are text."""
     shown: list[Any] = []
     for part in message.of_type(ToolResultPart):
@@ -227,26 +258,46 @@ def _results(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dic
             if isinstance(made, dict) and made["type"] == "text":
                 texts.append(made)
             elif made is not None:
-                shown += [{"type": "text", "text": f"[from the result of {part.call_id}]"}, made]
+                shown += [
+                    {"type": "text", "text": f"[from the result of {part.call_id}]"},
+                    made,
+                ]
         plain = all(block.keys() == {"type", "text"} for block in texts)
         content = "".join(block["text"] for block in texts) if plain else texts
-        yield {"role": "tool", "tool_call_id": part.call_id, "content": content, **sending.fields(part.provider)}
+        yield {
+            "role": "tool",
+            "tool_call_id": part.call_id,
+            "content": content,
+            **sending.fields(part.provider),
+        }
     if shown:
         yield {"role": "user", "content": shown}
 
 
 def _content(sending: Sending, parts: Sequence[Part], blocks: Blocks) -> str | list[Any]:
     """One plain text as a string, anything else as a list of blocks."""
-    made = [block for part in parts if (block := _block(sending, part, blocks)) is not None]
-    if len(made) == 1 and isinstance(made[0], dict) and made[0].keys() == {"type", "text"}:
+    made = [
+        block for part in parts if (block := _block(sending, part, blocks)) is not None
+    ]
+    if (
+        len(made) == 1
+        and isinstance(made[0], dict)
+        and made[0].keys() == {"type", "text"}
+    ):
         return str(made[0]["text"])
     return made
 
 
-def _block(sending: Sending, part: Part, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
+def _block(
+    sending: Sending, part: Part, blocks: Blocks
+) -> dict[str, Any] | msgspec.Raw | None:
     match part:
         case TextPart():
-            return {"type": "text", "text": part.text, **sending.fields(part.provider)} if part.text else None
+            return (
+                {"type": "text", "text": part.text, **sending.fields(part.provider)}
+                if part.text
+                else None
+            )
         case ImagePart() | FilePart():
             return _media(sending, part, blocks)
         case ProviderItem():
@@ -256,7 +307,9 @@ def _block(sending: Sending, part: Part, blocks: Blocks) -> dict[str, Any] | msg
             return None
 
 
-def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> dict[str, Any]:
+def _media(
+    sending: Sending, part: ImagePart | FilePart, blocks: Blocks
+) -> dict[str, Any]:
     if isinstance(part, FilePart) and part.text and not part.source:
         return {"type": "text", "text": named_text(part)}
     held = locate(sending, part)
@@ -265,9 +318,19 @@ def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> dict
     fields = sending.fields(part.provider)
     if isinstance(part, ImagePart):
         detail = {"detail": part.detail} if part.detail else {}
-        return {"type": "image_url", "image_url": {"url": held.address, **detail}, **fields}
+        return {
+            "type": "image_url",
+            "image_url": {"url": held.address, **detail},
+            **fields,
+        }
     if held.mime.startswith("audio/") and held.data:
-        return {"type": "input_audio", "input_audio": {"data": held.data, "format": held.mime.removeprefix("audio/")}}
+        return {
+            "type": "input_audio",
+            "input_audio": {
+                "data": held.data,
+                "format": held.mime.removeprefix("audio/"),
+            },
+        }
     if held.mime.startswith("video/"):
         return {"type": "video_url", "video_url": {"url": held.address}, **fields}
     if held.file_id:

@@ -9,8 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.parts import Json, PartMaker, as_list, as_text, blocks, data_url, readable, tool, without
-from ullage.messages import Message, Part, Request, ResultContent, Role, SystemBlock, Tool, clean_text
+from ullage.codec.parts import (
+    Json,
+    PartMaker,
+    as_list,
+    as_text,
+    blocks,
+    data_url,
+    readable,
+    tool,
+    without,
+)
+from ullage.messages import (
+    Message,
+    Part,
+    Request,
+    ResultContent,
+    Role,
+    SystemBlock,
+    Tool,
+    clean_text,
+)
 
 _READ = ("messages", "tools", "functions", "model", "stream")
 _SYSTEM = ("system", "developer")
@@ -41,8 +60,12 @@ def open_from(items: list[Any]) -> int:
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Chat call with no messages but its system prompt."""
-    functions = [{"type": "function", "function": one} for one in as_list(body.get("functions"))]
-    declared = [one for one in as_list(body.get("tools")) + functions if isinstance(one, dict)]
+    functions = [
+        {"type": "function", "function": one} for one in as_list(body.get("functions"))
+    ]
+    declared = [
+        one for one in as_list(body.get("tools")) + functions if isinstance(one, dict)
+    ]
     return Request(
         wire=make.wire,
         model=make.model,
@@ -95,9 +118,14 @@ def _message(make: PartMaker, message: Json) -> Message:
             return make.namer.message("assistant", tuple(_assistant(make, message)))
         case "tool" | "function":
             call_id = message.get("tool_call_id") or message.get("name")
-            content = tuple(_result_content(make, block) for block in blocks(message.get("content")))
+            content = tuple(
+                _result_content(make, block) for block in blocks(message.get("content"))
+            )
             rest = without(message, "role", "content", "tool_call_id", "name")
-            return make.namer.message("tool", (make.result(call_id, content, name=message.get("name"), rest=rest),))
+            return make.namer.message(
+                "tool",
+                (make.result(call_id, content, name=message.get("name"), rest=rest),),
+            )
         case role:
             parts = tuple(_part(make, block) for block in blocks(message.get("content")))
             named: Role = "system" if role in _SYSTEM else "user"
@@ -124,7 +152,10 @@ _ASSISTANT = frozenset(
 
 
 def _assistant(make: PartMaker, message: Json) -> Iterator[Part]:
-    thought = {key: message.get(key) for key in ("reasoning_content", "reasoning", "reasoning_details")}
+    thought = {
+        key: message.get(key)
+        for key in ("reasoning_content", "reasoning", "reasoning_details")
+    }
     if any(value for value in thought.values()):
         yield make.reasoning(_reasoning_text(thought), thought)
     for block in blocks(message.get("content")):
@@ -138,15 +169,29 @@ def _assistant(make: PartMaker, message: Json) -> Iterator[Part]:
             yield _call(make, one)
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
-        yield make.call(legacy.get("name"), legacy.get("name"), legacy.get("arguments"), {"function_call": True})
-    extra = {key: value for key, value in without(message, *_ASSISTANT).items() if isinstance(value, dict | list)}
+        yield make.call(
+            legacy.get("name"),
+            legacy.get("name"),
+            legacy.get("arguments"),
+            {"function_call": True},
+        )
+    extra = {
+        key: value
+        for key, value in without(message, *_ASSISTANT).items()
+        if isinstance(value, dict | list)
+    }
     if message.get("extra_content"):
         extra["extra_content"] = message["extra_content"]
     if any(extra.values()):
         yield make.item({"type": "message_fields", **extra})
     audio = message.get("audio")
     if isinstance(audio, dict):
-        yield make.media("audio/*", url=as_text(audio.get("id")), text=as_text(audio.get("transcript")), rest=audio)
+        yield make.media(
+            "audio/*",
+            url=as_text(audio.get("id")),
+            text=as_text(audio.get("transcript")),
+            rest=audio,
+        )
 
 
 def _reasoning_text(thought: Json) -> str:
@@ -165,7 +210,10 @@ def _call(make: PartMaker, one: Json) -> Part:
     inner = one.get(kind)
     if not isinstance(inner, dict):
         return make.item(one)
-    rest = {**without(one, "id", "type", kind, "index"), **without(inner, "name", "arguments", "input")}
+    rest = {
+        **without(one, "id", "type", kind, "index"),
+        **without(inner, "name", "arguments", "input"),
+    }
     if kind != "function":
         rest["type"] = kind
     arguments = inner.get("arguments") if "arguments" in inner else inner.get("input")
@@ -193,13 +241,24 @@ def _result_content(make: PartMaker, block: Json) -> ResultContent:
             fallback = "image/*" if kind == "image_url" else "video/*"
             where = "" if data else url
             rest = without(block, "type", kind)
-            return make.media(mime or fallback, data=data, url=where, detail=inner.get("detail"), rest=rest)
+            return make.media(
+                mime or fallback,
+                data=data,
+                url=where,
+                detail=inner.get("detail"),
+                rest=rest,
+            )
         case "input_audio" if isinstance(held, dict):
-            return make.media(f"audio/{as_text(held.get('format')) or '*'}", data=as_text(held.get("data")))
+            return make.media(
+                f"audio/{as_text(held.get('format')) or '*'}",
+                data=as_text(held.get("data")),
+            )
         case "file" if isinstance(held, dict):
             return _file(make, held)
         case "document_url":
-            return make.media("application/pdf", url=as_text(held), name=block.get("document_name"))
+            return make.media(
+                "application/pdf", url=as_text(held), name=block.get("document_name")
+            )
         case _:
             return make.item(block)
 
@@ -209,4 +268,9 @@ def _file(make: PartMaker, held: Json) -> ResultContent:
     if not data:
         data = as_text(held.get("file_data"))
     where = as_text(held.get("file_id"))
-    return make.media(mime or "application/pdf", data=data, url="" if data else where, name=held.get("filename"))
+    return make.media(
+        mime or "application/pdf",
+        data=data,
+        url="" if data else where,
+        name=held.get("filename"),
+    )

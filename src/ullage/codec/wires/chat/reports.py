@@ -8,7 +8,9 @@ from typing import Final
 from ullage.codec.rules import Dialect, Wording
 
 _GH: Final = "https://github.com/"
-_VALS: Final = _GH + "vals-ai/model-library (tests: messages collected from the providers)"
+_VALS: Final = (
+    _GH + "vals-ai/model-library (tests: messages collected from the providers)"
+)
 _PI: Final = _GH + "badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
 
 _CHAT_CACHE_READ = (
@@ -28,7 +30,10 @@ OPENAI_CHAT = Dialect(
     total=("total_tokens",),
     cache_read=_CHAT_CACHE_READ,
     cache_write=("prompt_tokens_details.cache_write_tokens",),
-    reasoning=("completion_tokens_details.reasoning_tokens", "completion_token_details.reasoning_tokens"),
+    reasoning=(
+        "completion_tokens_details.reasoning_tokens",
+        "completion_token_details.reasoning_tokens",
+    ),
     cache="inside",
     thinking="detect",
     n=1076,
@@ -53,7 +58,10 @@ GATEWAY_GEMINI = replace(
     OPENAI_CHAT,
     name="gateway-gemini",
     source="https://vercel.com/docs/ai-gateway/openai-compat",
-    cache_write=("prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens"),
+    cache_write=(
+        "prompt_tokens_details.cache_write_tokens",
+        "cache_creation_input_tokens",
+    ),
     thinking="outside",
     n=16,
 )
@@ -62,7 +70,10 @@ GATEWAY = replace(
     OPENAI_CHAT,
     name="gateway",
     source="https://vercel.com/docs/ai-gateway/openai-compat",
-    cache_write=("prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens"),
+    cache_write=(
+        "prompt_tokens_details.cache_write_tokens",
+        "cache_creation_input_tokens",
+    ),
     n=29,
 )
 
@@ -104,7 +115,9 @@ MISTRAL = replace(
 )
 
 # https://console.groq.com/docs/prompt-caching : prompt_tokens counts cached and fresh tokens.
-GROQ = replace(OPENAI_CHAT, name="groq", source="https://console.groq.com/docs/prompt-caching", n=90)
+GROQ = replace(
+    OPENAI_CHAT, name="groq", source="https://console.groq.com/docs/prompt-caching", n=90
+)
 
 # LiteLLM adds Anthropic's cache fields to prompt_tokens and repeats them beside it.
 LITELLM = replace(
@@ -112,11 +125,25 @@ LITELLM = replace(
     name="litellm",
     source="https://docs.litellm.ai/docs/completion/prompt_caching",
     cache_read=(*_CHAT_CACHE_READ, "cache_read_input_tokens"),
-    cache_write=("prompt_tokens_details.cache_creation_tokens", "cache_creation_input_tokens"),
+    cache_write=(
+        "prompt_tokens_details.cache_creation_tokens",
+        "cache_creation_input_tokens",
+    ),
     n=5,
 )
 
-DIALECTS: Final = (OPENAI_CHAT, GEMINI_CHAT, GATEWAY_GEMINI, GATEWAY, OPENROUTER, DEEPSEEK, XAI, MISTRAL, GROQ, LITELLM)
+DIALECTS: Final = (
+    OPENAI_CHAT,
+    GEMINI_CHAT,
+    GATEWAY_GEMINI,
+    GATEWAY,
+    OPENROUTER,
+    DEEPSEEK,
+    XAI,
+    MISTRAL,
+    GROQ,
+    LITELLM,
+)
 """The first is the one of a server of which nothing else is known."""
 
 WORDINGS: Final = (
@@ -168,7 +195,8 @@ WORDINGS: Final = (
         "vllm",
         r"is too large: {output}\. this model's maximum context length is {limit} tokens"
         r" and your request has {count} input tokens",
-        _GH + "canfieldjuan/finetunelab.ai/blob/main/docs/MAX_TOKENS_CONTEXT_OVERFLOW_FIX.md",
+        _GH
+        + "canfieldjuan/finetunelab.ai/blob/main/docs/MAX_TOKENS_CONTEXT_OVERFLOW_FIX.md",
     ),
     Wording(
         "vllm",
@@ -176,7 +204,11 @@ WORDINGS: Final = (
         _GH + "vllm-project/vllm/issues/12165",
     ),
     # What is left for the output, when the prompt alone is longer than the window.
-    Wording("vllm", r"max_tokens must be at least 1, got -\d", _GH + "vllm-project/vllm/issues/4667"),
+    Wording(
+        "vllm",
+        r"max_tokens must be at least 1, got -\d",
+        _GH + "vllm-project/vllm/issues/4667",
+    ),
     # Others with an API of their own
     Wording(
         "xai",
@@ -189,7 +221,11 @@ WORDINGS: Final = (
         r"reduce the length of the messages or completion\. current length is {count} while limit is {limit}",
         _GH + "cline/cline/issues/5140",
     ),
-    Wording("groq", r"please reduce the length of the messages or completion", _GH + "letta-ai/letta/issues/1963"),
+    Wording(
+        "groq",
+        r"please reduce the length of the messages or completion",
+        _GH + "letta-ai/letta/issues/1963",
+    ),
     Wording(
         "mistral",
         r"prompt contains {count} tokens.{0,40}? too large for model with {limit} maximum context length",
@@ -217,15 +253,35 @@ WORDINGS: Final = (
         _GH + "opencode-ai/opencode/issues/305",
         input_alone=True,
     ),
-    Wording("copilot", r"model_max_prompt_tokens_exceeded", _GH + "microsoft/vscode/issues/289219"),
-    Wording("minimax", r"context window exceeds limit", _GH + "MiniMax-AI/MiniMax-M2/issues/119"),
     Wording(
-        "qwen", r"range of input length should be \[1, {limit}\]", _GH + "QwenLM/qwen-code/issues/98", input_alone=True
+        "copilot",
+        r"model_max_prompt_tokens_exceeded",
+        _GH + "microsoft/vscode/issues/289219",
     ),
-    Wording("z.ai", r"prompt exceeds max length", _GH + "zeroclaw-labs/zeroclaw/issues/4124"),
-    Wording("z.ai", r"tokens in request more than max tokens allowed", _GH + "NousResearch/hermes-agent/pull/61728"),
     Wording(
-        "poolside", r"input length {count} exceeds the maximum allowed input length of {limit}", _VALS, input_alone=True
+        "minimax",
+        r"context window exceeds limit",
+        _GH + "MiniMax-AI/MiniMax-M2/issues/119",
+    ),
+    Wording(
+        "qwen",
+        r"range of input length should be \[1, {limit}\]",
+        _GH + "QwenLM/qwen-code/issues/98",
+        input_alone=True,
+    ),
+    Wording(
+        "z.ai", r"prompt exceeds max length", _GH + "zeroclaw-labs/zeroclaw/issues/4124"
+    ),
+    Wording(
+        "z.ai",
+        r"tokens in request more than max tokens allowed",
+        _GH + "NousResearch/hermes-agent/pull/61728",
+    ),
+    Wording(
+        "poolside",
+        r"input length {count} exceeds the maximum allowed input length of {limit}",
+        _VALS,
+        input_alone=True,
     ),
     # Servers one runs oneself
     Wording(
@@ -233,7 +289,11 @@ WORDINGS: Final = (
         r"request \({count} tokens\) exceeds the available context size \({limit} tokens\)",
         _GH + "ggml-org/llama.cpp/issues/17284",
     ),
-    Wording("llama.cpp", r"exceeds the available context size", _GH + "ggml-org/llama.cpp/pull/15780"),
+    Wording(
+        "llama.cpp",
+        r"exceeds the available context size",
+        _GH + "ggml-org/llama.cpp/pull/15780",
+    ),
     Wording(
         "llama-cpp-python",
         r"requested tokens \({count}\) exceed context window of {limit}",
@@ -263,10 +323,21 @@ WORDINGS: Final = (
         _GH + "sgl-project/sglang/issues/4048",
         input_alone=True,
     ),
-    Wording("mlx-serve", r"prompt exceeds maximum context length", _GH + "ddalcu/mlx-serve/issues/66"),
-    Wording("gpt4all", r"prompt size exceeds the context window size", _GH + "nomic-ai/gpt4all/issues/664"),
+    Wording(
+        "mlx-serve",
+        r"prompt exceeds maximum context length",
+        _GH + "ddalcu/mlx-serve/issues/66",
+    ),
+    Wording(
+        "gpt4all",
+        r"prompt size exceeds the context window size",
+        _GH + "nomic-ai/gpt4all/issues/664",
+    ),
     # A server's general wordings, after all that name numbers
     Wording(
-        "vllm", r"at most {most} image\(s\) may be provided", _GH + "vllm-project/vllm/issues/17092", in_images=True
+        "vllm",
+        r"at most {most} image\(s\) may be provided",
+        _GH + "vllm-project/vllm/issues/17092",
+        in_images=True,
     ),
 )

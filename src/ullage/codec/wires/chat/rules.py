@@ -5,16 +5,45 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ullage.codec.rules import LENIENT_IDS, OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target, WireParams, fields
+from ullage.codec.rules import (
+    LENIENT_IDS,
+    OPENAI_NAMES,
+    PLAIN_CHARACTERS,
+    Legal,
+    Target,
+    WireParams,
+    fields,
+)
 from ullage.models.providers import Provider, provider_named
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(
     owned=frozenset({"model", "messages", "tools", "functions", "stream", "store"}),
     open={
-        **fields("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "seed", "stop"),
-        **fields("frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias", "logprobs"),
-        **fields("top_logprobs", "response_format", "reasoning_effort", "verbosity", "parallel_tool_calls"),
+        **fields(
+            "max_tokens",
+            "max_completion_tokens",
+            "temperature",
+            "top_p",
+            "top_k",
+            "min_p",
+            "seed",
+            "stop",
+        ),
+        **fields(
+            "frequency_penalty",
+            "presence_penalty",
+            "repetition_penalty",
+            "logit_bias",
+            "logprobs",
+        ),
+        **fields(
+            "top_logprobs",
+            "response_format",
+            "reasoning_effort",
+            "verbosity",
+            "parallel_tool_calls",
+        ),
         "reasoning": fields("effort", "max_tokens", "exclude", "enabled"),
         "thinking": fields("type", "budget_tokens"),
         "chat_template_kwargs": fields("enable_thinking", "thinking"),
@@ -47,7 +76,11 @@ def target(wire: str, provider: str, model: str, thinking: str) -> Target:
         user_last=strict,
         alternates=strict,
         answer_after_tools=strict,
-        every_reasoning=(family in ("deepseek", "kimi") and served_by.takes_reasoning and thinking != "disabled"),
+        every_reasoning=(
+            family in ("deepseek", "kimi")
+            and served_by.takes_reasoning
+            and thinking != "disabled"
+        ),
         named_reasoning=True,
     )
 

@@ -14,8 +14,22 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.foreign import Fields, fields_of, get_object, get_text, items_of, text_of
-from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
+from ullage.codec.foreign import (
+    Fields,
+    fields_of,
+    get_object,
+    get_text,
+    items_of,
+    text_of,
+)
+from ullage.codec.stream import (
+    Answer,
+    PartDone,
+    ServerEvent,
+    Stop,
+    StreamEvent,
+    UsageSeen,
+)
 
 _STOPS: Final[dict[str, Stop]] = {
     "STOP": "stop",
@@ -52,7 +66,9 @@ class GeminiDecoder:
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
         data = event.data
-        if data == self._latest:  # its running counts make every chunk another one: this is the same, sent twice
+        if (
+            data == self._latest
+        ):  # its running counts make every chunk another one: this is the same, sent twice
             return []
         self._latest = data
         chunk = self.draft.read(data)
@@ -74,7 +90,9 @@ class GeminiDecoder:
     def _chunk(self, chunk: Mapping[str, Any], data: bytes) -> list[StreamEvent]:
         candidates = chunk.get("candidates") or [{}]
         candidate = candidates[0] if isinstance(candidates, list) else None
-        content = (candidate.get("content") or {}) if isinstance(candidate, dict) else None
+        content = (
+            (candidate.get("content") or {}) if isinstance(candidate, dict) else None
+        )
         parts = (content.get("parts") or []) if isinstance(content, dict) else None
         if candidate is None or not isinstance(parts, list):
             return self.draft.damage("a candidate holds no list of parts", data)
@@ -98,12 +116,16 @@ class GeminiDecoder:
         self.draft.response_id = get_text(chunk, "responseId") or self.draft.response_id
         usage = chunk.get("usageMetadata")
         if isinstance(usage, dict) and usage:
-            self.draft.note_usage(usage, fields_of(data).get("usageMetadata") if self.is_done else None)
+            self.draft.note_usage(
+                usage, fields_of(data).get("usageMetadata") if self.is_done else None
+            )
             if self.is_done:
                 events.append(UsageSeen(self.draft.usage(complete=True)))
         return events
 
-    def _end(self, candidate: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[StreamEvent]:
+    def _end(
+        self, candidate: Mapping[str, Any], chunk: Mapping[str, Any]
+    ) -> list[StreamEvent]:
         """What a chunk says of the answer's end: why the model stopped, or that the question was refused."""
         said = get_text(candidate, "finishReason")
         blocked = get_text(get_object(chunk, "promptFeedback"), "blockReason")
@@ -116,7 +138,9 @@ class GeminiDecoder:
 
     def _plain(self, part: Mapping[str, Any]) -> list[StreamEvent]:
         """Text without anything beside it: of the open part if that is of its kind."""
-        kind: Literal["text", "reasoning"] = "reasoning" if part.get("thought") is True else "text"
+        kind: Literal["text", "reasoning"] = (
+            "reasoning" if part.get("thought") is True else "text"
+        )
         text = get_text(part, "text")
         if not text:
             return []
@@ -125,14 +149,18 @@ class GeminiDecoder:
             return now.add(text)
         events = self._close_open()
         now = self._open = self.draft.open(kind)
-        if kind == "reasoning":  # what tells it apart goes back with it, for the answer goes back as it came
+        if (
+            kind == "reasoning"
+        ):  # what tells it apart goes back with it, for the answer goes back as it came
             now.rest["thought"] = True
         return events + now.add(text)
 
     def _single(self, part: Mapping[str, Any], whole: msgspec.Raw) -> list[StreamEvent]:
         """A part that stays by itself, with what came on it."""
         raw = fields_of(whole)
-        rest: dict[str, object] = {key: value for key, value in raw.items() if key not in _WORDS}
+        rest: dict[str, object] = {
+            key: value for key, value in raw.items() if key not in _WORDS
+        }
         if isinstance(part.get("functionCall"), dict):
             return self._call(fields_of(raw["functionCall"]), rest)
         if isinstance(part.get("inlineData"), dict):
@@ -147,15 +175,24 @@ class GeminiDecoder:
 
     def _call(self, call: Fields, rest: dict[str, object]) -> list[StreamEvent]:
         growing = self.draft.open_call(text_of(call, "id"), text_of(call, "name"))
-        growing.rest = {**rest, **{key: raw for key, raw in call.items() if key not in ("id", "name", "args")}}
+        growing.rest = {
+            **rest,
+            **{
+                key: raw for key, raw in call.items() if key not in ("id", "name", "args")
+            },
+        }
         arguments = call.get("args")
         text = "" if arguments is None else bytes(arguments).decode("utf-8", "replace")
         return growing.begun() + growing.add(text) + self.draft.close(growing)
 
-    def _media(self, inline: Mapping[str, Any], rest: dict[str, object]) -> list[StreamEvent]:
+    def _media(
+        self, inline: Mapping[str, Any], rest: dict[str, object]
+    ) -> list[StreamEvent]:
         growing = self.draft.open("item")
         growing.is_whole = True
-        growing.done = self.draft.media(growing.id, inline.get("mimeType"), get_text(inline, "data"), rest)
+        growing.done = self.draft.media(
+            growing.id, inline.get("mimeType"), get_text(inline, "data"), rest
+        )
         return [PartDone(growing.done)]
 
     def _close_open(self) -> list[StreamEvent]:

@@ -51,7 +51,14 @@ from ullage.messages import (
 from ullage.models.providers import provider_named
 
 _PART_FIELDS: Final = frozenset(
-    {"thoughtSignature", "thought_signature", "thought", "partMetadata", "videoMetadata", "mediaResolution"}
+    {
+        "thoughtSignature",
+        "thought_signature",
+        "thought",
+        "partMetadata",
+        "videoMetadata",
+        "mediaResolution",
+    }
 )
 """Fields of a part; other fields that came with a call are the call's. https://ai.google.dev/api/caching#Part"""
 _SAFE: Final = re.compile(rb"[^A-Za-z0-9._~/@:-]")
@@ -64,7 +71,13 @@ def encode_head(sending: Sending) -> Encoded:
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return Encoded(f"/{_name(request)}:{method}", dict(JSON_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded(
+        f"/{_name(request)}:{method}",
+        dict(JSON_HEADERS),
+        body,
+        tuple(blocks.made),
+        tuple(blocks.unsent),
+    )
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
@@ -74,7 +87,8 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """
     name = _name(request)
     return encoded._replace(
-        path=f"/{name}:countTokens", body={"generateContentRequest": {"model": name, **encoded.body}}
+        path=f"/{name}:countTokens",
+        body={"generateContentRequest": {"model": name, **encoded.body}},
     )
 
 
@@ -84,14 +98,21 @@ def _name(request: Request) -> str:
 
 
 def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
-    system = [blocks.add("system", {"text": block.text}) for block in request.system if block.text]
+    system = [
+        blocks.add("system", {"text": block.text})
+        for block in request.system
+        if block.text
+    ]
     tools = list(_tools(request.tools, blocks))
     body: dict[str, object] = {"contents": []}
     if system:
         body["systemInstruction"] = {"parts": system}
     if tools:
         body["tools"] = tools
-    return merged({**body, **PARAMS.unowned(request.params)}, [("generationConfig", _generation(request, options))])
+    return merged(
+        {**body, **PARAMS.unowned(request.params)},
+        [("generationConfig", _generation(request, options))],
+    )
 
 
 class _GeminiTurn(NamedTuple):
@@ -112,7 +133,10 @@ class GeminiWriter(MessageWriter):
 
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         names = _call_names(messages)
-        if any(one in self._asked and self._names.get(one) != name for one, name in names.items()):
+        if any(
+            one in self._asked and self._names.get(one) != name
+            for one, name in names.items()
+        ):
             return False
         self._names |= names
         self._asked.update(result_ids(messages))
@@ -135,7 +159,11 @@ class GeminiWriter(MessageWriter):
 
 def _call_names(messages: Sequence[Message]) -> dict[str, str]:
     """The tools that were called, by the ids of their calls."""
-    return {part.call_id: part.name for message in messages for part in message.of_type(ToolCallPart)}
+    return {
+        part.call_id: part.name
+        for message in messages
+        for part in message.of_type(ToolCallPart)
+    }
 
 
 def _turn_of(message: Message) -> str:
@@ -153,7 +181,10 @@ def _generation(request: Request, options: Options) -> dict[str, object] | None:
     config = merged(nested(request.params, "generationConfig"), said)
     thinking = nested(config, "thinkingConfig")
     if options.thinking_budget is not None:
-        thinking |= {"thinkingBudget": options.thinking_budget, "includeThoughts": options.thinking_budget != 0}
+        thinking |= {
+            "thinkingBudget": options.thinking_budget,
+            "includeThoughts": options.thinking_budget != 0,
+        }
     elif options.effort == "none":
         thinking["thinkingBudget"] = 0
     elif options.effort is not None:
@@ -163,8 +194,14 @@ def _generation(request: Request, options: Options) -> dict[str, object] | None:
     return config or None
 
 
-def _tools(tools: tuple[Tool, ...], blocks: Blocks) -> Iterator[dict[str, object] | msgspec.Raw]:
-    declared = [blocks.add("tool", _declaration(tool)) for tool in tools if tool.kind == "function"]
+def _tools(
+    tools: tuple[Tool, ...], blocks: Blocks
+) -> Iterator[dict[str, object] | msgspec.Raw]:
+    declared = [
+        blocks.add("tool", _declaration(tool))
+        for tool in tools
+        if tool.kind == "function"
+    ]
     if declared:
         yield {"functionDeclarations": declared}
     for tool in tools:
@@ -179,11 +216,17 @@ def _tools(tools: tuple[Tool, ...], blocks: Blocks) -> Iterator[dict[str, object
 
 def _declaration(tool: Tool) -> dict[str, Any]:
     described = {"description": tool.description} if tool.description else {}
-    schema = {} if bytes(tool.schema) in (b"{}", b"null") else {"parametersJsonSchema": tool.schema}
+    schema = (
+        {}
+        if bytes(tool.schema) in (b"{}", b"null")
+        else {"parametersJsonSchema": tool.schema}
+    )
     return {"name": tool.name, **described, **schema}
 
 
-def _parts_of(sending: Sending, message: Message, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
+def _parts_of(
+    sending: Sending, message: Message, names: Mapping[str, str], blocks: Blocks
+) -> Iterator[Any]:
     """The parts of one message; ``names`` are those of ``_call_names``."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
@@ -194,14 +237,20 @@ def _parts_of(sending: Sending, message: Message, names: Mapping[str, str], bloc
             yield made
 
 
-def _part(sending: Sending, part: Part, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
+def _part(
+    sending: Sending, part: Part, blocks: Blocks
+) -> dict[str, Any] | msgspec.Raw | None:
     match part:
         case TextPart():
             fields = sending.fields(part.provider)
             return {"text": part.text, **fields} if part.text or fields else None
         case ReasoningPart():
             fields = sending.reasoning(part) or {}
-            return {"text": part.text, "thought": True, **fields} if part.text and fields else fields or None
+            return (
+                {"text": part.text, "thought": True, **fields}
+                if part.text and fields
+                else fields or None
+            )
         case ToolCallPart():
             return _call(sending, part)
         case ImagePart() | FilePart():
@@ -217,47 +266,83 @@ def _part(sending: Sending, part: Part, blocks: Blocks) -> dict[str, Any] | msgs
 
 def _call(sending: Sending, part: ToolCallPart) -> dict[str, Any]:
     fields = sending.fields(part.provider)
-    call: dict[str, Any] = {"name": part.name, "args": json_object(part.arguments), **_id(sending, part.call_id)}
+    call: dict[str, Any] = {
+        "name": part.name,
+        "args": json_object(part.arguments),
+        **_id(sending, part.call_id),
+    }
     call |= {name: raw for name, raw in fields.items() if name not in _PART_FIELDS}
-    return {"functionCall": call, **{name: raw for name, raw in fields.items() if name in _PART_FIELDS}}
+    return {
+        "functionCall": call,
+        **{name: raw for name, raw in fields.items() if name in _PART_FIELDS},
+    }
 
 
 def _id(sending: Sending, call_id: str) -> dict[str, str]:
     """A call's id where the API takes one."""
-    if not call_id or call_id.startswith(MINTED) or not provider_named(sending.request.provider).takes_call_ids:
+    if (
+        not call_id
+        or call_id.startswith(MINTED)
+        or not provider_named(sending.request.provider).takes_call_ids
+    ):
         return {}
     return {"id": call_id}
 
 
-def _result(sending: Sending, part: ToolResultPart, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
-    media = [_media(sending, one, blocks) for one in part.content if isinstance(one, ImagePart | FilePart)]
+def _result(
+    sending: Sending, part: ToolResultPart, names: Mapping[str, str], blocks: Blocks
+) -> Iterator[Any]:
+    media = [
+        _media(sending, one, blocks)
+        for one in part.content
+        if isinstance(one, ImagePart | FilePart)
+    ]
     name = part.name or names.get(part.call_id) or part.call_id
-    response: dict[str, Any] = {"name": name, **_id(sending, part.call_id), "response": _response(part)}
+    response: dict[str, Any] = {
+        "name": name,
+        **_id(sending, part.call_id),
+        "response": _response(part),
+    }
     if media and _SHOWS_RESULTS.search(sending.request.model):
-        response["parts"] = [one for one in media if "inlineData" in one or "fileData" in one]
+        response["parts"] = [
+            one for one in media if "inlineData" in one or "fileData" in one
+        ]
         media = [one for one in media if "text" in one]
     fields = sending.fields(part.provider)
     response |= {key: raw for key, raw in fields.items() if key not in _PART_FIELDS}
-    yield {"functionResponse": response, **{key: raw for key, raw in fields.items() if key in _PART_FIELDS}}
+    yield {
+        "functionResponse": response,
+        **{key: raw for key, raw in fields.items() if key in _PART_FIELDS},
+    }
     yield from media
 
 
 def _response(part: ToolResultPart) -> object:
     """A result is an object on this wire: one that a tool wrote as such goes as it is, text under a name."""
-    text = "".join(one.text for one in part.content if isinstance(one, TextPart | ProviderItem))
-    if not part.is_error and text.startswith("{") and isinstance(parse(text.encode("utf-8", "replace")), dict):
+    text = "".join(
+        one.text for one in part.content if isinstance(one, TextPart | ProviderItem)
+    )
+    if (
+        not part.is_error
+        and text.startswith("{")
+        and isinstance(parse(text.encode("utf-8", "replace")), dict)
+    ):
         return json_object(text)
     return {"error" if part.is_error else "output": text}
 
 
-def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> dict[str, Any]:
+def _media(
+    sending: Sending, part: ImagePart | FilePart, blocks: Blocks
+) -> dict[str, Any]:
     fields = sending.fields(part.provider)
     if "inlineData" in fields:  # the model made it: the bytes are what came
         return fields
     if isinstance(part, FilePart) and part.text and not part.source:
         return {"text": named_text(part)}
     held = locate(sending, part)
-    return {"text": stand_in(blocks, part)} if held is None else {**_source(held), **fields}
+    return (
+        {"text": stand_in(blocks, part)} if held is None else {**_source(held), **fields}
+    )
 
 
 def _source(held: Held) -> dict[str, Any]:

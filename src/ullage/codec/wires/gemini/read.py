@@ -12,7 +12,14 @@ from typing import Any
 from ullage.codec.parts import Json, PartMaker, as_list, as_text, tool, without
 from ullage.messages import Message, Part, Request, Role, SystemBlock, Tool, clean_text
 
-_READ = ("contents", "systemInstruction", "system_instruction", "tools", "model", "stream")
+_READ = (
+    "contents",
+    "systemInstruction",
+    "system_instruction",
+    "tools",
+    "model",
+    "stream",
+)
 
 
 def claims(body: Mapping[str, Any]) -> bool:
@@ -37,7 +44,12 @@ def open_from(items: list[Any]) -> int:
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
     """The next messages of a body; ``make`` has read those before them."""
-    return tuple(message for one in items if isinstance(one, dict) for message in _messages(make, one))
+    return tuple(
+        message
+        for one in items
+        if isinstance(one, dict)
+        for message in _messages(make, one)
+    )
 
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
@@ -47,7 +59,12 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         model=make.model,
         provider=make.provider,
         system=tuple(_system(_get(body, "systemInstruction"))),
-        tools=tuple(one for group in as_list(body.get("tools")) if isinstance(group, dict) for one in _tools(group)),
+        tools=tuple(
+            one
+            for group in as_list(body.get("tools"))
+            if isinstance(group, dict)
+            for one in _tools(group)
+        ),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
@@ -61,14 +78,19 @@ def read_answer(content: object, make: PartMaker) -> Message:
     if isinstance(found, Mapping) and isinstance(found.get("content"), Mapping):
         found = found["content"]
     parts = found.get("parts") if isinstance(found, Mapping) else found
-    return make.namer.message("assistant", tuple(_part(make, one) for one in as_list(parts) if isinstance(one, dict)))
+    return make.namer.message(
+        "assistant",
+        tuple(_part(make, one) for one in as_list(parts) if isinstance(one, dict)),
+    )
 
 
 def _get(block: Mapping[str, Any], name: str) -> Any:
     """A field in either spelling."""
     if name in block:
         return block[name]
-    return block.get("".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name))
+    return block.get(
+        "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    )
 
 
 def _system(instruction: object) -> Iterator[SystemBlock]:
@@ -87,7 +109,10 @@ def _tools(group: Json) -> Iterator[Tool]:
             schema = one.get("parameters") or _get(one, "parametersJsonSchema")
             yield tool(one.get("name"), one.get("description"), schema)
     for kind, settings in group.items():
-        if kind not in ("functionDeclarations", "function_declarations") and settings is not None:
+        if (
+            kind not in ("functionDeclarations", "function_declarations")
+            and settings is not None
+        ):
             yield tool(kind, "", {kind: settings}, kind=kind)
 
 
@@ -97,7 +122,9 @@ def _messages(make: PartMaker, content: Json) -> Iterator[Message]:
         yield make.namer.message("assistant", tuple(_part(make, one) for one in listed))
         return
     results = tuple(_part(make, one) for one in listed if _get(one, "functionResponse"))
-    others = tuple(_part(make, one) for one in listed if not _get(one, "functionResponse"))
+    others = tuple(
+        _part(make, one) for one in listed if not _get(one, "functionResponse")
+    )
     if results:
         yield make.namer.message("tool", results)
     if others or not results:
@@ -105,7 +132,14 @@ def _messages(make: PartMaker, content: Json) -> Iterator[Message]:
         yield make.namer.message(role, others)
 
 
-_KNOWN = ("text", "thought", "functionCall", "function_call", "functionResponse", "function_response")
+_KNOWN = (
+    "text",
+    "thought",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "function_response",
+)
 
 
 def _part(make: PartMaker, part: Json) -> Part:
@@ -114,14 +148,26 @@ def _part(make: PartMaker, part: Json) -> Part:
     inline, file = _get(part, "inlineData"), _get(part, "fileData")
     if isinstance(call, dict):
         known = ("name", "args", "id")
-        return make.call(call.get("id"), call.get("name"), call.get("args"), {**rest, **without(call, *known)})
+        return make.call(
+            call.get("id"),
+            call.get("name"),
+            call.get("args"),
+            {**rest, **without(call, *known)},
+        )
     if isinstance(response, dict):
         return _result(make, response, rest)
     if isinstance(inline, dict):
         name = _get(inline, "displayName")
-        return make.media(_get(inline, "mimeType"), data=as_text(inline.get("data")), name=name, rest=rest)
+        return make.media(
+            _get(inline, "mimeType"),
+            data=as_text(inline.get("data")),
+            name=name,
+            rest=rest,
+        )
     if isinstance(file, dict):
-        return make.media(_get(file, "mimeType") or "*/*", url=as_text(_get(file, "fileUri")), rest=rest)
+        return make.media(
+            _get(file, "mimeType") or "*/*", url=as_text(_get(file, "fileUri")), rest=rest
+        )
     if "text" in part:
         if part.get("thought") is True:
             return make.reasoning(as_text(part["text"]), rest)
@@ -136,7 +182,9 @@ def _result(make: PartMaker, response: Json, rest: Json) -> Part:
     for one in as_list(response.get("parts")):
         inline = _get(one, "inlineData") if isinstance(one, dict) else None
         if isinstance(inline, dict):
-            content.append(make.media(_get(inline, "mimeType"), data=as_text(inline.get("data"))))
+            content.append(
+                make.media(_get(inline, "mimeType"), data=as_text(inline.get("data")))
+            )
     call_id = response.get("id") or response.get("name")
     kept = {**rest, **without(response, "id", "name", "response", "parts")}
     return make.result(call_id, content, name=response.get("name"), rest=kept)

@@ -12,10 +12,21 @@ PARAMS: Final = WireParams(
     owned=frozenset({"model", "contents", "systemInstruction", "tools"}),
     open={
         "generationConfig": {
-            **fields("temperature", "topP", "topK", "maxOutputTokens", "stopSequences", "seed"),
-            **fields("presencePenalty", "frequencyPenalty", "responseMimeType", "responseSchema"),
-            **fields("responseJsonSchema", "responseLogprobs", "logprobs", "mediaResolution"),
-            "thinkingConfig": fields("thinkingBudget", "thinkingLevel", "includeThoughts"),
+            **fields(
+                "temperature", "topP", "topK", "maxOutputTokens", "stopSequences", "seed"
+            ),
+            **fields(
+                "presencePenalty",
+                "frequencyPenalty",
+                "responseMimeType",
+                "responseSchema",
+            ),
+            **fields(
+                "responseJsonSchema", "responseLogprobs", "logprobs", "mediaResolution"
+            ),
+            "thinkingConfig": fields(
+                "thinkingBudget", "thinkingLevel", "includeThoughts"
+            ),
         },
         "toolConfig": {"functionCallingConfig": fields("mode", "allowedFunctionNames")},
     },

@@ -14,7 +14,15 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.foreign import Fields, fields_of, get_object, get_text, items_of, parse, text_of
+from ullage.codec.foreign import (
+    Fields,
+    fields_of,
+    get_object,
+    get_text,
+    items_of,
+    parse,
+    text_of,
+)
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _INCOMPLETE: Final[dict[str, Stop]] = {
@@ -26,13 +34,17 @@ _INCOMPLETE: Final[dict[str, Stop]] = {
 """``incomplete_details.reason``: https://platform.openai.com/docs/api-reference/responses/object"""
 
 _TEXT_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
-_CALL_DELTAS: Final = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
+_CALL_DELTAS: Final = frozenset(
+    {"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"}
+)
 _REASONING_DELTAS: Final = {
     "response.reasoning_summary_text.delta": "summary_index",
     "response.reasoning_text.delta": "content_index",
 }
 _DELTAS: Final = _TEXT_DELTAS | _CALL_DELTAS | _REASONING_DELTAS.keys()
-_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_ENDS: Final = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
 _LAST: Final = _ENDS | {"error", "response.error"}
 """Events that are taken whatever their number is: gateways that make them themselves do not count."""
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
@@ -74,8 +86,12 @@ class ResponsesDecoder:
             case "response.output_item.added":
                 return self._added(_index(fields), get_object(fields, "item"))
             case "response.output_item.done":
-                if not isinstance(fields.get("output_index"), int) or not isinstance(fields.get("item"), dict):
-                    return self.draft.damage("an item ends without its content", event.data)
+                if not isinstance(fields.get("output_index"), int) or not isinstance(
+                    fields.get("item"), dict
+                ):
+                    return self.draft.damage(
+                        "an item ends without its content", event.data
+                    )
                 return self._done(_index(fields), fields_of(event.data).get("item"))
             case "response.created" | "response.in_progress" | "response.queued":
                 self._name(get_object(fields, "response"))
@@ -84,7 +100,10 @@ class ResponsesDecoder:
             case _ if kind in _ENDS:
                 if not isinstance(fields.get("response"), dict):
                     return self.draft.damage("it ends without its response", event.data)
-                return self._end(fields_of(event.data).get("response") or b"", get_object(fields, "response"))
+                return self._end(
+                    fields_of(event.data).get("response") or b"",
+                    get_object(fields, "response"),
+                )
         return []
 
     def _is_repeated(self, number: int, *, is_last: bool) -> bool:
@@ -97,25 +116,38 @@ class ResponsesDecoder:
         if number == 0 and (is_last or self._number == 0):
             return False
         if number <= self._number:
-            self._has_gap = self._has_gap or number not in (self._number, self._number - 1)
+            self._has_gap = self._has_gap or number not in (
+                self._number,
+                self._number - 1,
+            )
             return not is_last
-        self._has_gap = self._has_gap or (self._number >= 0 and number != self._number + 1)
+        self._has_gap = self._has_gap or (
+            self._number >= 0 and number != self._number + 1
+        )
         self._number = number
         return False
 
-    def _delta(self, kind: str, fields: Mapping[str, Any], event: ServerEvent) -> list[StreamEvent]:
+    def _delta(
+        self, kind: str, fields: Mapping[str, Any], event: ServerEvent
+    ) -> list[StreamEvent]:
         """A piece of a part that has not ended. Where its beginning was lost, the item itself must say it again."""
         index, text = fields.get("output_index"), fields.get("delta")
         if not isinstance(index, int) or not isinstance(text, str):
-            return self.draft.damage("a piece of text names no item or holds no text", event.data)
+            return self.draft.damage(
+                "a piece of text names no item or holds no text", event.data
+            )
         if index in self._items:
-            return self.draft.damage(f"text comes for the item {index}, which has ended", event.data)
+            return self.draft.damage(
+                f"text comes for the item {index}, which has ended", event.data
+            )
         growing = self._parts.get((index, 0))
         if growing is None:
             self._lacks_beginning = True
         if kind in _TEXT_DELTAS:
             content = _index(fields, "content_index")
-            part = self._text_part(index, content) if content or growing is None else growing
+            part = (
+                self._text_part(index, content) if content or growing is None else growing
+            )
             if kind == "response.refusal.delta":
                 self._refused = True
                 part.rest["refusal"] = True
@@ -124,23 +156,31 @@ class ResponsesDecoder:
             if growing is None:
                 return []
             if growing.kind != "call":
-                return self.draft.damage(f"arguments come for the item {index}, which is no call", event.data)
+                return self.draft.damage(
+                    f"arguments come for the item {index}, which is no call", event.data
+                )
             return growing.add(text)
         return self._reasoning(fields, _REASONING_DELTAS[kind])
 
     def finish(self, complete: bool) -> Answer:
-        return self.draft.answer(finished=self.is_done and self.draft.said != "cancelled", stop=self._stop())
+        return self.draft.answer(
+            finished=self.is_done and self.draft.said != "cancelled", stop=self._stop()
+        )
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
         response = self.draft.read(body)
         if response is None:
             return self.finish(False)
-        if (response.get("error") or response.get("type") == "error") and not response.get("output"):
+        if (
+            response.get("error") or response.get("type") == "error"
+        ) and not response.get("output"):
             self.draft.fail(response)
             return self.finish(False)
         output = response.get("output")
-        if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
+        if not isinstance(output, list) or not all(
+            isinstance(item, dict) for item in output
+        ):
             self.draft.damage("its output is no list of items", body)
             return self.finish(False)
         self._end(body, response)
@@ -179,7 +219,9 @@ class ResponsesDecoder:
             case "message":
                 self._parts[index, 0] = self.draft.open("text")
             case kind if kind in _CALLS:
-                growing = self.draft.open_call(get_text(item, "call_id"), get_text(item, "name"))
+                growing = self.draft.open_call(
+                    get_text(item, "call_id"), get_text(item, "name")
+                )
                 self._parts[index, 0] = growing
                 return growing.begun()
         return []
@@ -200,7 +242,9 @@ class ResponsesDecoder:
                 growing.rest = rest
                 return self._settle(growing, text)
             case kind if kind in _CALLS:
-                written = text_of(item, "arguments" if kind == "function_call" else "input")
+                written = text_of(
+                    item, "arguments" if kind == "function_call" else "input"
+                )
                 growing = self._parts.get((index, 0)) or self.draft.open_call(
                     text_of(item, "call_id"), text_of(item, "name")
                 )
@@ -258,7 +302,12 @@ class ResponsesDecoder:
             if self.draft.tally.broken is not None:
                 return events
         if response.get("status") != "failed" and self._has_lost(len(output)):
-            return [*events, *self.draft.damage("an event was lost, and its end does not say all of it again")]
+            return [
+                *events,
+                *self.draft.damage(
+                    "an event was lost, and its end does not say all of it again"
+                ),
+            ]
         self.draft.note_usage(response.get("usage"), whole.get("usage"))
         reason = get_text(get_object(response, "incomplete_details"), "reason")
         self.draft.said = reason or get_text(response, "status") or "completed"
@@ -290,9 +339,16 @@ def _reasoning_of(item: Fields) -> tuple[str, dict[str, object]]:
     """The readable text, and the rest. A summary that the text gives back exactly is left out of the rest."""
     rest = _without(item, "type", "status")
     summary = parse(item["summary"]) if "summary" in item else None
-    sections = [get_text(one, "text") for one in summary if isinstance(one, dict)] if isinstance(summary, list) else []
+    sections = (
+        [get_text(one, "text") for one in summary if isinstance(one, dict)]
+        if isinstance(summary, list)
+        else []
+    )
     text = "\n\n".join(sections)
-    if summary == ([{"type": "summary_text", "text": text}] if text else []) and "content" not in rest:
+    if (
+        summary == ([{"type": "summary_text", "text": text}] if text else [])
+        and "content" not in rest
+    ):
         del rest["summary"]
     if not text and "content" in item:
         content = parse(item["content"])
@@ -303,7 +359,11 @@ def _reasoning_of(item: Fields) -> tuple[str, dict[str, object]]:
 
 def _without(item: Fields, *known: str) -> dict[str, object]:
     """The fields that our types lack, without nulls; an empty list may be required."""
-    return {key: raw for key, raw in item.items() if key not in known and bytes(raw) != b"null"}
+    return {
+        key: raw
+        for key, raw in item.items()
+        if key not in known and bytes(raw) != b"null"
+    }
 
 
 def _index(fields: Mapping[str, Any], name: str = "output_index") -> int:

@@ -48,9 +48,18 @@ from ullage.messages import (
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
-_COUNTED: Final = frozenset({"parallel_tool_calls", "reasoning", "text", "tool_choice", "truncation"})
+_COUNTED: Final = frozenset(
+    {"parallel_tool_calls", "reasoning", "text", "tool_choice", "truncation"}
+)
 """https://platform.openai.com/docs/api-reference/responses/input-tokens"""
-_COUNTED_FIELDS: Final = ("model", "instructions", "tools", "input", "conversation", "previous_response_id")
+_COUNTED_FIELDS: Final = (
+    "model",
+    "instructions",
+    "tools",
+    "input",
+    "conversation",
+    "previous_response_id",
+)
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
 Item = dict[str, Any] | msgspec.Raw
@@ -65,7 +74,12 @@ def encode_head(sending: Sending) -> Encoded:
         ("temperature", options.temperature),
     ]
     if options.effort is not None:
-        said.append(("reasoning", {**nested(request.params, "reasoning"), "effort": options.effort}))
+        said.append(
+            (
+                "reasoning",
+                {**nested(request.params, "reasoning"), "effort": options.effort},
+            )
+        )
     if options.thinking_budget is not None:
         blocks.miss("thinking_budget")
     params = merged(PARAMS.unowned(request.params), said)
@@ -76,13 +90,23 @@ def encode_head(sending: Sending) -> Encoded:
         params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
-    return Encoded("/responses", dict(JSON_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded(
+        "/responses",
+        dict(JSON_HEADERS),
+        {**body, **params},
+        tuple(blocks.made),
+        tuple(blocks.unsent),
+    )
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``input_tokens`` call for an encoded request."""
     body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
-    params = {name: value for name, value in PARAMS.unowned(request.params).items() if name in _COUNTED}
+    params = {
+        name: value
+        for name, value in PARAMS.unowned(request.params).items()
+        if name in _COUNTED
+    }
     return encoded._replace(path="/responses/input_tokens", body={**body, **params})
 
 
@@ -95,18 +119,30 @@ def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
         role = text_of(sending.fields(block.provider), "role")
         if role:
             content = [{"type": "input_text", "text": block.text}]
-            items.append(blocks.add("system", {"type": "message", "role": role, "content": content}))
+            items.append(
+                blocks.add(
+                    "system", {"type": "message", "role": role, "content": content}
+                )
+            )
         elif block.text:
             blocks.add("system", block.text)
             plain.append(block.text)
     if plain:
         body["instructions"] = "\n\n".join(plain)
-    tools = [blocks.add("tool", tool) for one in request.tools if (tool := _tool(one, blocks)) is not None]
+    tools = [
+        blocks.add("tool", tool)
+        for one in request.tools
+        if (tool := _tool(one, blocks)) is not None
+    ]
     if tools:
         body["tools"] = tools
     body["input"] = items
     if request.chained:
-        name = "conversation" if request.chained.startswith("conv_") else "previous_response_id"
+        name = (
+            "conversation"
+            if request.chained.startswith("conv_")
+            else "previous_response_id"
+        )
         body[name] = request.chained
     return body
 
@@ -143,7 +179,13 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
             return None
         return tool.schema
     strict = (tool.extra or {}).get("strict", msgspec.Raw(b"false"))
-    declared = {"type": "function", "name": tool.name, **described, "parameters": tool.schema, "strict": strict}
+    declared = {
+        "type": "function",
+        "name": tool.name,
+        **described,
+        "parameters": tool.schema,
+        "strict": strict,
+    }
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
@@ -153,11 +195,14 @@ def _call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]
         part.call_id: "custom_tool_call_output"
         for message in messages
         for part in message.of_type(ToolCallPart)
-        if part.provider is not None and text_of(sending.fields(part.provider), "type") == "custom_tool_call"
+        if part.provider is not None
+        and text_of(sending.fields(part.provider), "type") == "custom_tool_call"
     }
 
 
-def _items_of(sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks) -> Iterator[Item]:
+def _items_of(
+    sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks
+) -> Iterator[Item]:
     """One message as the items of this wire; ``kinds`` are those of ``_call_kinds``."""
     if message.role == "assistant":
         yield from _answer(sending, message, blocks)
@@ -166,14 +211,27 @@ def _items_of(sending: Sending, message: Message, kinds: Mapping[str, str], bloc
     for part in results:
         kind = kinds.get(part.call_id, "function_call_output")
         own = drop(sending.fields(part.provider), "type")
-        yield {"type": kind, "call_id": part.call_id, "output": _output(sending, part, blocks), **own}
+        yield {
+            "type": kind,
+            "call_id": part.call_id,
+            "output": _output(sending, part, blocks),
+            **own,
+        }
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if message.role == "tool":
-        yield from (item for part in others if (item := _whole(sending, part)) is not None)
+        yield from (
+            item for part in others if (item := _whole(sending, part)) is not None
+        )
         return
-    content = [made for part in others if (made := _content(sending, part, blocks)) is not None]
+    content = [
+        made for part in others if (made := _content(sending, part, blocks)) is not None
+    ]
     if content:
-        yield {"type": "message", "role": "system" if message.role == "system" else "user", "content": content}
+        yield {
+            "type": "message",
+            "role": "system" if message.role == "system" else "user",
+            "content": content,
+        }
 
 
 def _whole(sending: Sending, part: Part) -> Item | None:
@@ -206,23 +264,35 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Item
 
 def _reasoning(part: ReasoningPart, fields: Mapping[str, Any]) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "reasoning", **drop(fields, "type")}
-    if "summary" not in item:  # it was left out because the text gives it back, or because it was empty
+    if (
+        "summary" not in item
+    ):  # it was left out because the text gives it back, or because it was empty
         said = part.text and "content" not in item
         item["summary"] = [{"type": "summary_text", "text": part.text}] if said else []
     return item
 
 
-def _text(sending: Sending, part: TextPart, *, bare: bool) -> tuple[bytes, dict[str, Any]]:
+def _text(
+    sending: Sending, part: TextPart, *, bare: bool
+) -> tuple[bytes, dict[str, Any]]:
     """A block of content, under the fields of the message it belongs to."""
     fields = sending.fields(part.provider)
     if bare:
         fields = drop(fields, "id")
     own = {name: raw for name, raw in fields.items() if name in _BLOCK_FIELDS}
-    shared = {name: raw for name, raw in fields.items() if name not in _BLOCK_FIELDS and name != "type"}
+    shared = {
+        name: raw
+        for name, raw in fields.items()
+        if name not in _BLOCK_FIELDS and name != "type"
+    }
     if is_true(fields, "refusal"):
         return msgspec.json.encode(shared), {"type": "refusal", "refusal": part.text}
     kind = text_of(fields, "type") or "output_text"
-    return msgspec.json.encode(shared), {"type": kind, "text": part.text, **drop(own, "refusal")}
+    return msgspec.json.encode(shared), {
+        "type": kind,
+        "text": part.text,
+        **drop(own, "refusal"),
+    }
 
 
 def _other(sending: Sending, part: Part, blocks: Blocks, *, bare: bool) -> Item | None:
@@ -232,7 +302,12 @@ def _other(sending: Sending, part: Part, blocks: Blocks, *, bare: bool) -> Item 
             if bare:
                 fields = drop(fields, "id")
             if text_of(fields, "type") in ("custom_tool_call", "custom"):
-                call = {"type": "custom_tool_call", "call_id": part.call_id, "name": part.name, "input": part.arguments}
+                call = {
+                    "type": "custom_tool_call",
+                    "call_id": part.call_id,
+                    "name": part.name,
+                    "input": part.arguments,
+                }
             else:
                 call = {
                     "type": "function_call",
@@ -263,7 +338,11 @@ def _output(sending: Sending, part: ToolResultPart, blocks: Blocks) -> str | lis
     """Plain text as a string, anything else as a list of content."""
     if all(isinstance(one, TextPart) and one.provider is None for one in part.content):
         return part.text
-    return [made for one in part.content if (made := _content(sending, one, blocks)) is not None]
+    return [
+        made
+        for one in part.content
+        if (made := _content(sending, one, blocks)) is not None
+    ]
 
 
 def _content(sending: Sending, part: Part, blocks: Blocks) -> Item | None:
@@ -279,7 +358,9 @@ def _content(sending: Sending, part: Part, blocks: Blocks) -> Item | None:
             return None
 
 
-def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> dict[str, Any]:
+def _media(
+    sending: Sending, part: ImagePart | FilePart, blocks: Blocks
+) -> dict[str, Any]:
     if isinstance(part, FilePart) and part.text and not part.source:
         return {"type": "input_text", "text": named_text(part)}
     held = locate(sending, part)
@@ -295,4 +376,8 @@ def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> dict
         return {"type": "input_file", "file_id": held.file_id}
     if held.url:
         return {"type": "input_file", "file_url": held.url}
-    return {"type": "input_file", "filename": part.name or "file.pdf", "file_data": held.address}
+    return {
+        "type": "input_file",
+        "filename": part.name or "file.pdf",
+        "file_data": held.address,
+    }

@@ -11,11 +11,38 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from ullage.codec.parts import Json, PartMaker, as_list, as_text, blocks, data_url, readable, tool, without
+from ullage.codec.parts import (
+    Json,
+    PartMaker,
+    as_list,
+    as_text,
+    blocks,
+    data_url,
+    readable,
+    tool,
+    without,
+)
 from ullage.codec.wires.chat.read import read_tool as read_chat_tool
-from ullage.messages import Message, Part, Request, ResultContent, Role, SystemBlock, Tool, clean_text
+from ullage.messages import (
+    Message,
+    Part,
+    Request,
+    ResultContent,
+    Role,
+    SystemBlock,
+    Tool,
+    clean_text,
+)
 
-_READ = ("input", "instructions", "tools", "model", "stream", "previous_response_id", "conversation")
+_READ = (
+    "input",
+    "instructions",
+    "tools",
+    "model",
+    "stream",
+    "previous_response_id",
+    "conversation",
+)
 _SYSTEM = ("system", "developer")
 
 
@@ -51,24 +78,41 @@ def open_from(items: list[Any]) -> int:
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Responses call with no items but those of its system prompt."""
-    system = [SystemBlock(text=clean_text(as_text(body["instructions"])).text)] if body.get("instructions") else []
+    system = (
+        [SystemBlock(text=clean_text(as_text(body["instructions"])).text)]
+        if body.get("instructions")
+        else []
+    )
     system += [_system(make, one) for one in head if isinstance(one, dict)]
     return Request(
         wire=make.wire,
         model=make.model,
         provider=make.provider,
         system=tuple(system),
-        tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
+        tools=tuple(
+            _tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)
+        ),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
-        chained=as_text(body.get("previous_response_id") or _conversation(body.get("conversation"))),
+        chained=as_text(
+            body.get("previous_response_id") or _conversation(body.get("conversation"))
+        ),
     )
 
 
 def read_answer(content: object, make: PartMaker) -> Message:
     """The assistant's message: a response, or its list of output items."""
-    listed = content.get("output") if isinstance(content, Mapping) and "output" in content else content
-    parts = tuple(part for item in items_of(listed) if isinstance(item, dict) for part in _parts(make, item))
+    listed = (
+        content.get("output")
+        if isinstance(content, Mapping) and "output" in content
+        else content
+    )
+    parts = tuple(
+        part
+        for item in items_of(listed)
+        if isinstance(item, dict)
+        for part in _parts(make, item)
+    )
     return make.namer.message("assistant", parts)
 
 
@@ -78,12 +122,16 @@ def _conversation(value: object) -> object:
 
 def items_of(value: object) -> list[Any]:
     """The items of a body, of whatever type the field is."""
-    return [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
+    return (
+        [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
+    )
 
 
 def _system(make: PartMaker, item: Json) -> SystemBlock:
     text = "".join(as_text(block.get("text")) for block in blocks(item.get("content")))
-    return SystemBlock(text=clean_text(text).text, provider=make.opaque({"role": item.get("role")}))
+    return SystemBlock(
+        text=clean_text(text).text, provider=make.opaque({"role": item.get("role")})
+    )
 
 
 def _tool(one: Json) -> Tool:
@@ -92,10 +140,20 @@ def _tool(one: Json) -> Tool:
     kind = as_text(one.get("type")) or "function"
     if kind == "function":
         deferred = one.get("defer_loading") is True
-        return tool(one.get("name"), one.get("description"), one.get("parameters"), deferred=deferred)
+        return tool(
+            one.get("name"),
+            one.get("description"),
+            one.get("parameters"),
+            deferred=deferred,
+        )
     if kind == "custom":
         return tool(one.get("name"), one.get("description"), one.get("format"), kind=kind)
-    return tool(one.get("server_label") or one.get("name") or kind, one.get("server_description"), one, kind=kind)
+    return tool(
+        one.get("server_label") or one.get("name") or kind,
+        one.get("server_description"),
+        one,
+        kind=kind,
+    )
 
 
 def _role(item: Json) -> Role:
@@ -104,7 +162,11 @@ def _role(item: Json) -> Role:
         return "system"
     if role is not None:
         return "assistant" if role == "assistant" else "user"
-    return "tool" if as_text(item.get("type")).endswith(("_output", "_approval_response")) else "assistant"
+    return (
+        "tool"
+        if as_text(item.get("type")).endswith(("_output", "_approval_response"))
+        else "assistant"
+    )
 
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
@@ -114,7 +176,11 @@ def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
         if role in ("user", "system"):
             read += [make.namer.message(role, tuple(_parts(make, item))) for item in run]
         else:
-            read.append(make.namer.message(role, tuple(part for item in run for part in _parts(make, item))))
+            read.append(
+                make.namer.message(
+                    role, tuple(part for item in run for part in _parts(make, item))
+                )
+            )
     return tuple(read)
 
 
@@ -124,19 +190,33 @@ def _parts(make: PartMaker, item: Json) -> list[Part]:
             rest = without(item, "type", "role", "content")
             return [_content(make, block, rest) for block in blocks(item["content"])]
         case "reasoning":
-            text = "\n\n".join(as_text(one.get("text")) for one in blocks(item.get("summary")))
+            text = "\n\n".join(
+                as_text(one.get("text")) for one in blocks(item.get("summary"))
+            )
             if not text:
                 text = "".join(readable(item.get("content")))
             return [make.reasoning(text, without(item, "status"))]
         case "function_call":
             rest = without(item, "type", "call_id", "name", "arguments")
-            return [make.call(item.get("call_id"), item.get("name"), item.get("arguments"), rest)]
+            return [
+                make.call(
+                    item.get("call_id"), item.get("name"), item.get("arguments"), rest
+                )
+            ]
         case "custom_tool_call":
             rest = without(item, "call_id", "name", "input")
-            return [make.call(item.get("call_id"), item.get("name"), item.get("input"), rest)]
+            return [
+                make.call(item.get("call_id"), item.get("name"), item.get("input"), rest)
+            ]
         case "function_call_output" | "custom_tool_call_output":
-            content = tuple(_content(make, block, {}) for block in blocks(item.get("output")))
-            return [make.result(item.get("call_id"), content, rest=without(item, "call_id", "output"))]
+            content = tuple(
+                _content(make, block, {}) for block in blocks(item.get("output"))
+            )
+            return [
+                make.result(
+                    item.get("call_id"), content, rest=without(item, "call_id", "output")
+                )
+            ]
         case _:
             return [make.item(item)]
 
@@ -144,22 +224,40 @@ def _parts(make: PartMaker, item: Json) -> list[Part]:
 def _content(make: PartMaker, block: Json, rest: Json) -> ResultContent:
     match block.get("type"):
         case "text" | "input_text" | "output_text" | "summary_text":
-            return make.text(block.get("text"), {**without(block, "type", "text"), **rest})
+            return make.text(
+                block.get("text"), {**without(block, "type", "text"), **rest}
+            )
         case "refusal":
             return make.text(block.get("refusal"), {**rest, "refusal": True})
         case "input_image":
             url = as_text(block.get("image_url"))
             mime, data = data_url(url)
             where = "" if data else url or as_text(block.get("file_id"))
-            return make.media(mime or "image/*", data=data, url=where, detail=block.get("detail"), rest=rest)
+            return make.media(
+                mime or "image/*",
+                data=data,
+                url=where,
+                detail=block.get("detail"),
+                rest=rest,
+            )
         case "input_file":
             mime, data = data_url(as_text(block.get("file_data")))
             data = data or as_text(block.get("file_data"))
             where = "" if data else as_text(block.get("file_url") or block.get("file_id"))
-            return make.media(mime or "application/pdf", data=data, url=where, name=block.get("filename"), rest=rest)
+            return make.media(
+                mime or "application/pdf",
+                data=data,
+                url=where,
+                name=block.get("filename"),
+                rest=rest,
+            )
         case "input_audio":
             inner = block.get("input_audio")
             held = inner if isinstance(inner, dict) else block
-            return make.media(f"audio/{as_text(held.get('format')) or '*'}", data=as_text(held.get("data")), rest=rest)
+            return make.media(
+                f"audio/{as_text(held.get('format')) or '*'}",
+                data=as_text(held.get("data")),
+                rest=rest,
+            )
         case _:
             return make.item(block)

@@ -38,5 +38,9 @@ DIALECTS: Final = (OPENAI_RESPONSES, XAI_RESPONSES)
 
 WORDINGS: Final = (
     # OpenAI and those who took over its sentence: Azure, DeepSeek, vLLM, OpenRouter's providers
-    Wording("openai", r"exceeds the context window of this model", _GH + "dyad-sh/dyad/issues/1672"),
+    Wording(
+        "openai",
+        r"exceeds the context window of this model",
+        _GH + "dyad-sh/dyad/issues/1672",
+    ),
 )

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.codec.rules import OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target, WireParams, fields
+from ullage.codec.rules import (
+    OPENAI_NAMES,
+    PLAIN_CHARACTERS,
+    Legal,
+    Target,
+    WireParams,
+    fields,
+)
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(
     owned=frozenset(
-        {"model", "input", "instructions", "tools", "stream", "store", "previous_response_id", "conversation"}
+        {
+            "model",
+            "input",
+            "instructions",
+            "tools",
+            "stream",
+            "store",
+            "previous_response_id",
+            "conversation",
+        }
     ),
     open={
-        **fields("max_output_tokens", "max_tool_calls", "parallel_tool_calls", "temperature", "top_p"),
+        **fields(
+            "max_output_tokens",
+            "max_tool_calls",
+            "parallel_tool_calls",
+            "temperature",
+            "top_p",
+        ),
         **fields("top_logprobs", "truncation"),
         "reasoning": fields("effort", "summary", "generate_summary"),
         "text": fields("format", "verbosity"),
