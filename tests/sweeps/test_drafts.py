@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -49,7 +49,8 @@ async def killed_at(call: int, process: Process, server: Server) -> int:
         await asyncio.sleep(0.02)
     await asyncio.sleep(STORED_S)
     if not process.over.done():
-        os.kill(await process.begun, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself at this moment
+            os.kill(await process.begun, signal.SIGKILL)
     return await process.status()
 
 
