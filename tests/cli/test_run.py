@@ -345,6 +345,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
     )
 
 
+@pytest.mark.sweep
 def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ def test_the_second_request_of_a_connection_has_a_limit_too(hasty: Local) -> Non
         assert read_to_end(connection).status == 408
 
 
+@pytest.mark.sweep
 def test_a_client_that_reads_nothing_is_let_go(hasty: Local) -> None:
     name = hasty.api.session("unread")
     for number in range(4):
@@ -229,6 +230,7 @@ def test_places_for_streams_are_given_back() -> None:
     assert not isinstance(streams.take("a"), str)
 
 
+@pytest.mark.sweep
 def test_with_64_file_descriptors_and_100_streams_a_request_is_answered(
     provider: str, tmp_path: Path
 ) -> None:
@@ -253,6 +255,7 @@ def test_with_64_file_descriptors_and_100_streams_a_request_is_answered(
     assert "Too many open files" not in errors and "Traceback" not in errors
 
 
+@pytest.mark.sweep
 def test_connections_that_rest_make_room_for_new_requests(
     provider: str, tmp_path: Path
 ) -> None:

@@ -190,6 +190,7 @@ def _every_message_is_in_the_conversation_once(
     assert expected <= set(added)
 
 
+@pytest.mark.sweep
 def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
     """What is sent to one is followed at the other, and each message is delivered once, whoever drives."""
     store = tmp_path / "s.db"
@@ -225,6 +226,7 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
         assert users == ["one", "two", "three"]
 
 
+@pytest.mark.sweep
 def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     with (
@@ -242,6 +244,7 @@ def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
         assert first.until(session)["ended"] == "cancelled"
 
 
+@pytest.mark.sweep
 def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
     asks = {
         "when": {"after": "user"},

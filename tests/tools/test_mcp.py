@@ -88,6 +88,7 @@ async def test_an_older_server_is_spoken_to_as_well() -> None:
         assert [tool.name for tool in await changed.get()] == ["t__change", "t__more"]
 
 
+@pytest.mark.sweep
 async def test_a_listener_that_fails_harms_nobody() -> None:
     told = asyncio.Event()
 
@@ -117,6 +118,7 @@ async def test_an_idempotent_call_is_made_again(tmp_path: Path) -> None:
         assert (await call(server, "die_once")).output.text == "alive"
 
 
+@pytest.mark.sweep
 async def test_a_server_that_died_while_nobody_called_is_started_again() -> None:
     async with on_stdio() as server:
         import os
@@ -131,6 +133,7 @@ async def test_a_server_that_died_while_nobody_called_is_started_again() -> None
         assert int(ran.output.text) != pid
 
 
+@pytest.mark.sweep
 async def test_a_server_over_http_that_went_away_is_reached_again() -> None:
     port = free_port()
     with serving(port) as first:
@@ -193,6 +196,7 @@ async def test_a_cancel_ends_a_server_that_ignores_term_before_it_goes_on() -> N
     assert not any(map(is_alive, pids))
 
 
+@pytest.mark.sweep
 async def test_many_cancels_end_it_all_the_same() -> None:
     pids: list[int] = []
     begun = asyncio.Event()
@@ -212,12 +216,14 @@ async def test_many_cancels_end_it_all_the_same() -> None:
     assert not any(map(is_alive, pids))
 
 
+@pytest.mark.sweep
 async def test_an_error_in_the_block_passes_through() -> None:
     with pytest.raises(ZeroDivisionError):
         async with on_stdio():
             raise ZeroDivisionError
 
 
+@pytest.mark.sweep
 async def test_a_server_may_be_used_in_one_block_after_another() -> None:
     server = on_stdio()
     for _ in range(2):
