@@ -1,11 +1,12 @@
 """What holds for every compaction, whatever the session and however its model behaves."""
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests.context.histories import history
 from tests.context.sessions import Outcome, attempted
+from tests.tiers import examples
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of
 from ullage.context.exchanges import in_view
@@ -22,6 +23,7 @@ from ullage.messages import Message, Request, TextPart, ToolResultPart
 from ullage.meter.fold import Fold
 
 seeds = st.integers(0, 2**32)
+FEW = examples(60)
 
 
 class Run:
@@ -87,6 +89,7 @@ def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears
 
 
 @pytest.mark.slow
+@settings(max_examples=FEW)
 @given(seeds)
 def test_a_change_fits_ends_below_the_bar_and_saves_enough(seed: int) -> None:
     run = Run(seed)
@@ -125,6 +128,7 @@ def test_what_must_stay_stays_and_pinned_messages_stay_as_they_are(seed: int) ->
 
 
 @pytest.mark.slow
+@settings(max_examples=FEW)
 @given(seeds)
 def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
     run = Run(seed)
@@ -167,6 +171,7 @@ def texts(message: Message) -> list[str]:
     return [part.text for part in message.of_type(TextPart)]
 
 
+@settings(max_examples=FEW)
 @given(seeds)
 def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(
     seed: int,
@@ -190,6 +195,7 @@ def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(
     assert run.situation.sizes.fixed + situation.sizes.of(others) > 0.7 * limit
 
 
+@settings(max_examples=FEW)
 @given(seeds)
 def test_every_compaction_that_began_ends(seed: int) -> None:
     events = Run(seed).outcome.events
@@ -202,6 +208,7 @@ def test_every_compaction_that_began_ends(seed: int) -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=FEW)
 @given(seeds)
 def test_the_same_situation_gives_the_same_plan(seed: int) -> None:
     first, second = Run(seed), Run(seed)

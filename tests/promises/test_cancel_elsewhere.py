@@ -30,6 +30,7 @@ from tests.promises.stage import (
     text_of,
     until,
 )
+from tests.tiers import first_of
 from ullage.agent.closing import NOT_STARTED, STOPPED
 from ullage.events import (
     CallEnded,
@@ -84,7 +85,7 @@ def pids_with(word: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
+@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
 async def test_a_cancel_ends_the_processes_of_a_command_and_its_result_says_so(
     speaker: Speaker, tmp_path: Path
 ) -> None:
@@ -332,7 +333,7 @@ def hanging_summary() -> Scenario:
     return script(answer, faults=[{"kind": "hang", "request": 5, "at": 0, "seconds": 60}])
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
+@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
 async def test_a_cancelled_compaction_leaves_the_history_as_it_was(
     speaker: Speaker, tmp_path: Path
 ) -> None:

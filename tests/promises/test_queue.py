@@ -30,6 +30,7 @@ from tests.promises.stage import (
     text_of,
     until,
 )
+from tests.tiers import first_of
 from ullage.agent.loop import Loop, apply
 from ullage.errors import CommandRefused
 from ullage.events import (
@@ -164,7 +165,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("first", range(0, APART, 1 if THOROUGH else 6))
+@pytest.mark.parametrize("first", first_of(range(0, APART, 1 if THOROUGH else 6)))
 @pytest.mark.parametrize("does", ["watch", "cancel", "keep", "compact", "faults"])
 async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
     does: str, first: int, tmp_path: Path

@@ -74,6 +74,7 @@ def test_a_wrong_key_and_a_wrong_value_fail_under_mypy(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sweep
 def test_a_wrong_key_and_a_wrong_value_fail_under_pyright(tmp_path: Path) -> None:
     """basedpyright is pyright with a Node.js of its own; only the rules of pyright are counted."""
     snippet = tmp_path / "snippet.py"
