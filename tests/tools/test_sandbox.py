@@ -171,17 +171,15 @@ async def test_a_refusal_is_told_of_though_the_command_goes_on(
     assert output.text.startswith("[repositories (.git) are read-only in the sandbox")
 
 
+@pytest.mark.parametrize("beside", [Path.cwd(), Path("beside")])
 async def test_a_place_beside_the_workspace_that_is_there_and_read_only_is_not_called_hidden(
-    tmp_path: Path,
+    beside: Path, tmp_path: Path
 ) -> None:
-    root = tmp_path / "kettle"
+    root, place = tmp_path / "kettle", tmp_path / beside
     root.mkdir()
-    output = await shell(
-        root,
-        f"echo x > {Path.cwd()}/ullage-new; exit 1",
-        30,
-        sandbox=Sandbox(readable=(Path.cwd(),)),
-    )
+    place.mkdir(exist_ok=True)
+    command = f"echo x > '{place}/ullage-new'; exit 1"
+    output = await shell(root, command, 30, sandbox=Sandbox(readable=(place,)))
     assert output.text.startswith(
         "[outside the working directory and $TMPDIR files are read-only in the sandbox]\n"
     )

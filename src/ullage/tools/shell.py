@@ -280,7 +280,8 @@ def _write_notes(
         yield _repository_note(None)
         return
     barred = [*read_only, *(path for path in refused if access.sees(path))]
-    if any(not access.writes(path) and not is_below(path, _OPEN) for path in barred):
+    barred = [path for path in barred if access.sees(path) or not is_below(path, _OPEN)]
+    if not all(access.writes(path) for path in barred):
         yield "outside the working directory and $TMPDIR files are read-only in the sandbox"
 
 
