@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from bench.invented import CODE_WORDS
 from bench.results import Table, machine, ratio
 from ullage.codec.history import History
 from ullage.codec.repair import EVERYTHING
@@ -40,20 +41,6 @@ BEHIND: Final = (10, 100, 1_000)
 STEPS: Final = 60
 """Steps that are measured with so many behind; the median counts."""
 WHOLE: Final = 9
-WORDS: Final = (
-    "return",
-    "self",
-    "valve",
-    "pressure",
-    "if",
-    "not",
-    "open",
-    "else",
-    "None",
-    "for",
-    "sensor",
-    "log",
-)
 
 
 _OTHER_WORK: Final = bytearray(48_000_000)
@@ -111,7 +98,7 @@ def request(target: Target, messages: tuple[Message, ...]) -> Request:
     schema = {
         "type": "object",
         "properties": {
-            name: {"type": "string", "description": name * 9} for name in WORDS[:6]
+            name: {"type": "string", "description": name * 9} for name in CODE_WORDS[:6]
         },
     }
     return Request(
@@ -124,7 +111,7 @@ def request(target: Target, messages: tuple[Message, ...]) -> Request:
                 description=name * 40,
                 schema=msgspec.Raw(json.dumps(schema).encode()),
             )
-            for name in WORDS
+            for name in CODE_WORDS
         ),
         messages=messages,
         stream=True,
@@ -151,7 +138,9 @@ def step(target: Target, at: int, chosen: random.Random) -> tuple[Message, ...]:
         id=f"r{at}",
         call_id=call.call_id,
         name=call.name,
-        content=(TextPart(id=f"r{at}.t", text=" ".join(chosen.choices(WORDS, k=120))),),
+        content=(
+            TextPart(id=f"r{at}.t", text=" ".join(chosen.choices(CODE_WORDS, k=120))),
+        ),
     )
     thought = ReasoningPart(id=f"th{at}", text="I look at the valve.", provider=data)
     return (

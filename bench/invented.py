@@ -44,6 +44,22 @@ _TYPES = (
 _LEVELS = ("INFO", "INFO", "INFO", "DEBUG", "DEBUG", "WARNING", "ERROR")
 _FOLDERS = ("src", "tests", "lib", "cmd", "internal", "docs", "scripts", "web/components")
 _ENDINGS = ("py", "go", "ts", "rs", "md", "toml", "json")
+CODE_WORDS = (
+    "return",
+    "self",
+    "valve",
+    "pressure",
+    "if",
+    "not",
+    "open",
+    "else",
+    "None",
+    "for",
+    "sensor",
+    "log",
+)
+"""Words of which the wire benchmarks put together code."""
+
 _RARE_WORDS = 6_000
 
 

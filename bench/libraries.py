@@ -31,7 +31,10 @@ from ullage.wire.sse import EventReader
 
 Read = tuple[dict[str, str], str]
 
-GOOGLE = "A forecast.\n\nArgs:\n    city: Its name,\n        in English.\n    days (int): How many.\n\nReturns:\n    Text."
+GOOGLE = (
+    "A forecast.\n\nArgs:\n    city: Its name,\n        in English.\n"
+    "    days (int): How many.\n\nReturns:\n    Text."
+)
 BEHIND = "Do it.\n\nArgs:\n    a: One.\n\nMind the gap."
 REST = "A forecast.\n\n:param city: Its name.\n:returns: Text."
 EVENT = b'event: delta\ndata: {"delta":{"text":"a word of an answer, with \xc3\xa4"}}\n\n'

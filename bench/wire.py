@@ -23,6 +23,7 @@ from statistics import median
 from typing import Any
 
 from bench.environments import OUT, NotInstalled, Peer, python_of
+from bench.invented import CODE_WORDS
 from bench.process import Runs, run_in_turn
 from bench.results import Section, Table, machine, ratio
 from bench.wire_server import DELTAS
@@ -96,27 +97,13 @@ class ClientFailed(Exception):
 def rounds(count: int = ROUNDS) -> list[dict[str, str]]:
     """Tool rounds as they stand behind a request: invented, the same at every run; about 4 KB each."""
     chosen = random.Random(7)
-    words = [
-        "return",
-        "self",
-        "valve",
-        "pressure",
-        "if",
-        "not",
-        "open",
-        "else",
-        "None",
-        "for",
-        "sensor",
-        "log",
-    ]
     made: list[dict[str, str]] = []
     for at in range(count):
-        lines = [" ".join(chosen.choices(words, k=9)) for _ in range(72)]
+        lines = [" ".join(chosen.choices(CODE_WORDS, k=9)) for _ in range(72)]
         arguments = json.dumps(
             {
                 "path": f"src/room_{at}/valve.py",
-                "why": " ".join(chosen.choices(words, k=20)),
+                "why": " ".join(chosen.choices(CODE_WORDS, k=20)),
             }
         )
         made.append(

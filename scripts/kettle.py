@@ -1,5 +1,7 @@
 """An invented working session on an invented project: what was asked, what the agent did, what its tools returned."""
 
+# ruff: noqa: E501 - a transcript: its lines are as long as what was said
+
 from __future__ import annotations
 
 from dataclasses import dataclass

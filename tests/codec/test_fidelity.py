@@ -133,7 +133,10 @@ def test_a_half_thought_is_left_out() -> None:
 
 
 def test_blocks_of_anthropics_own_tools_go_back_byte_for_byte() -> None:
-    result = '{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"encrypted_content":"E+/==", "n":1.50}]}'
+    result = (
+        '{"type":"web_search_tool_result","tool_use_id":"srv_1",'
+        '"content":[{"encrypted_content":"E+/==", "n":1.50}]}'
+    )
     call = '{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{"query": "x"}}'
     events: list[object] = ['{"type":"message_start","message":{}}']
     for at, raw in enumerate((call, result)):

@@ -548,7 +548,8 @@ def fairly_deep(lure: Lure) -> Iterable[Row | bytes]:
 @file("nests a provider's own data 900 deep")
 def deep_provider_data(lure: Lure) -> Iterable[Row | bytes]:
     nested = "[" * 900 + "]" * 900
-    part = f'{{"type":"text","id":"p","text":"a","provider":{{"data":{nested},"provider":"anthropic","wire":"messages"}}}}'
+    provider = f'{{"data":{nested},"provider":"anthropic","wire":"messages"}}'
+    part = f'{{"type":"text","id":"p","text":"a","provider":{provider}}}'
     message = f'{{"id":"m1","role":"assistant","parts":[{part}]}}'
     return [STARTED, f'{{"type":"message_added","seq":2,"message":{message}}}'.encode()]
 

@@ -102,7 +102,10 @@ async def test_the_database_of_another_program_is_refused_and_unchanged(
 
 
 def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
-    program = "import sys, pathlib; from ullage.store.opening import open_for_writing as o; o(pathlib.Path(sys.argv[1]))"
+    program = (
+        "import sys, pathlib; from ullage.store.opening import open_for_writing as o; "
+        "o(pathlib.Path(sys.argv[1]))"
+    )
     for number in range(5):
         path = tmp_path / f"{number}.db"
         both = [

@@ -288,7 +288,8 @@ def test_a_calibration_that_is_damaged_says_so() -> None:
 
 
 def test_a_store_of_an_earlier_version_is_read_and_goes_on_learning() -> None:
-    older = b'{"models":{"x/m":{"n":5,"residuals":[[900,280,false,1.5,"read"],[30,22,false,2.0,"read"],[50,3,true,0.1]]}}}'
+    residuals = b'[[900,280,false,1.5,"read"],[30,22,false,2.0,"read"],[50,3,true,0.1]]'
+    older = b'{"models":{"x/m":{"n":5,"residuals":%b}}}' % residuals
     learnt = calibration_from_json(older).of("x", "m")
     assert learnt.ratio > 1.1
     more = learn(learnt, seen(600, 190))

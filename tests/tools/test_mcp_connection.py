@@ -79,7 +79,10 @@ async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
 
 
 def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:
-    line = "import sys, ullage.tools.mcp; print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    line = (
+        "import sys, ullage.tools.mcp; "
+        "print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", line], capture_output=True, check=True

@@ -17,7 +17,10 @@ BACKENDS: tuple[Backend, ...] = ("bubblewrap", "landlock")
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_command_works_in_its_workspace(backend: Backend, tmp_path: Path) -> None:
-    line = "echo one > a && cat a && mkdir -p d/e && mv a d/e && ls d/e && echo x > $TMPDIR/t && echo x > $HOME/h && pwd"
+    line = (
+        "echo one > a && cat a && mkdir -p d/e && mv a d/e && ls d/e && "
+        "echo x > $TMPDIR/t && echo x > $HOME/h && pwd"
+    )
     output = await shell(tmp_path, line, 30, sandbox=Sandbox(backends=(backend,)))
     assert output.text == f"one\na\n{tmp_path}\n"
 

@@ -320,7 +320,8 @@ def _remark(name: str, text: str) -> str:
             for cask, found in levels.items()
         )
         lowest = min(levels, key=lambda cask: min(levels[cask]))
-        return f"| cask | first | lowest |\n|---|---|---|\n{rows}\n\nCask **{lowest}** is the emptiest: top it up first."
+        table = f"| cask | first | lowest |\n|---|---|---|\n{rows}"
+        return f"{table}\n\nCask **{lowest}** is the emptiest: top it up first."
     lines = text.strip().splitlines()
     first = lines[0][:160] if lines else "(nothing)"
     return f"`{name or 'the tool'}` gave {len(lines)} line{'s' * (len(lines) != 1)}, beginning with `{first}`."

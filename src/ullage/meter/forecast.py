@@ -55,7 +55,10 @@ CHANGE_DOUBT = 0.15
 LEAST_CHANGE_DOUBT = 170.0
 """The same for a changed system prompt or changed tools, and the tokens that any such change may be off by."""
 
-FLIPPED: Final = "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. The reading {takes} it."
+FLIPPED: Final = (
+    "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. "
+    "The reading {takes} it."
+)
 """The note of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 

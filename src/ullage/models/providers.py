@@ -80,7 +80,10 @@ class Provider:
         return self.auth if is_known_there else "bearer"
 
 
-_BEDROCK_ID: Final = r"^arn:aws[a-z-]*:bedrock:|^([a-z]{2,4}(-gov)?\.|global\.)?(anthropic|amazon|meta|mistral|cohere)\.[a-z]"
+_BEDROCK_ID: Final = (
+    r"^arn:aws[a-z-]*:bedrock:|"
+    r"^([a-z]{2,4}(-gov)?\.|global\.)?(anthropic|amazon|meta|mistral|cohere)\.[a-z]"
+)
 
 TABLE: Final[tuple[Provider, ...]] = (
     # vendors, and clouds that serve the models of vendors

@@ -28,7 +28,10 @@ BUSY_TIMEOUT_S = 10.0
 
 OLDEST_SQLITE = (3, 35, 0)
 
-_FOR_ALL = "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+_FOR_ALL = (
+    "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
+    "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+)
 
 
 def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
