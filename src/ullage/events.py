@@ -474,6 +474,32 @@ class Calibrated(
     state: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class InputCounted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="input_counted"
+):
+    """The provider's count of the next request's input, asked of its count endpoint.
+
+    ``fingerprint`` names the request, ``estimate`` is what the reading was without the count.
+    """
+
+    tokens: int
+    model: str = ""
+    fingerprint: Fingerprint | None = None
+    estimate: Amount | None = None
+
+
+class PiecesCounted(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pieces_counted"
+):
+    """What parts of every request cost, as differences of counts. In the place of those counted earlier.
+
+    ``pieces`` holds tokens by the key of the content (``meter/counting.py``): system blocks, tools, groups of tools.
+    """
+
+    pieces: dict[str, int]
+    model: str = ""
+
+
 class RuleFlipped(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"
 ):
@@ -659,6 +685,8 @@ Event = (
     | GrantRevoked
     | ReadingTaken
     | Calibrated
+    | InputCounted
+    | PiecesCounted
     | RuleFlipped
     | Pruned
     | EpochChanged

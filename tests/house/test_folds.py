@@ -59,6 +59,8 @@ CHANGES: Final = {
     "GrantRevoked": "loop",
     "ReadingTaken": "memory",
     "Calibrated": "meter",
+    "InputCounted": "meter",
+    "PiecesCounted": "meter",
     "RuleFlipped": "",
     "Pruned": "meter loop breakers lineage requests",
     "EpochChanged": "memory",

@@ -46,6 +46,8 @@ TAGS = {
     "grant_revoked",
     "reading_taken",
     "calibrated",
+    "input_counted",
+    "pieces_counted",
     "rule_flipped",
     "pruned",
     "epoch_changed",

@@ -21,11 +21,13 @@ from ullage.events import (
     CallStarted,
     CompactionCommitted,
     Event,
+    InputCounted,
     LimitLearnt,
     MessageAdded,
     MessageReplaced,
     ModelChanged,
     ParamsChanged,
+    PiecesCounted,
     PolicyChanged,
     Pruned,
     Rewound,
@@ -38,6 +40,7 @@ from ullage.events import (
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
+from ullage.meter.counting import CountedInput, is_believed
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
@@ -114,6 +117,7 @@ class Fold(State):
         if self.forecaster.same_units(old):
             self._recarry()  # what the old model made, the new one may not read
             return
+        self.counted = None
         self._recount()
         if before is not None and self.anchor is not None:
             ratio = (self.view.tokens + self.fixed.tokens) / weight if weight > 0 else 1.0
@@ -184,6 +188,21 @@ class Fold(State):
             UnreadableInput
         ):  # the session is opened all the same, and learns from the start
             return
+
+    def _input_counted(self, event: InputCounted) -> None:
+        """The count of the next request, unless it names another one or can't be true."""
+        named, estimate = event.fingerprint, self.estimate()
+        if named is not None and named.digest != self.view.digest:
+            return
+        if not is_believed(event.tokens, estimate):
+            return
+        self.counted = CountedInput(
+            tokens=event.tokens, estimated=estimate.tokens, new=estimate.new
+        )
+
+    def _pieces_counted(self, event: PiecesCounted) -> None:
+        self.pieces = event.pieces
+        self.shares = None
 
     def _limit(self, event: LimitLearnt) -> None:
         if not self.model or not event.model or event.model == self.model:
@@ -587,6 +606,7 @@ class Fold(State):
         if pending is not None:
             self._measure(pending, context)
         self.anchor = anchor
+        self.counted = None
         self.output = None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
@@ -662,6 +682,8 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     SessionStarted: Fold._started,
     ModelChanged: Fold._model,
     Calibrated: Fold._calibrated,
+    InputCounted: Fold._input_counted,
+    PiecesCounted: Fold._pieces_counted,
     LimitLearnt: Fold._limit,
     SystemChanged: Fold._system,
     ToolsChanged: Fold._tools,

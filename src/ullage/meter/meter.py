@@ -27,6 +27,7 @@ from ullage.events import (
     CompactionCommitted,
     Event,
     Fingerprint,
+    InputCounted,
     MessageAdded,
     MessageReplaced,
     ModelChanged,
@@ -159,16 +160,7 @@ class Meter:
         ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
         counted. Raises ``InvalidRequest`` for a body that none of the wires could have been sent.
         """
-        if isinstance(request, Request):
-            self._bodies.note(request)
-        else:
-            fold = self._fold
-            request = self._bodies.read(
-                request,
-                wire=self._wire or None,
-                provider=fold.provider or None,
-                model=fold.model,
-            )
+        request = self._as_request(request)
         self._calls += 1
         name = call or f"call-{self._calls}"
         if purpose == "main":
@@ -189,6 +181,24 @@ class Meter:
             )
         )
         return msgspec.structs.replace(reading, call=name)
+
+    def counted(self, request: Request | Mapping[str, Any], tokens: int) -> Reading:
+        """The reading of a request that the provider's count endpoint has counted; ``before`` then starts from it.
+
+        ``tokens`` is the endpoint's answer: ``input_tokens`` or ``totalTokens``. A count that can't be true changes
+        nothing. Raises ``InvalidRequest`` as ``before`` does.
+        """
+        self._follow(self._as_request(request))
+        used = self.reading().used
+        self._emit(
+            InputCounted(
+                tokens=tokens,
+                model=self._fold.model,
+                fingerprint=self.fingerprint(),
+                estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
+            )
+        )
+        return self.reading()
 
     def after(
         self,
@@ -369,6 +379,18 @@ class Meter:
         self.apply(event)
         if self._on_event is not None:
             self._on_event(event)
+
+    def _as_request(self, request: Request | Mapping[str, Any]) -> Request:
+        if isinstance(request, Request):
+            self._bodies.note(request)
+            return request
+        fold = self._fold
+        return self._bodies.read(
+            request,
+            wire=self._wire or None,
+            provider=fold.provider or None,
+            model=fold.model,
+        )
 
     def _read_answer(self, output: object) -> Message:
         fold = self._fold

@@ -9,6 +9,7 @@ from typing import Final
 
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
+from ullage.meter.counting import CountedInput
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
@@ -116,6 +117,10 @@ class State:
     first_messages: float = 0.0
     """The estimate of the messages of the first request whose input was reported."""
     step_ratios: StepRatios = field(default_factory=StepRatios)
+    counted: CountedInput | None = None
+    """The provider's count of the next request; ``None`` once a call has reported its input."""
+    pieces: dict[str, int] = field(default_factory=dict)
+    """What parts of every request were counted at, by ``meter.counting``'s keys."""
     pending: dict[str, Pending] = field(default_factory=dict)
     usages: dict[str, Usage] = field(default_factory=dict)
     """What was reported for each main call, without the provider's own object."""
@@ -202,7 +207,12 @@ class State:
         )
 
     def forecast(self) -> Forecast:
-        """What the next request holds. Costs O(1) in the length of the history."""
+        """What the next request holds: by its count, else estimated. Costs O(1) in the length of the history."""
+        estimate = self.estimate()
+        return estimate if self.counted is None else self.counted.applied(estimate)
+
+    def estimate(self) -> Forecast:
+        """What the next request holds without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
             view = self.view

@@ -1,0 +1,182 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.meter.session import answer, result, said, usage
+from ullage import Meter, SystemBlock, Tool
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    Event,
+    Fingerprint,
+    InputCounted,
+    MessageAdded,
+    ModelChanged,
+    PiecesCounted,
+    Pruned,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.meter.counting import COUNTED, block_key, overhead_key, tools_key
+
+STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
+FIRST: tuple[Event, ...] = (
+    STARTED,
+    SystemChanged(system=()),
+    ToolsChanged(tools=()),
+    MessageAdded(message=said("u", "some words " * 200)),
+)
+LATER: tuple[Event, ...] = (
+    *FIRST,
+    CallStarted(call="c1"),
+    CallEnded(call="c1", usage=usage(1_000, 50)),
+    MessageAdded(message=answer("a", "yes", calls=1, call="c1")),
+    MessageAdded(message=result("r", "a-0", "some text " * 300)),
+)
+
+
+def folded(*events: Event) -> Meter:
+    meter = Meter()
+    for event in events:
+        meter.apply(event)
+    return meter
+
+
+@pytest.mark.parametrize("history", [FIRST, LATER])
+def test_a_reading_rests_on_the_count_of_the_request(history: tuple[Event, ...]) -> None:
+    before = folded(*history).reading()
+    reading = folded(*history, InputCounted(tokens=before.used.tokens + 40)).reading()
+    assert reading.used.tokens == before.used.tokens + 40
+    assert reading.used.low < reading.used.tokens < reading.used.high
+    assert reading.used.high - reading.used.low < before.used.high - before.used.low
+    assert reading.basis.label == COUNTED
+    basis = reading.basis
+    terms = basis.last_output + basis.new + basis.changed + basis.removed
+    assert (basis.last_input or 0) + terms == reading.used.tokens
+    assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
+
+
+@pytest.mark.parametrize("tokens", [0, -5, 14_800_000, 10**30])
+def test_a_count_that_can_not_be_true_changes_nothing(tokens: int) -> None:
+    before = folded(*LATER).reading()
+    assert folded(*LATER, InputCounted(tokens=tokens)).reading().used == before.used
+
+
+def test_a_count_of_another_request_changes_nothing() -> None:
+    other = Fingerprint(digest="another")
+    reading = folded(*LATER, InputCounted(tokens=1_800, fingerprint=other)).reading()
+    assert reading.used == folded(*LATER).reading().used
+
+
+def test_the_count_of_a_call_ends_with_its_report() -> None:
+    report: tuple[Event, ...] = (
+        CallStarted(call="c2"),
+        CallEnded(call="c2", usage=usage(1_790, 20)),
+    )
+    counted = folded(*LATER, InputCounted(tokens=1_800), *report)
+    assert counted.steps[-1].estimated == 1_800
+    assert counted.reading().used == folded(*LATER, *report).reading().used
+
+
+def test_what_a_report_teaches_is_learnt_from_the_estimate_without_the_count() -> None:
+    report: tuple[Event, ...] = (
+        CallStarted(call="c2"),
+        CallEnded(call="c2", usage=usage(1_790, 20)),
+    )
+    counted = folded(*LATER, InputCounted(tokens=1_790), *report)
+    assert counted.calibration == folded(*LATER, *report).calibration
+    assert counted.calibration != folded(*LATER).calibration
+
+
+def test_a_call_that_reports_nothing_leaves_the_count() -> None:
+    failed: tuple[Event, ...] = (
+        CallStarted(call="c2"),
+        CallEnded(call="c2", outcome="failed"),
+    )
+    assert folded(*LATER, InputCounted(tokens=1_800), *failed).reading().used.tokens == (
+        1_800
+    )
+
+
+def test_a_changed_request_is_estimated_again_in_proportion_to_the_count() -> None:
+    more = MessageAdded(message=said("u2", "other words " * 200))
+    first = folded(*FIRST).reading().used.tokens
+    without = folded(*FIRST, more).reading().used
+    counted = folded(*FIRST, InputCounted(tokens=2 * first), more).reading().used
+    assert counted.tokens == pytest.approx(2 * without.tokens, abs=2)
+    assert counted.high - counted.low >= (without.high - without.low) - 2
+
+
+def test_a_prune_after_a_count_gains_in_units_of_the_count() -> None:
+    prune = Pruned(parts=("r-0",), notice="cleared")
+    without = folded(*LATER).reading().used.tokens
+    gained = without - folded(*LATER, prune).reading().used.tokens
+    tokens = without + 200
+    counted = folded(*LATER, InputCounted(tokens=tokens), prune).reading().used.tokens
+    assert tokens - counted >= gained
+
+
+def test_another_model_carries_the_count_over_by_ratio() -> None:
+    change = ModelChanged(model="gpt-5", wire="responses", provider="openai")
+    estimated = folded(*LATER).reading().used.tokens
+    reading = folded(*LATER, InputCounted(tokens=2 * estimated), change).reading()
+    without = folded(*LATER, change).reading()
+    assert reading.used.tokens == pytest.approx(2 * without.used.tokens, rel=0.05)
+    assert reading.basis.label == without.basis.label
+
+
+@given(tokens=st.integers(1, 20_000), cut=st.integers(0, 3))
+def test_readings_stay_in_order_and_rows_sum_whatever_is_counted(
+    tokens: int, cut: int
+) -> None:
+    meter = folded(*LATER[: len(LATER) - cut], InputCounted(tokens=tokens))
+    for event in LATER[len(LATER) - cut :]:
+        reading = meter.reading()
+        assert 0 <= reading.used.low <= reading.used.tokens <= reading.used.high
+        total = sum(row.tokens for row in reading.rows if row.summed)
+        assert total == reading.used.tokens
+        meter.apply(event)
+
+
+def test_a_meter_beside_a_loop_is_told_a_count() -> None:
+    events: list[Event] = []
+    meter = Meter("claude-haiku-4-5", on_event=events.append)
+    body = {
+        "model": "claude-haiku-4-5",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "How full is the cask?"}],
+    }
+    assert meter.counted(body, 31).used.tokens == 31
+    assert meter.before(body).used.tokens == 31
+    replay = Meter()
+    for event in events:
+        replay.apply(event)
+    assert replay.reading().used == meter.reading().used
+
+
+def test_counted_pieces_are_kept_until_others_come() -> None:
+    meter = folded(*FIRST, PiecesCounted(pieces={"one": 4}))
+    assert meter._fold.pieces == {"one": 4}
+    meter.apply(PiecesCounted(pieces={"two": 5}))
+    assert meter._fold.pieces == {"two": 5}
+
+
+def test_a_key_names_the_content_the_model_and_the_place() -> None:
+    first, second = SystemBlock(text="a"), SystemBlock(text="b")
+    read = Tool(name="read", schema=msgspec.Raw(b"{}"))
+    find = Tool(name="find", schema=msgspec.Raw(b"{}"))
+    keys = {
+        block_key("m", [first]),
+        block_key("m", [second]),
+        block_key("m", [first, second]),
+        block_key("other", [first]),
+        tools_key("m", [read]),
+        tools_key("m", [find]),
+        tools_key("m", [read, find]),
+        tools_key("other", [read]),
+        overhead_key("m"),
+        overhead_key("other"),
+    }
+    assert len(keys) == 10
