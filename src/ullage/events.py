@@ -543,8 +543,11 @@ class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
 
 
-CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_changed"]
-"""Why a compaction began: the compaction point or the input limit was reached, the provider refused, a person asked."""
+CompactionTrigger = Literal[
+    "point", "limit", "overflow", "asked", "model_changed", "cold"
+]
+"""Why a compaction began: the compaction point or the input limit was reached, the provider refused, a person asked.
+``cold``: the provider's cache has expired, so that clearing costs nothing."""
 
 
 class CompactionStarted(

@@ -733,6 +733,8 @@ ROOMS = [
     (Headroom(high=10**9), True, CallModel()),
     (Headroom(high=1, is_over_request=True), True, Compact("limit")),
     (Headroom(high=1, is_over_request=True), False, CallModel()),
+    (Headroom(high=50, may_clear=True), True, Compact("cold")),
+    (Headroom(high=80, is_due=True, may_clear=True), True, Compact("point")),
     (Headroom(high=70, window=100, max_output=30), False, CallModel()),
     (Headroom(high=70, window=100, max_output=31), False, CallModel(30)),
     (Headroom(high=120, window=100, max_output=31), False, CallModel(1)),

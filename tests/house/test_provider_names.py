@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "models/genai_prices.py": "which providers of the catalogue are taken, by its names",
     "meter/limits.py": "corrections of the catalogue, by its names",
     "context/request_limits.py": "images and bytes of a request",
+    "context/cold_cache.py": "how long a cache lives",
     "tokens/template.py": "framing of a request",
     "tokens/families.py": "families of models, and constants of a family at one provider",
     "tokens/media.py": "media",

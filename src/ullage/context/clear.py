@@ -63,7 +63,8 @@ class ClearToolResults:
     messages and those the model has not seen. A read of a file that was read again later counts as old at once.
     Declines when it would not bring the request down to the goal and to half its size, when the provider's cache of
     what follows the first cleared result costs more to write anew than the smaller requests save, or when a person
-    asked for a summary.
+    asked for a summary. With an expired cache (``cold``) neither size nor price is asked: nothing has to be written
+    anew that would not be anyway.
     """
 
     name: str = "clear"
@@ -88,7 +89,8 @@ class ClearToolResults:
         saved = situation.sizes.used - after
         rewritten = _behind(situation, {result.message for result in chosen}) - saved
         enough = min(aim.goal, MOST_LEFT * situation.sizes.used)
-        if after > enough:
+        is_free = situation.trigger == "cold"
+        if after > enough and not is_free:
             return Declined(
                 "above_point",
                 f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.",
@@ -96,7 +98,8 @@ class ClearToolResults:
         price = cache_cost(
             situation, aim, saved=saved, rewritten=max(0, rewritten), after=after
         )
-        if price.saving <= price.cost and not situation.is_urgent:
+        is_dear = price.saving <= price.cost
+        if is_dear and not (is_free or situation.is_urgent):
             note = f"Rewriting {rewritten:,} tokens of cache costs {price.cost:,.0f}, and {price.reads} calls save "
             return Declined(
                 "not_worth_it", f"{note}{price.saving:,.0f} (in fresh input tokens)."
@@ -106,7 +109,7 @@ class ClearToolResults:
             before=situation.sizes.used,
             after=after,
             saved=saved,
-            rewritten=max(0, rewritten),
+            rewritten=0 if is_free else max(0, rewritten),
         )
         return Candidate(counted)
 

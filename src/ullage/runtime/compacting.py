@@ -23,6 +23,8 @@ from ullage.context.budget import (
     image_limit_of,
     should_prepare,
 )
+from ullage.context.clear import ClearToolResults
+from ullage.context.cold_cache import cache_lifetime_s, is_cold
 from ullage.context.costs import count_images, size_bytes
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.request_limits import RequestLimits, request_limits
@@ -73,6 +75,22 @@ def may_compact(runtime: SessionRuntime) -> bool:
     ):
         return False
     return not refusal(runtime, "overflow" if is_refused else "point")
+
+
+def may_clear_cold(runtime: SessionRuntime) -> bool:
+    """Whether to look for old tool results to clear because the provider's cache has expired. Once for each call."""
+    share, started = runtime.settings.clear_cold_at, runtime.memory.started
+    point = runtime.reading.compaction_point
+    if share is None or started is None or point is None or not runtime.settings.auto:
+        return False
+    if started.call == runtime.compactions.looked_cold:
+        return False
+    if runtime.reading.used.high < share * point:
+        return False
+    fold = fold_of(runtime)
+    settings = runtime.settings
+    lifetime = cache_lifetime_s(fold.provider, settings.options.cache, settings.params)
+    return is_cold(lifetime, started.at, runtime.shared.clock())
 
 
 def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
@@ -143,11 +161,16 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         await runtime.record_reading()
     )  # so that displays show the reading that decides
     name = f"compaction-{runtime.ledger.loop.seq + 1}"
+    compactions = runtime.compactions
+    is_optional = step.trigger == "cold"
+    if is_optional and runtime.memory.started is not None:
+        compactions.looked_cold = runtime.memory.started.call
     if not await _is_allowed(runtime, step, name):
         return
-    compactions = runtime.compactions
     order = compactions.strategies
-    if compactions.prepared is not None:
+    if is_optional:
+        order = tuple(each for each in order if isinstance(each, ClearToolResults))
+    elif compactions.prepared is not None:
         order = (PreparedSummary(*compactions.prepared), *order)
     strategies, attempt = Strategies(order), Attempt()
     while True:
@@ -171,6 +194,8 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
                 for hook in runtime.shared.hooks:
                     await run_hook(hook.after_compaction(before, runtime.reading))
                 return
+            case Stuck() if is_optional:
+                return
             case Stuck():
                 runtime.stuck = found.error
                 await runtime.ledger.write(found.events)
@@ -181,6 +206,8 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
     """Whether no hook refuses. Pins the messages that hooks name."""
     for hook in runtime.shared.hooks:
         wish = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
+        if isinstance(wish, Refusal) and step.trigger == "cold":
+            return False
         if isinstance(wish, Refusal):
             started = CompactionStarted(
                 compaction=name,

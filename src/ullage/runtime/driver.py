@@ -60,6 +60,7 @@ from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn
 from ullage.runtime.compacting import (
     compact,
     is_over_request,
+    may_clear_cold,
     may_compact,
     stop_preparing,
 )
@@ -298,6 +299,7 @@ class Driver:
                 is_due=reading.should_compact(),
                 max_output=asked_output(runtime),
                 is_over_request=is_over_request(runtime),
+                may_clear=may_clear_cold(runtime),
             ),
             needs_approval=frozenset(
                 call.call_id for call in waiting if is_to_ask(runtime, call)

@@ -161,6 +161,8 @@ class Compactions:
     met: dict[Served, RequestLimits] = field(default_factory=dict)
     """Limits on images and bytes, known from refusals."""
     last_look: LastLook | None = None
+    looked_cold: str = ""
+    """The call behind which nothing could be cleared, although the cache had expired."""
 
 
 class ResolvedFrom(NamedTuple):

@@ -213,6 +213,11 @@ class Settings:
         values.optional(values.real(0, 1, above=True, below=True)),
         unit="share of the compaction point", default_text="never",
     )  # fmt: skip
+    clear_cold_at: float | None = _setting(
+        None, "from which share on old tool results are cleared once the provider's cache has expired",
+        values.optional(values.real(0, 1, above=True)),
+        unit="share of the compaction point", default_text="never",
+    )  # fmt: skip
 
     # -- the loop --
     max_steps: int = _setting(

@@ -43,6 +43,7 @@ class AgentSettings(TypedDict, total=False):
     summary_model: str | None
     summary_instructions: str | None
     background_at: float | None
+    clear_cold_at: float | None
     max_steps: int | None
     max_repeats: int | None
     drop_retries: int | None

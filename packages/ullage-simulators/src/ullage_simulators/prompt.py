@@ -122,7 +122,7 @@ def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
 
 
 class PrefixCache:
-    """Which prefixes were seen. Nothing is ever forgotten: a run is shorter than the shortest lifetime of a cache."""
+    """Which prefixes were seen. Nothing is forgotten by itself: a run is shorter than a cache lives."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

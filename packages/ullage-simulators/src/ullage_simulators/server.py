@@ -447,6 +447,10 @@ class Server:
         """Every request so far, in the order they came."""
         return tuple(self.app.exchanges)
 
+    def forget_caches(self) -> None:
+        """Empty the prompt caches: what a pause does that is longer than they live."""
+        self.app.memory.caches.clear()
+
     def truth(self) -> Truth:
         """The drawn numbers and the true bills: what the client under test is to be measured against."""
         return self.app.truth()
