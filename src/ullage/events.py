@@ -247,6 +247,7 @@ class CallStarted(
     call: str
     purpose: Purpose = "main"
     fingerprint: Fingerprint | None = None
+    """Of the whole request; ``None`` where the ledger may lack content of it: logs, content that the provider keeps."""
     estimate: Amount | None = None
     snapshot: str = ""
     """The id of the reading that was taken for this call."""

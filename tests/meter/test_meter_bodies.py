@@ -309,6 +309,50 @@ def test_the_same_body_again_adds_nothing(loop: Loop) -> None:
 
 
 @LOOPS
+def test_a_request_sent_again_is_counted_without_the_answer_that_it_does_not_hold(
+    loop: Loop,
+) -> None:
+    for shown in (False, True):
+        meter, events = begun(loop, shown=shown)
+        again = meter.before(copy.deepcopy(loop.body))
+        assert again.basis.last_output == 0
+        assert loop.wanted_input <= again.used.tokens <= loop.wanted_input + 5
+        replayed = Meter()
+        for event in events:
+            replayed.apply(event)
+        assert replayed.reading().used == meter.reading().used
+
+
+def test_an_answer_that_the_provider_keeps_has_not_left() -> None:
+    meter, events = begun(RESPONSES, shown=False)
+    meter.before({**RESPONSES.body, "previous_response_id": "resp_1"})
+    assert not any(isinstance(event, Rewound) for event in events)
+
+
+def test_a_cache_mark_that_moves_to_the_newest_message_is_no_edit() -> None:
+    events: list[Event] = []
+    meter = Meter("anthropic:claude-opus-4-5", on_event=events.append)
+    history: list[Json] = []
+    for turn in range(4):
+        history.append({"role": "user", "content": f"This is question {turn}."})
+        sent = copy.deepcopy(history)
+        sent[-1]["content"] = [
+            {
+                "type": "text",
+                "text": history[-1]["content"],
+                "cache_control": {"type": "ephemeral"},
+            }
+        ]
+        body = {"model": "claude-opus-4-5", "max_tokens": 99, "messages": sent}
+        call = meter.before(body).call
+        answer = [{"type": "text", "text": f"This is answer {turn}."}]
+        meter.after(call, {"input_tokens": 50 + 20 * turn, "output_tokens": 8}, answer)
+        history.append({"role": "assistant", "content": answer})
+    assert sum(isinstance(event, MessageAdded) for event in events) == len(history)
+    assert not any(isinstance(event, Rewound | MessageReplaced) for event in events)
+
+
+@LOOPS
 def test_a_shorter_body_is_smaller_at_once(loop: Loop) -> None:
     meter, _ = begun(loop)
     longer = meter.before(extended(loop, *loop.results))

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from ullage.meter.limits import Prices, Rate
+from ullage.meter.meter import Meter
 from ullage.meter.reading import Accuracy, Basis, Reading, Used, Window
 from ullage.meter.spend import Money, Spend, cost_of, merge_sums
 from ullage.usage import Usage, UsageSum
@@ -167,3 +168,33 @@ def test_a_spend_and_a_reading_share_no_field_and_no_bare_number_of_tokens() -> 
 def test_a_spend_survives_json() -> None:
     spend = Spend().plus(Usage(input=10), prices=PRICES).plus(None, purpose="failed")
     assert msgspec.json.decode(msgspec.json.encode(spend), type=Spend) == spend
+
+
+def test_passes_that_a_provider_bills_beside_a_call_stand_under_their_own_purpose() -> (
+    None
+):
+    meter = Meter("anthropic:claude-opus-4-6", window=200_000)
+    hello = {"role": "user", "content": "Hi"}
+    body = {"model": "claude-opus-4-6", "max_tokens": 99, "messages": [hello]}
+    passes = [
+        {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3_500},
+        {"type": "message", "input_tokens": 9_000, "output_tokens": 50},
+        {
+            "type": "advisor_message",
+            "model": "claude-opus-4-1",
+            "input_tokens": 400,
+            "output_tokens": 30,
+        },
+    ]
+    reported = {"input_tokens": 9_000, "output_tokens": 50, "iterations": passes}
+    spend = meter.after(meter.before(body).call, reported).spend
+    sums = {name: (each.input, each.output) for name, each in spend.by_purpose.items()}
+    assert sums == {
+        "main": (9_000, 50),
+        "compaction": (180_000, 3_500),
+        "advisor": (400, 30),
+    }
+    # 5 and 25 dollars a million for the model that was asked, 15 and 75 for its adviser.
+    own = 5 * (9_000 + 180_000) + 25 * (50 + 3_500)
+    assert spend.money.usd == pytest.approx((own + 15 * 400 + 75 * 30) / 1_000_000)
+    assert meter.reading().basis.last_input == 9_000

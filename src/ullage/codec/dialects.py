@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from ullage.codec.rules import Dialect
-from ullage.codec.usage import kept_json, read_usage
+from ullage.codec.usage import SamplingPass, kept_json, read_usage, sampling_passes
 from ullage.codec.wires import WIRES
 from ullage.codec.wires.chat.reports import GATEWAY, GATEWAY_GEMINI, LITELLM
 from ullage.models.providers import provider_named
@@ -195,3 +195,13 @@ def normalise(
         flags=("dialect:unknown",),
         raw=kept_json(raw),
     )
+
+
+def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:
+    """The passes that the provider lists inside one call; empty where it lists none."""
+    dialect = None if usage is None else DIALECTS.get(usage.dialect or "")
+    if usage is None or usage.raw is None or dialect is None or not dialect.passes:
+        return ()
+    if dialect.passes.encode() not in bytes(usage.raw):
+        return ()
+    return sampling_passes(dialect, usage.raw)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ullage.codec.dialects import passes_of
 from ullage.errors import SettingError, UnreadableInput
 from ullage.events import (
     Calibrated,
@@ -44,7 +45,7 @@ from ullage.meter.counting import CountedInput, is_believed
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.spend import SpendCategory
+from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
 from ullage.meter.view import (
@@ -375,6 +376,8 @@ class Fold(State):
         if after:
             self._rearrange()
             self.marks.append("rewind")
+        elif self.output is None and not self.since.messages:
+            self.output_left = True  # an answer that was never shown is not sent either
 
     def _pruned(self, event: Pruned) -> None:
         by_message = self.view.holders(event.parts)
@@ -562,6 +565,15 @@ class Fold(State):
         self.spend = self.spend.plus(
             event.usage, purpose=purpose, prices=limits.prices if limits else None
         )
+        for one in passes_of(event.usage):
+            if one.kind not in BESIDE:
+                continue
+            own = limits
+            if one.model:
+                own = lookup(event.provider or self.provider, one.model)
+            self.spend = self.spend.plus(
+                one.usage, purpose=BESIDE[one.kind], prices=own.prices if own else None
+            )
 
     def _believed_context(self, event: CallEnded) -> int | None:
         """The input that the call's usage reports; ``None`` for one that can't be true, or of a failed call."""

@@ -44,6 +44,7 @@ from ullage.meter import fingerprint, rows
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
+from ullage.meter.same_content import same_content
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.models.endpoints import read_endpoints
@@ -170,7 +171,7 @@ class Meter:
             CallStarted(
                 call=name,
                 purpose=purpose,
-                fingerprint=self.fingerprint(),
+                fingerprint=None if request.chained else self.fingerprint(),
                 estimate=Amount(
                     tokens=reading.used.tokens,
                     low=reading.used.low,
@@ -419,9 +420,11 @@ class Meter:
             self._emit(ToolsChanged(tools=request.tools))
         if fold.params != request.params:
             self._emit(ParamsChanged(params=request.params))
-        self._follow_messages(request.messages)
+        self._follow_messages(request.messages, is_chained=bool(request.chained))
 
-    def _follow_messages(self, messages: tuple[Message, ...]) -> None:
+    def _follow_messages(
+        self, messages: tuple[Message, ...], *, is_chained: bool
+    ) -> None:
         held = [entry.message for entry in self._fold.view]
         same = 0
         for old, new in zip(held, messages, strict=False):
@@ -436,8 +439,19 @@ class Meter:
         if same < len(held):
             self._diverge(held, messages, same)
             return
+        if not is_chained and self._lacks_answer(messages[same:]):
+            # The last request again, perhaps with more: what was answered is not in it.
+            self._emit(Rewound(to=held[-1].id))
         for message in messages[same:]:
             self._emit(MessageAdded(message=self._as_output(message)))
+
+    def _lacks_answer(self, new: tuple[Message, ...]) -> bool:
+        """Whether the last call's answer, which was never shown, is not in the request either."""
+        fold = self._fold
+        if fold.output is not None or fold.output_left or fold.since.messages:
+            return False
+        is_answer = bool(new) and new[0].role == "assistant"
+        return bool(fold.anchor_call) and len(fold.view) > 0 and not is_answer
 
     def _is_edited(self, held: Message, sent: Message) -> bool:
         """Whether the application sends the last call's answer back in another form than it came in."""
@@ -517,21 +531,3 @@ class Meter:
                 round(fold.view.tokens),
                 messages / fold.view.tokens,
             )
-
-
-def same_content(one: Message, other: Message) -> bool:
-    """Whether two messages have the same content, whatever their ids."""
-    if one is other or (one.id == other.id and one == other):
-        return True
-    if one.role != other.role or len(one.parts) != len(other.parts):
-        return False
-    return all(_bare(a) == _bare(b) for a, b in zip(one.parts, other.parts, strict=True))
-
-
-def _bare(part: msgspec.Struct) -> dict[str, object]:
-    fields = msgspec.structs.asdict(part)
-    for name in ("id", "revision"):
-        fields.pop(name, None)
-    if "content" in fields:
-        fields["content"] = [_bare(each) for each in part.content]  # type: ignore[attr-defined]
-    return fields

@@ -6,8 +6,8 @@ neither has a bare number of tokens to mistake for the other's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -21,11 +21,24 @@ SpendCategory = Literal[
     "count",
     "child",
     "other",
+    "compaction",
+    "advisor",
     "failed",
     "cancelled",
     "dropped",
 ]
-"""What a call was for; a call that did not finish is listed under its outcome instead, whatever it was for."""
+"""What a call was for; a call that did not finish is listed under its outcome instead, whatever it was for.
+
+``compaction`` and ``advisor`` are passes that the provider made inside a call and bills beside it.
+"""
+
+BESIDE: Final[Mapping[str, SpendCategory]] = {
+    "compaction": "compaction",
+    "advisor_message": "advisor",
+}
+"""Kinds of passes that are not in a call's own sums: a summary that the provider wrote
+(https://platform.claude.com/docs/en/build-with-claude/compaction), and another model that was asked
+(https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool)."""
 
 MILLION = 1_000_000
 
@@ -61,7 +74,7 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
     """All calls of a session, its summaries, titles, children and failures included, summed by kind per purpose.
 
     A sum counts what was reported; ``UsageSum.unsaid`` says how many calls did not report a kind. Server-side passes
-    that a provider bills beside a call (compaction, an advisor) have their own purpose.
+    that a provider bills beside a call (compaction, an advisor) have their own purpose, and count as calls of it.
     """
 
     by_purpose: dict[SpendCategory, UsageSum] = {}

@@ -1,0 +1,60 @@
+"""Whether two messages are the same to a model: ids, revisions and cache marks are no content."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from ullage.messages import Message, ProviderData
+
+CACHE_MARKS: Final = frozenset({"cache_control", "cachePoint"})
+"""Fields that only say where a provider's cache may begin. A caller moves the mark to the newest message on each call
+(https://platform.claude.com/docs/en/build-with-claude/prompt-caching;
+https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html)."""
+
+_HINTS: Final = tuple(mark.encode() for mark in CACHE_MARKS)
+
+
+def same_content(one: Message, other: Message) -> bool:
+    """Whether two messages have the same content, whatever their ids and cache marks."""
+    if one is other or (one.id == other.id and one == other):
+        return True
+    if one.role != other.role or len(one.parts) != len(other.parts):
+        return False
+    return all(_bare(a) == _bare(b) for a, b in zip(one.parts, other.parts, strict=True))
+
+
+def _bare(part: msgspec.Struct) -> dict[str, object]:
+    fields = msgspec.structs.asdict(part)
+    for name in ("id", "revision"):
+        fields.pop(name, None)
+    if "content" in fields:
+        fields["content"] = [_bare(each) for each in part.content]  # type: ignore[attr-defined]
+    provider = fields.get("provider")
+    if isinstance(provider, ProviderData):
+        fields["provider"] = _unmarked(provider)
+    return fields
+
+
+def _unmarked(data: ProviderData) -> ProviderData | None:
+    """A provider's fields without cache marks; ``None`` when there are no others."""
+    written = bytes(data.data)
+    if not any(hint in written for hint in _HINTS):
+        return data
+    fields = _without_marks(msgspec.json.decode(written))
+    if not fields:
+        return None
+    return msgspec.structs.replace(data, data=msgspec.Raw(msgspec.json.encode(fields)))
+
+
+def _without_marks(value: object) -> object:
+    if isinstance(value, dict):
+        return {
+            key: _without_marks(inner)
+            for key, inner in value.items()
+            if key not in CACHE_MARKS
+        }
+    if isinstance(value, list):
+        return [_without_marks(inner) for inner in value]
+    return value
