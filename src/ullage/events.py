@@ -322,6 +322,8 @@ class ToolEnded(
     handle: str = ""
     size_bytes: int | None = None
     """Of the whole result, where the model got only a part of it."""
+    found: tuple[str, ...] = ()
+    """Names of deferred tools that this call has found, best first: they are declared from the next request on."""
 
 
 class ChildStarted(

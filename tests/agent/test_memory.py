@@ -12,6 +12,7 @@ from ullage.events import (
     Amount,
     CallEnded,
     CallStarted,
+    CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
     EpochChanged,
@@ -21,6 +22,8 @@ from ullage.events import (
     Pinned,
     ReadingTaken,
     Rewound,
+    ToolEnded,
+    ToolStarted,
     TurnEnded,
     Uncompacted,
 )
@@ -137,3 +140,17 @@ def test_compactions_that_failed_are_remembered_by_the_breakers() -> None:
         history="h", high=90, limit=80, input_limit=100
     )
     assert "no_gain" in refusal
+
+
+def test_tools_in_use_are_those_called_or_found_the_last_one_last() -> None:
+    memory = remembered(
+        ToolStarted(call_id="1", name="read"),
+        ToolEnded(call_id="2", found=("best", "good")),
+        ToolStarted(call_id="3", name="read"),
+    )
+    assert memory.tools_in_use.names == ("good", "best", "read")
+    memory = remembered(CompactionCommitted(compaction="c"), onto=memory)
+    assert memory.tools_in_use.names == ("good", "best", "read")
+    later = ToolEnded(call_id="4", found=("other",))
+    memory = remembered(later, CompactionCommitted(compaction="d"), onto=memory)
+    assert memory.tools_in_use.names == ("read", "other")

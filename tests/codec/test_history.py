@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from ullage.codec.blocks import Options
 from ullage.codec.history import History, Made
 from ullage.codec.repair import EVERYTHING
 from ullage.errors import InvalidRequest
-from ullage.messages import Message, Request, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.reasoning import ReasoningPolicy
 
 CASES = examples(1_000, thorough=30_000)
@@ -206,3 +207,18 @@ def test_the_same_request_again_costs_nothing() -> None:
     first = history.prepare(request, options=options)
     assert history.prepare(request, options=options) is first is history.last
     assert history.prepare(request, options=Options(max_output=6)) is not first
+
+
+@pytest.mark.parametrize(
+    "wire", ["messages", "responses", "chat", "generateContent", "converse"]
+)
+def test_a_deferred_tool_goes_out_only_where_the_provider_can_load_it(wire: str) -> None:
+    now, later = Tool(name="now"), Tool(name="later", deferred=True)
+    request = Request(wire=wire, model="m", tools=(now, later))
+    content = History().prepare(request).content
+    assert b'"now"' in content and b'"later"' not in content
+    if wire in ("messages", "responses"):
+        schema = msgspec.Raw(b'{"type":"tool_search_x","name":"search"}')
+        search = Tool(name="search", kind="tool_search_x", schema=schema)
+        content = History().prepare(replace(request, tools=(now, later, search))).content
+        assert b'"later"' in content and b'"defer_loading":true' in content

@@ -7,9 +7,11 @@ from msgspec.structs import replace
 
 from ullage.agent.loop import OVERFLOWS
 from ullage.context.breakers import Breakers
+from ullage.context.deferral import ToolsInUse
 from ullage.events import (
     CallEnded,
     CallStarted,
+    CompactionCommitted,
     EpochChanged,
     Event,
     MessageAdded,
@@ -17,6 +19,8 @@ from ullage.events import (
     Pinned,
     ReadingTaken,
     Rewound,
+    ToolEnded,
+    ToolStarted,
     TurnEnded,
     Uncompacted,
 )
@@ -51,6 +55,7 @@ class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     task_start: str = ""
     pins: frozenset[str] = frozenset()
     breakers: Breakers = Breakers()
+    tools_in_use: ToolsInUse = ToolsInUse()
 
 
 def remember(memory: LoopMemory, event: Event) -> LoopMemory:
@@ -65,6 +70,15 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             return _call_started(memory, event)
         case CallEnded():
             return _call_ended(memory, event)
+        case ToolStarted():
+            in_use = memory.tools_in_use.after_call(event.name)
+            return replace(memory, tools_in_use=in_use)
+        case ToolEnded() if event.found:
+            in_use = memory.tools_in_use.after_search(event.found)
+            return replace(memory, tools_in_use=in_use)
+        case CompactionCommitted():
+            in_use = memory.tools_in_use.after_compaction()
+            return replace(memory, tools_in_use=in_use)
         case MessageAdded():
             return _message_added(memory, event.message)
         case MessageReplaced():

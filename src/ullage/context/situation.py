@@ -86,6 +86,7 @@ class Situation:
         tools = sum(
             len(bytes(tool.schema)) + len(tool.description.encode()) + 100
             for tool in self.fold.tools or ()
+            if not tool.deferred
         )
         return system + tools
 

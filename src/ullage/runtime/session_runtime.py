@@ -35,9 +35,11 @@ from ullage.messages import (
     ReasoningPart,
     SystemBlock,
     TextPart,
+    Tool,
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
@@ -179,6 +181,35 @@ class ReachedBy(NamedTuple):
     endpoint: Endpoint
 
 
+class CountedTool(NamedTuple):
+    """The tokens of a tool's declaration, by the estimators of one model."""
+
+    tool: Tool
+    forecaster: Forecaster
+    tokens: float
+
+
+class SyncedTo(NamedTuple):
+    """What the recorded settings and tools were worked out from.
+
+    ``looked_up`` are the deferrable tools that the model has found or called, ``window`` is in tokens.
+    """
+
+    own: Mapping[str, object]
+    offered: Mapping[str, AgentTool]
+    looked_up: tuple[str, ...]
+    window: int | None
+
+    def holds(self, other: SyncedTo) -> bool:
+        """Whether nothing has changed. The mappings are compared by identity."""
+        return (
+            self.own is other.own
+            and self.offered is other.offered
+            and self.looked_up == other.looked_up
+            and self.window == other.window
+        )
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionRuntime:
     """One session at work."""
@@ -192,8 +223,11 @@ class SessionRuntime:
     compactions: Compactions = field(default_factory=Compactions)
     stuck: ContextUnfixable | None = None
     """Why the last compaction could not help, where the request can't be sent."""
-    synced_settings: Mapping[str, object] | None = None
-    """The session's own settings that the ledger was last brought up to."""
+    synced: SyncedTo | None = None
+    """What the ledger was last brought up to."""
+    tool_tokens: dict[str, CountedTool] = field(default_factory=dict)
+    deferrable: frozenset[str] = frozenset()
+    """Names of the tools that are declared only while they are in use."""
     resolved: ResolvedFrom | None = None
     reached: ReachedBy | None = None
     noticed: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)

@@ -344,6 +344,21 @@ class Settings:
         values.absolute_directories,
         who=authority.SANDBOX_PLACES,
     )
+    defer_tools: Literal["auto", "always", "never"] = _setting(
+        "auto",
+        "whether tools are declared only after the model has searched for them: `auto` if they exceed `defer_share`, "
+        "`always`, `never`",
+        values.one_of("auto", "always", "never"),
+    )
+    defer_share: float = _setting(
+        0.1,
+        'from which share on `defer_tools = "auto"` defers tools',
+        _SHARE,
+        unit="share of the window",
+    )
+    always_declare: tuple[str, ...] = _setting(
+        (), "tools that are never deferred, by name", values.names
+    )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
     )

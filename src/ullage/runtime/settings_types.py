@@ -65,6 +65,9 @@ class AgentSettings(TypedDict, total=False):
     sandbox: Literal["off", "workspace", "workspace+network"] | None
     sandbox_read: Sequence[Path | str] | None
     sandbox_write: Sequence[Path | str] | None
+    defer_tools: Literal["auto", "always", "never"] | None
+    defer_share: float | None
+    always_declare: Sequence[str] | None
     sequential_tools: bool | None
     tool_timeout_s: float | None
     result_tokens: int | None

@@ -6,8 +6,9 @@ model has already seen begin one new epoch together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ullage.context.costs import after as fold_after
 from ullage.events import (
     Event,
     ModelChanged,
@@ -18,7 +19,9 @@ from ullage.events import (
     ToolServerNoticed,
 )
 from ullage.messages import Tool
-from ullage.runtime.session_runtime import SessionRuntime
+from ullage.runtime.compacting import fold_of
+from ullage.runtime.deferring import tool_set, undeferred
+from ullage.runtime.session_runtime import SessionRuntime, SyncedTo
 from ullage.runtime.settings import Settings
 
 RESOLVED = (
@@ -35,22 +38,32 @@ RESOLVED = (
 
 async def sync_settings(runtime: SessionRuntime) -> None:
     """Record the changes since the last call. Raises ``SettingError``."""
-    loop = runtime.ledger.loop
-    tools = runtime.shared.tools(runtime.settings)
+    own = runtime.ledger.loop.settings
     if (
-        runtime.synced_settings is loop.settings
-        and runtime.tools is tools
+        runtime.synced is not None
+        and runtime.synced.holds(_state(runtime, own))
         and not runtime.memory.broken
     ):
         return
     runtime.settings = runtime.resolve_settings().settings
-    runtime.tools = runtime.shared.tools(runtime.settings)
+    state = _state(runtime, own)
     events = changes(runtime)
     if events:
         await runtime.ledger.write(events)
-    runtime.synced_settings = (
-        loop.settings
-    )  # settings that change during the write are recorded the next time
+    # What changes during the write is recorded the next time, but for what the changes themselves have set.
+    now = _state(runtime, own)
+    runtime.synced = state._replace(window=now.window, looked_up=now.looked_up)
+
+
+def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
+    offered = runtime.shared.tools(runtime.settings)
+    in_use = runtime.memory.tools_in_use.names
+    looked_up = tuple(name for name in in_use if name in runtime.deferrable)
+    return SyncedTo(own, offered, looked_up, _window(runtime))
+
+
+def _window(runtime: SessionRuntime) -> int | None:
+    return fold_of(runtime).limits.denominators.window.tokens
 
 
 def changes(runtime: SessionRuntime) -> list[Event]:
@@ -78,11 +91,19 @@ def changes(runtime: SessionRuntime) -> list[Event]:
     if system != held.system or not runtime.ledger.loop.turns:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
-    declared = tuple(tool.declaration for tool in runtime.tools.values())
-    events += _server_notices(runtime, held.tools, declared)
-    if declared != held.tools or not runtime.ledger.loop.turns:
-        events.append(ToolsChanged(tools=declared))
-        rewrites.append("tools")
+    fold = fold_of(runtime)
+    found = tool_set(
+        runtime,
+        runtime.shared.tools(settings),
+        settings,
+        fold_after(fold, events) if events else fold,
+    )
+    runtime.tools, runtime.deferrable = found.tools, found.deferrable
+    events += _server_notices(runtime, undeferred(held.tools), undeferred(found.declared))
+    if found.declared != held.tools or not runtime.ledger.loop.turns:
+        events.append(ToolsChanged(tools=found.declared))
+        if _sent(found.declared) != _sent(held.tools):
+            rewrites.append("tools")
     if dict(settings.params) != held.params:
         events.append(ParamsChanged(params=dict(settings.params)))
     if runtime.memory.broken:
@@ -90,6 +111,10 @@ def changes(runtime: SessionRuntime) -> list[Event]:
     if rewrites and runtime.memory.started is not None:
         events.append(runtime.new_epoch(" and ".join(rewrites)))
     return events
+
+
+def _sent(tools: Sequence[Tool]) -> list[Tool]:
+    return [tool for tool in tools if not tool.deferred]
 
 
 def _server_notices(

@@ -187,6 +187,7 @@ async def _result(
         outcome=outcome,
         handle=fitted.handle,
         size_bytes=fitted.size_bytes,
+        found=output.found,
     )
     return [
         ended,

@@ -45,6 +45,8 @@ class Output(NamedTuple):
     pictures: tuple[Picture, ...] = ()
     is_error: bool = False
     outcome: ToolOutcome | None = None
+    found: tuple[str, ...] = ()
+    """Names of deferred tools that a search has found."""
 
 
 class ToolContext(Protocol):

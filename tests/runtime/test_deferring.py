@@ -1,0 +1,226 @@
+"""Deferred tools in a session: found by a search, declared, called, and remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from ullage_simulators import Server, running
+
+from tests.promises.stage import (
+    CHAT,
+    CLAUDE,
+    GEMINI,
+    RESPONSES,
+    Speaker,
+    agent_for,
+    generated,
+    of_kind,
+    script,
+)
+from ullage.errors import ContextUnfixable
+from ullage.events import (
+    ApprovalAsked,
+    CompactionCommitted,
+    EpochChanged,
+    Event,
+    ToolEnded,
+    ToolsChanged,
+    ToolServerNoticed,
+)
+from ullage.messages import Tool
+from ullage.runtime.session import Session
+from ullage.tools.tool import AgentTool, Output, ToolContext
+
+SMALL = 30_000
+VERBS = ("create", "list", "update", "delete", "search", "export")
+THINGS = ("issue", "branch", "commit", "review", "release", "label", "team", "secret")
+
+
+def served_tools() -> list[AgentTool]:
+    """48 tools like those of an MCP server: some 20,000 tokens."""
+
+    async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
+        return Output(f"ran with {sorted(arguments)}")
+
+    found: list[AgentTool] = []
+    for verb in VERBS:
+        for thing in THINGS:
+            text = f"The {thing} as the service spells it; never a guess. " * 3
+            properties = {f"{thing}_{n}": {"description": text} for n in range(12)}
+            schema = {"type": "object", "properties": properties}
+            declaration = Tool(
+                name=f"hub__{verb}_{thing}",
+                description=f"{verb.title()} a {thing} of the hub.",
+                schema=msgspec.Raw(json.dumps(schema).encode()),
+                server="hub",
+            )
+            found.append(AgentTool(declaration=declaration, run=run))
+    return found
+
+
+def calls(name: str, **arguments: object) -> dict[str, Any]:
+    return {"times": 1, "calls": [{"name": name, "arguments": arguments}]}
+
+
+FINDS_AND_CALLS = (
+    calls("tool_search", query="list the open issues"),
+    calls("hub__list_issue", issue_1="all"),
+    {"text": "Three are open."},
+)
+
+
+def declared_in(exchange: Any) -> list[str]:
+    """The names of the tools that a request declared, on any wire."""
+    listed = exchange.body.get("tools", [])
+    if listed and "functionDeclarations" in listed[0]:
+        listed = listed[0]["functionDeclarations"]
+    return [each.get("function", each)["name"] for each in listed]
+
+
+def declared(events: Sequence[Event]) -> list[list[str]]:
+    changes = of_kind(events, ToolsChanged)
+    return [[tool.name for tool in each.tools if not tool.deferred] for each in changes]
+
+
+def session_of(path: Path, server: Server, speaker: Speaker = CHAT, **more: Any) -> Any:
+    given = {"tools": served_tools(), "window": SMALL, "reserve": 4_000, **more}
+    return agent_for(path / "s.db", server=server, **given, **speaker.settings())
+
+
+@pytest.mark.parametrize("speaker", [CLAUDE, RESPONSES, CHAT, GEMINI])
+async def test_a_tool_is_found_declared_and_called(
+    speaker: Speaker, tmp_path: Path
+) -> None:
+    with running(script(*FINDS_AND_CALLS)) as server:
+        async with session_of(tmp_path, server, speaker).session("one") as session:
+            result = await session.ask("Which issues are open?")
+            reading, events = await session.context(), await session.history()
+        sent = [declared_in(exchange) for exchange in generated(server)]
+    assert result.text == "Three are open."
+    assert sent[0] == ["read_result", "tool_search"]
+    assert sent[1][:2] == sent[0] and "hub__list_issue" in sent[1]
+    assert sent[2] == sent[1]
+    assert of_kind(events, ToolEnded)[0].found[0] == "hub__list_issue"
+    assert declared(events) == [sent[0], sent[1]]
+    assert [event.reason for event in of_kind(events, EpochChanged)] == ["tools"]
+    assert of_kind(events, ToolServerNoticed) == []
+    (row,) = [row for row in reading.rows if row.name.startswith("Deferred tools")]
+    assert not row.summed and row.tokens > 10_000
+    assert reading.used.high < SMALL / 4
+
+
+async def test_without_deferring_the_same_tools_do_not_fit(tmp_path: Path) -> None:
+    with running(script({"text": "Fine."})) as server:
+        agent = session_of(tmp_path, server, defer_tools="never", window=20_000)
+        async with agent.session("one") as session:
+            with pytest.raises(ContextUnfixable):
+                await session.ask("Which issues are open?")
+
+
+async def test_a_tool_that_is_called_without_a_search_runs_and_is_declared(
+    tmp_path: Path,
+) -> None:
+    answers = (calls("hub__list_issue", issue_1="all"), {"text": "Done."})
+    with running(script(*answers)) as server:
+        async with session_of(tmp_path, server).session("one") as session:
+            await session.ask("Which issues are open?")
+            events = await session.history()
+    assert of_kind(events, ToolEnded)[0].outcome == "finished"
+    assert declared(events)[-1] == ["read_result", "tool_search", "hub__list_issue"]
+
+
+async def test_a_deferred_tool_needs_the_same_approval(tmp_path: Path) -> None:
+    with running(script(*FINDS_AND_CALLS)) as server:
+        agent = session_of(tmp_path, server, approve=["mcp"])
+        async with agent.session("one") as session:
+            assert (await session.ask("Which issues are open?")).reason == "approval"
+            (question,) = await session.questions()
+            assert question.name == "hub__list_issue"
+            await session.grant("hub__list_issue")
+            result = await session.wait()
+            (grant,) = await session.grants()
+            events = await session.history()
+    assert result.text == "Three are open."
+    assert grant.grant.declaration and len(of_kind(events, ApprovalAsked)) == 1
+
+
+async def test_another_process_declares_what_the_session_has_found(
+    tmp_path: Path,
+) -> None:
+    with running(script(*FINDS_AND_CALLS, {"text": "And again."})) as server:
+        async with session_of(tmp_path, server).session("one") as session:
+            await session.ask("Which issues are open?")
+        async with session_of(tmp_path, server).session("one") as session:
+            await session.ask("And now?")
+            events = await session.history()
+        assert "hub__list_issue" in declared_in(generated(server)[-1])
+    assert len(declared(events)) == 2
+
+
+async def test_a_compaction_keeps_called_tools_and_drops_what_was_only_found(
+    tmp_path: Path,
+) -> None:
+    answers = (
+        calls("tool_search", query="hub__delete_secret hub__delete_team"),
+        calls("tool_search", query="hub__list_issue hub__create_label"),
+        calls("hub__list_issue", issue_1="all"),
+        {"when": {"contains": "summar"}, "text": "## Goal\nIssues were listed."},
+        {"text": "Word after word. " * 300},
+    )
+    with running(script(*answers)) as server:
+        async with session_of(tmp_path, server).session("one") as session:
+            await _ask_often(session)
+            await session.compact()
+            await session.wait()
+            await session.ask("And now?")
+            events = await session.history()
+            await session.uncompact(of_kind(events, CompactionCommitted)[0].compaction)
+            result = await session.ask("And after that?")
+    loaded = [set(each) - {"read_result", "tool_search"} for each in declared(events)]
+    assert "hub__delete_secret" in loaded[-2]
+    assert loaded[-1] == {"hub__list_issue", "hub__create_label"}
+    assert result.reason == "finished"
+
+
+async def _ask_often(session: Session) -> None:
+    for number in range(4):
+        await session.ask(f"Question {number}. " + "Look closely. " * 100)
+
+
+async def test_tools_that_are_always_declared_are_named_in_a_setting(
+    tmp_path: Path,
+) -> None:
+    with running(script({"text": "Fine."})) as server:
+        agent = session_of(tmp_path, server, always_declare=["hub__list_issue"])
+        async with agent.session("one") as session:
+            await session.ask("Hello.")
+        assert declared_in(generated(server)[0]) == [
+            "hub__list_issue", "read_result", "tool_search"
+        ]  # fmt: skip
+
+
+async def test_a_larger_window_declares_all_tools_again(tmp_path: Path) -> None:
+    with running(script({"text": "Fine."})) as server:
+        async with session_of(tmp_path, server).session("one") as session:
+            await session.ask("Hello.")
+            await session.set(window=400_000)
+            await session.ask("And now?")
+        few, all_of_them = (declared_in(one) for one in generated(server))
+    assert len(few) == 2 and len(all_of_them) == len(served_tools()) + 1
+
+
+async def test_a_program_with_a_tool_of_that_name_keeps_it(tmp_path: Path) -> None:
+    def tool_search(query: str) -> str:
+        """Looks for hammers."""
+        return "none"
+
+    with running(script({"text": "Fine."})) as server:
+        agent = session_of(tmp_path, server, tools=[tool_search], defer_tools="always")
+        async with agent.session("one") as session:
+            await session.ask("Hello.")
+        assert declared_in(generated(server)[0]) == ["tool_search", "read_result"]
