@@ -209,9 +209,7 @@ def test_the_same_request_again_costs_nothing() -> None:
     assert history.prepare(request, options=Options(max_output=6)) is not first
 
 
-@pytest.mark.parametrize(
-    "wire", ["messages", "responses", "chat", "generateContent", "converse"]
-)
+@pytest.mark.parametrize("wire", ["messages", "responses", "chat", "generateContent"])
 def test_a_deferred_tool_goes_out_only_where_the_provider_can_load_it(wire: str) -> None:
     now, later = Tool(name="now"), Tool(name="later", deferred=True)
     request = Request(wire=wire, model="m", tools=(now, later))
