@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from ullage.codec.blocks import Effort
+from ullage.context.strategy import Strategy
 from ullage.reasoning import Strip
 
 
@@ -51,7 +52,7 @@ class SessionSettings(AgentSettings, total=False):
 def argument_type(annotation: str) -> str:
     """The type of a setting as an argument."""
     table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
-    sequences = re.sub(r"tuple\[(\w+), \.\.\.\]", r"Sequence[\1]", table)
+    sequences = re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"Sequence[\1]", table)
     paths = re.sub(r"\bPath\b", "Path | str", sequences)
     quoted = paths.replace("'", '"')
     return quoted if quoted.endswith("| None") else f"{quoted} | None"

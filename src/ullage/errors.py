@@ -13,7 +13,7 @@
     │   ├── SessionBusy           another driver holds the session; says who and until when
     │   └── LeaseLost             this driver's lease was taken over: its write was rejected
     ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
-    ├── ContextUnfixable          what must be kept exceeds the input limit by itself
+    ├── ContextUnfixable          the next request can't be made to fit the input limit
     ├── InternalError             an unexpected exception, of Ullage or of code it was given, stopped a turn
     ├── SettingError              an unknown setting, or a value it can't take
     ├── MissingExtra              an optional package is needed for what was asked
@@ -118,7 +118,9 @@ class CommandRefused(UllageError):
 
 
 class ContextUnfixable(UllageError):
-    """What must be kept exceeds the input limit by itself.
+    """The next request exceeds the input limit, and no strategy of compaction could make it fit.
+
+    Either what must be kept is too large by itself, or every chosen strategy failed; the message says which.
 
     ``needed`` and ``limit`` are tokens; ``largest`` names what takes most of it, with its tokens.
     """

@@ -43,6 +43,7 @@ from ullage.agent.steps import (
     RunTools,
     Settle,
 )
+from ullage.context.choice import NOOP
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -762,6 +763,18 @@ def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_w
     assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn(
         "too_large", "Too much."
     )
+
+
+def test_without_a_strategy_the_end_says_that_nothing_is_compacted() -> None:
+    """By our own count before the call, and where the provider refuses the request."""
+    rules = LoopRules(has_strategies=False)
+    room = Headroom(high=1_234, input_limit=1_000)
+    own = step_after(begun(), room=room, rules=rules)
+    refused = step_after(begun(), failed("Overflow"), rules=rules)
+    for step in (own, refused):
+        assert isinstance(step, EndTurn) and step.reason == "too_large"
+        assert step.note.endswith(NOOP)
+    assert isinstance(refused, EndTurn) and refused.note.startswith("It failed.")
 
 
 def test_a_compaction_that_was_asked_for_in_a_turn_comes_before_its_next_call() -> None:

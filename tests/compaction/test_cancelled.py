@@ -43,7 +43,7 @@ from tests.compaction.stage import (
     turns,
 )
 from tests.sweeps.points import spread
-from ullage.context.strategies import STRATEGIES
+from ullage.context.choice import STRATEGIES
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -90,7 +90,7 @@ class Stage(NamedTuple):
             self.dialect,
             window=WINDOW,
             hooks=[HoldingHook(moments)],
-            strategies=strategies,
+            strategy=strategies,
             cancel_queue=self.queue,
         )
         async with (

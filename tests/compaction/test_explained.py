@@ -38,10 +38,10 @@ from tests.compaction.stage import (
 )
 from tests.context.sessions import words
 from tests.meter.histories import histories
+from ullage.context.choice import STRATEGIES
 from ullage.context.drop import DropOldest
 from ullage.context.lineage import MessageStatus, Whereabouts, explain
 from ullage.context.rules import NOTICE
-from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy
 from ullage.events import (
     CallStarted,
@@ -367,7 +367,7 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
             "window": WINDOW,
             "protect_tokens": 1_500,
             "tools": [look],
-            "strategies": life.strategies,
+            "strategy": life.strategies,
         }
         agent = agent_on(server, tmp_path / "s.db", dialect, **settings)
         async with agent.session(SESSION) as session:

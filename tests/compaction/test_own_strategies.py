@@ -22,8 +22,9 @@ from tests.compaction.stage import (
     script,
     turns,
 )
+from ullage.context.choice import STRATEGIES
 from ullage.context.situation import Situation
-from ullage.context.strategies import MOST_CALLS, STRATEGIES
+from ullage.context.strategies import MOST_CALLS
 from ullage.context.strategy import Ask, Candidate, Proposal
 from ullage.context.summary import Summarize
 from ullage.events import CompactionCommitted, CompactionRolledBack
@@ -81,7 +82,7 @@ async def test_a_strategy_that_fails_is_passed_over_and_the_session_goes_on(
         await imported(tmp_path / "s.db", turns(85))
         strategies = (own,) if alone else (own, *STRATEGIES)
         agent = agent_on(
-            server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategies=strategies
+            server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategy=strategies
         )
         async with agent.session(SESSION) as session:
             await session.send("And cask 7?")

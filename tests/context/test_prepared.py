@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from tests.context.sessions import FakeModel, attempted, fold_of, turns
 from tests.meter.session import said
+from ullage.context.choice import STRATEGIES
 from ullage.context.prepared import (
     Preparation,
     PreparedSummary,
@@ -9,7 +10,7 @@ from ullage.context.prepared import (
     prepare,
 )
 from ullage.context.situation import Situation
-from ullage.context.strategies import STRATEGIES, Commit, Strategies
+from ullage.context.strategies import Commit, Strategies
 from ullage.events import MessageAdded, MessageReplaced
 from ullage.meter.fold import Fold
 

@@ -1,14 +1,15 @@
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from tests.context.sessions import FakeModel, attempted, fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
+from ullage.context.choice import STRATEGIES, ordered
+from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import (
     MOST_CALLS,
-    STRATEGIES,
     Attempt,
     Commit,
     Strategies,
@@ -19,6 +20,7 @@ from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
+    CompactionTrigger,
     MessageAdded,
 )
 from ullage.messages import ImagePart, Message, TextPart
@@ -306,3 +308,46 @@ def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_g
     last = tiny.events[-1]
     assert isinstance(last, CompactionRolledBack) and last.reason == "no_progress"
     assert "the least gain is" in last.note
+
+
+def choosing(*chosen: str, **more: Any) -> Commit | Stuck:
+    """How an attempt with these strategies ends."""
+    order = ordered(chosen)
+    rules = CompactionRules(chosen=tuple(strategy.name for strategy in order))
+    situation = Situation(rules=rules, **more)
+    return attempted(situation, FakeModel(), Strategies(order)).end
+
+
+@pytest.mark.parametrize("trigger", ["point", "limit", "asked"])
+def test_with_prune_only_tool_results_shrink_whoever_asks(
+    trigger: CompactionTrigger,
+) -> None:
+    """By default an asked compaction clears nothing, for a summary that failed must cost nothing."""
+    fold = fold_of(*turns(25, size=400))
+    before = [entry.message.id for entry in fold.view]
+    ended = choosing("prune", fold=fold, trigger=trigger)
+    assert isinstance(ended, Commit) and ended.strategy == "clear", ended
+    assert [entry.message.id for entry in fold.view] == before
+
+
+def test_with_prune_clearing_is_enough_where_it_makes_the_request_fit() -> None:
+    """With the default strategies it declines here, since a summary brings the request further down."""
+    chat = [said(f"c{n}", words(120, n)) for n in range(38)]
+    fold = fold_of(*turns(16, size=300), *chat)
+    assert fold.forecast().high > 12_800
+    ended = choosing("prune", fold=fold, trigger="limit")
+    assert isinstance(ended, Commit) and ended.strategy == "clear", ended
+
+
+def test_with_drop_alone_a_compaction_that_is_asked_for_drops() -> None:
+    ended = choosing("drop", fold=fold_of(*turns(25, size=200)), trigger="asked")
+    assert isinstance(ended, Commit) and ended.strategy == "drop", ended
+
+
+def test_with_llm_nothing_is_lost_for_a_summary_that_failed() -> None:
+    situation = Situation(fold=fold_of(*turns(25, size=200)), trigger="asked")
+    outcome = attempted(
+        situation, FakeModel(lambda ask: ""), Strategies(ordered(("llm",)))
+    )
+    assert isinstance(outcome.end, Stuck) and outcome.end.error is None
+    assert len(outcome.fold.view) == 100

@@ -2,8 +2,9 @@ from typing import get_args
 
 from tests.context.sessions import fold_of, turns
 from ullage.context import strategy
+from ullage.context.choice import STRATEGIES
 from ullage.context.situation import Situation
-from ullage.context.strategies import STRATEGIES, Strategies
+from ullage.context.strategies import Strategies
 from ullage.context.strategy import Declined, Strategy
 
 

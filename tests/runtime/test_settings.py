@@ -58,7 +58,7 @@ WRONG: dict[str, Any] = {
     "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget_usd": "much",
     "flush_s": 0.2, "flush_bytes": 4096, "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
-    "near_limit": 1.5, "background_at": 1, "trusted": 1, "approve": [""], "near_limit_off": 0.9,
+    "near_limit": 1.5, "background_at": 1, "trusted": 1, "approve": [""], "near_limit_off": 0.9, "strategy": "hybird",
 }  # fmt: skip
 
 
@@ -75,6 +75,36 @@ def test_a_refusal_says_what_is_allowed() -> None:
         changed(Settings(), {"strip": "some"})
     with pytest.raises(SettingError, match="above 0 and below 1"):
         changed(Settings(), {"keep": 2})
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("prune", ("prune",)),
+        ("clear, summary", ("clear", "summary")),
+        (["clear", "summary"], ("clear", "summary")),
+        (["noop"], ("noop",)),
+    ],
+)
+def test_a_strategy_is_a_name_or_an_ordered_list(
+    given: object, read: tuple[str, ...]
+) -> None:
+    assert changed(Settings(), {"strategy": given}).strategy == read
+
+
+def test_a_mistyped_strategy_is_refused_with_the_one_that_was_meant() -> None:
+    with pytest.raises(SettingError, match=r"strategy='prnue'.*did you mean 'prune'"):
+        changed(Settings(), {"strategy": "prnue"})
+    with pytest.raises(SettingError, match="names of strategies"):
+        changed(Settings(), {"strategy": [3]})
+
+
+def test_a_session_compacts_by_itself_unless_that_is_off_or_nothing_is_chosen() -> None:
+    assert Settings().compacts and Settings().summarises
+    assert not changed(Settings(), {"auto": False}).compacts
+    assert not changed(Settings(), {"strategy": "noop"}).compacts
+    pruning = changed(Settings(), {"strategy": "prune"})
+    assert pruning.compacts and not pruning.summarises
 
 
 def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:

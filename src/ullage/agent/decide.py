@@ -25,6 +25,7 @@ from ullage.agent.steps import (
     RunTools,
     Settle,
 )
+from ullage.context.choice import NOOP
 from ullage.errors import Overflow
 
 MOST_RECOVERIES = 6
@@ -54,6 +55,8 @@ class LoopRules:
     max_repeats: int = 5
     drop_retries: int = 2
     sequential_tools: bool = False
+    has_strategies: bool = True
+    """Whether a compaction has any strategy to try: False with the strategy ``noop``."""
     budget: Budget = field(default=Budget())
 
 
@@ -253,7 +256,8 @@ def _after_failure(situation: LoopSituation) -> NextStep:
         most = 1 if is_named else MOST_RECOVERIES
         if situation.may_compact and loop.overflows <= most:
             return Compact("overflow")
-        return EndTurn("too_large", situation.is_stuck or loop.error)
+        advice = "" if situation.rules.has_strategies else f" {NOOP}"
+        return EndTurn("too_large", situation.is_stuck or f"{loop.error}{advice}")
     return Pause("failed", loop.error)
 
 
@@ -304,10 +308,9 @@ def _call(situation: LoopSituation) -> NextStep:
         return CallModel(_max_output(room))
     if situation.may_compact:
         return Compact("limit")
-    note = situation.is_stuck or (
-        f"The next request is {room.high:,} tokens at most and {room.input_limit:,} fit. Compact, or remove something."
-    )
-    return EndTurn("too_large", note)
+    advice = "Compact, or remove something." if situation.rules.has_strategies else NOOP
+    note = f"The next request is {room.high:,} tokens at most and {room.input_limit:,} fit. {advice}"
+    return EndTurn("too_large", situation.is_stuck or note)
 
 
 def _max_output(room: Headroom) -> int | None:

@@ -21,12 +21,13 @@ and every tool of an MCP server. That one calls itself read-only is the server's
 
 
 def endpoint_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """How the model is reached and how much it may hold and say, as far as that was said."""
+    """How the model is reached, how much it may hold and say, and how it is compacted, where that was set."""
     said = {
         "base_url": args.base_url or None,
         "wire": args.wire or None,
         "window": args.window,
         "max_output": args.max_output,
+        "strategy": args.strategy or None,
     }
     return {name: value for name, value in said.items() if value is not None}
 

@@ -245,7 +245,7 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
 
 
 def _add_endpoint(group: argparse._ActionsContainer) -> None:
-    """How the model is reached, and how much it may hold and say: for every command that runs an agent."""
+    """How the model is reached, how much it may hold and say, and how it is compacted: for commands with an agent."""
     group.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
     group.add_argument(
         "--base-url",
@@ -270,6 +270,12 @@ def _add_endpoint(group: argparse._ActionsContainer) -> None:
         type=_tokens,
         metavar="N",
         help="at most N tokens of output a call",
+    )
+    group.add_argument(
+        "--strategy",
+        default="",
+        metavar="NAMES",
+        help="how it is compacted: hybrid (default), llm, prune, noop, or strategies in order, as in clear,summary",
     )
 
 

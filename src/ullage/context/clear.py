@@ -61,10 +61,11 @@ class ClearToolResults:
 
     Stays: the newest min(``Rules.protect_tokens``, a quarter of the input limit) tokens of them, those in pinned
     messages and those the model has not seen. A read of a file that was read again later counts as old at once.
-    Declines when it would not bring the request down to the goal and to half its size, when the provider's cache of
-    what follows the first cleared result costs more to write anew than the smaller requests save, or when a person
-    asked for a summary. With an expired cache (``cold``) neither size nor price is asked: nothing has to be written
-    anew that would not be anyway.
+    Declines when it would not bring the request down to the goal and to half its size, or when the provider's cache of
+    what follows the first cleared result costs more to write anew than the smaller requests save: a strategy that
+    follows does better then, so both are left to the proof where only clearing is chosen. Declines when a person asked
+    for a summary. With an expired cache (``cold``) neither size nor price is asked: nothing has to be written anew that
+    would not be anyway.
     """
 
     name: str = "clear"
@@ -89,8 +90,9 @@ class ClearToolResults:
         saved = situation.sizes.used - after
         rewritten = _behind(situation, {result.message for result in chosen}) - saved
         enough = min(aim.goal, MOST_LEFT * situation.sizes.used)
+        has_better = not situation.rules.only_clears
         is_free = situation.trigger == "cold"
-        if after > enough and not is_free:
+        if after > enough and has_better and not is_free:
             return Declined(
                 "above_point",
                 f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.",
@@ -99,7 +101,8 @@ class ClearToolResults:
             situation, aim, saved=saved, rewritten=max(0, rewritten), after=after
         )
         is_dear = price.saving <= price.cost
-        if is_dear and not (is_free or situation.is_urgent):
+        may_wait = has_better and not (is_free or situation.is_urgent)
+        if is_dear and may_wait:
             note = f"Rewriting {rewritten:,} tokens of cache costs {price.cost:,.0f}, and {price.reads} calls save "
             return Declined(
                 "not_worth_it", f"{note}{price.saving:,.0f} (in fresh input tokens)."

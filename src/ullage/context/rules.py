@@ -26,6 +26,12 @@ GOAL = 0.45
 MOST_PIECES = 6
 """The most model calls of a summary in pieces. A longer history is shown in excerpts instead."""
 
+ASKING = frozenset({"summary", "pieces"})
+"""The built-in strategies that ask a model for a summary."""
+
+CLEARING = frozenset({"clear", "trim"})
+"""The built-in strategies that only shorten contents: every message stays."""
+
 NOTICE = str(Pruned(parts=()).notice)
 """Replaces a cleared result: the text of seed 000."""
 
@@ -35,7 +41,8 @@ class CompactionRules:
     """How a session is compacted. Raises ``SettingError`` for impossible values.
 
     ``instructions`` are added to the request for a summary; ``prompt`` replaces it. ``own_model``: another model writes
-    the summaries, without the session's cache. ``summary_window``: the window of that model, if it differs.
+    the summaries, without the session's cache. ``summary_window``: the window of that model, if it differs. ``chosen``
+    are the names of the strategies that are tried; empty means the default ones.
     """
 
     keep: float = KEEP
@@ -46,6 +53,7 @@ class CompactionRules:
     prompt: str = ""
     own_model: bool = False
     summary_window: int | None = None
+    chosen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.keep < 1:
@@ -69,3 +77,13 @@ class CompactionRules:
     def keep_unread(self) -> float:
         """``keep`` if no model reads the leaving messages (``KEEP_UNREAD``)."""
         return max(self.keep, KEEP_UNREAD)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a built-in strategy that asks for a summary is among the chosen ones."""
+        return not self.chosen or not ASKING.isdisjoint(self.chosen)
+
+    @property
+    def only_clears(self) -> bool:
+        """Whether nothing is chosen that takes messages out of the view."""
+        return bool(self.chosen) and CLEARING.issuperset(self.chosen)

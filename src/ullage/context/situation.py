@@ -137,8 +137,9 @@ class Situation:
 
     @property
     def is_only_asked(self) -> bool:
-        """Whether a person asked for a summary and nothing else calls for a smaller request."""
-        return self.trigger == "asked" and not self.is_urgent
+        """Whether a person asked for a summary, one can be had, and nothing else calls for a smaller request."""
+        is_asked = self.trigger == "asked" and self.rules.asks_model
+        return is_asked and not self.is_urgent
 
     def count(self, text: str) -> float:
         """Tokens of a text by itself, without framing."""

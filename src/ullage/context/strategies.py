@@ -22,9 +22,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.context.budget import aim_of
-from ullage.context.clear import ClearToolResults
-from ullage.context.digest import Digests
-from ullage.context.drop import DropOldest, least
+from ullage.context.choice import NOOP, STRATEGIES
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
@@ -35,8 +33,7 @@ from ullage.context.strategy import (
     Strategy,
     SummaryAnswer,
 )
-from ullage.context.summary import Summarize, SummarizePieces
-from ullage.context.trim import Trim
+from ullage.context.unsendable import FailedStrategy, unsendable
 from ullage.errors import ContextUnfixable
 from ullage.events import (
     CompactionCommitted,
@@ -47,19 +44,8 @@ from ullage.events import (
     Pruned,
 )
 
-LARGEST: Final = 5
-"""How many of the largest messages an error names."""
-
 MOST_CALLS: Final = 50
 """The most model calls of one strategy, whatever it asks for: more than any of ours needs with its settings."""
-
-
-class FailedStrategy(NamedTuple):
-    """A strategy that was tried without success, and the reason."""
-
-    name: str
-    reason: Reason
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +90,6 @@ class Stuck(NamedTuple):
 
 AttemptStep = AskModel | Commit | Stuck
 
-STRATEGIES: Final[tuple[Strategy, ...]] = (
-    ClearToolResults(),
-    Trim(),
-    Summarize(),
-    SummarizePieces(),
-    Digests(),
-    DropOldest(),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Strategies:
@@ -137,7 +114,8 @@ class Strategies:
                 strategy,
                 situation,
                 attempt.answers,
-                must_fit_only=is_last and situation.is_urgent,
+                must_fit_only=situation.is_urgent
+                and (is_last or situation.rules.only_clears),
             )
             match proposed:
                 case Ask():
@@ -253,7 +231,7 @@ def _commit(
 def _stuck(
     situation: Situation, attempt: Attempt, failures: Sequence[FailedStrategy]
 ) -> Stuck:
-    error = unfixable(situation)
+    error = unsendable(situation, attempt.failures)
     cause = _cause(attempt.failures)
     note = str(error) if error is not None else f"{cause.name}: {cause.note}"
     events = (
@@ -269,38 +247,7 @@ def _cause(failures: Sequence[FailedStrategy]) -> FailedStrategy:
     for failure in reversed(failures):
         if failure.reason != "nothing_to_do":
             return failure
-    return (
-        failures[-1]
-        if failures
-        else FailedStrategy("", "nothing_to_do", "There is no strategy.")
-    )
-
-
-def unfixable(situation: Situation) -> ContextUnfixable | None:
-    """The error for a request that can't be sent, with its numbers; ``None`` if it can be sent."""
-    aim = aim_of(situation)
-    sizes = situation.sizes
-    is_over = aim.limit is not None and sizes.high > aim.limit
-    if not (is_over or situation.is_over_bytes or situation.is_over_images):
-        return None
-    kept = least(situation)
-    limit = aim.limit if aim.limit is not None else sizes.used
-    needed = round(sizes.fixed + kept.tokens)
-    if is_over:
-        needed = max(needed, limit + 1)
-    named = [("system prompt and tools", round(sizes.fixed))]
-    for name, why in kept.why.items():
-        named.append((f"{name} ({why})", round(sizes.each.get(name, 0.0))))
-    named.sort(key=lambda entry: -entry[1])
-    largest = tuple(named[:LARGEST])
-    parts = ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
-    return ContextUnfixable(
-        f"The content that must stay needs {needed:,} tokens, but only {limit:,} fit: {parts}. Unpin something, "
-        "shorten the system prompt, offer fewer tools, or use a model with a larger window.",
-        needed=needed,
-        limit=limit,
-        largest=largest,
-    )
+    return failures[-1] if failures else FailedStrategy("noop", "nothing_to_do", NOOP)
 
 
 def _started(situation: Situation, attempt: Attempt) -> tuple[Event, ...]:

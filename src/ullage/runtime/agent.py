@@ -26,8 +26,6 @@ from typing import Unpack
 
 import msgspec
 
-from ullage.context.strategies import STRATEGIES
-from ullage.context.strategy import Strategy
 from ullage.directories import data_directory
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
 from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
@@ -79,8 +77,8 @@ class Agent:
     Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
     ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
     What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
-    on this machine; ``learns`` overrides that. Keys come from the environment alone. ``strategies`` are tried in this
-    order by a compaction (docs/compaction.md). Raises ``SettingError``.
+    on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
+    ``SettingError``.
     """
 
     def __init__(
@@ -90,7 +88,6 @@ class Agent:
         tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        strategies: Iterable[Strategy] = STRATEGIES,
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -124,7 +121,6 @@ class Agent:
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
         self._yields = yields
-        self._strategies = tuple(strategies)
         self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
@@ -249,7 +245,6 @@ class Agent:
             servers=lambda: self._servers,
             system=self._system,
             hooks=self._hooks,
-            strategies=self._strategies,
             clock=time.time,
             grants=ProjectGrants(self._data),
         )

@@ -23,6 +23,7 @@ from ullage.context.budget import (
     image_limit_of,
     should_prepare,
 )
+from ullage.context.choice import ordered
 from ullage.context.clear import ClearToolResults
 from ullage.context.cold_cache import cache_lifetime_s, is_cold
 from ullage.context.costs import count_images, size_bytes
@@ -70,7 +71,7 @@ def may_compact(runtime: SessionRuntime) -> bool:
         reading.input_limit is not None and reading.used.high > reading.input_limit
     )
     is_due = reading.should_compact() or is_too_large
-    if not runtime.settings.auto or not (
+    if not runtime.settings.compacts or not (
         is_refused or is_due or is_over_request(runtime)
     ):
         return False
@@ -81,7 +82,7 @@ def may_clear_cold(runtime: SessionRuntime) -> bool:
     """Whether to look for old tool results to clear because the provider's cache has expired. Once for each call."""
     share, started = runtime.settings.clear_cold_at, runtime.memory.started
     point = runtime.reading.compaction_point
-    if share is None or started is None or point is None or not runtime.settings.auto:
+    if share is None or started is None or point is None or not runtime.settings.compacts:
         return False
     if started.call == runtime.compactions.looked_cold:
         return False
@@ -122,6 +123,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
             instructions=settings.summary_instructions,
             own_model=bool(settings.summary_model)
             and settings.summary_model != settings.model,
+            chosen=tuple(strategy.name for strategy in ordered(settings.strategy)),
         ),
         pins=memory.pins,
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
@@ -167,7 +169,7 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         compactions.looked_cold = runtime.memory.started.call
     if not await _is_allowed(runtime, step, name):
         return
-    order = compactions.strategies
+    order = ordered(runtime.settings.strategy)
     if is_optional:
         order = tuple(each for each in order if isinstance(each, ClearToolResults))
     elif compactions.prepared is not None:
@@ -321,9 +323,10 @@ def prepare_ahead(runtime: SessionRuntime) -> None:
     compactions = runtime.compactions
     if compactions.preparing is not None or compactions.prepared is not None:
         return
-    if not runtime.settings.auto or not should_prepare(
-        runtime.reading, runtime.settings.background_at
-    ):
+    settings = runtime.settings
+    if not settings.compacts or not settings.summarises:
+        return
+    if not should_prepare(runtime.reading, settings.background_at):
         return
     compactions.preparing = start(_prepare(runtime))
 

@@ -36,6 +36,7 @@ from ullage.agent.steps import (
     RunTools,
     Settle,
 )
+from ullage.context.choice import ordered
 from ullage.errors import (
     LeaseLost,
     SessionBusy,
@@ -284,6 +285,7 @@ class Driver:
                 max_repeats=settings.max_repeats,
                 drop_retries=settings.drop_retries,
                 sequential_tools=settings.sequential_tools,
+                has_strategies=bool(ordered(settings.strategy)),
                 budget=Budget(
                     calls=settings.budget_calls,
                     tokens=settings.budget_tokens,

@@ -19,7 +19,6 @@ from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger, load_for
 from ullage.runtime.session_runtime import (
     AgentRuntime,
-    Compactions,
     ResolvedFrom,
     SessionRuntime,
 )
@@ -81,7 +80,6 @@ async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
         memory=folds.memory,
         checkpointed=folds.checkpointed,
         checkpoints=folds.checkpoints,
-        compactions=Compactions(strategies=shared.strategies),
     )
     ledger.listeners.append(runtime.note)
     if shared.hooks:

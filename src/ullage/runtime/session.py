@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from ullage.agent.grants import Grant
 from ullage.agent.loop import Loop
+from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
 from ullage.errors import (
     BadKey,
@@ -494,7 +495,13 @@ class Session:
     # -- compaction --
 
     async def compact(self, instructions: str = "") -> None:
-        """Compact now, or before the next model call of the current turn."""
+        """Compact now, or before the next model call of the current turn.
+
+        Raises ``CommandRefused`` with the strategy ``noop``, which compacts nothing.
+        """
+        runtime = await self._driving.look()
+        if not ordered(runtime.resolve_settings().settings.strategy):
+            raise CommandRefused(NOOP)
         await self._command(CompactAsked(instructions=instructions))
 
     async def uncompact(self, compaction: str) -> None:

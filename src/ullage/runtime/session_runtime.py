@@ -15,9 +15,8 @@ from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.context.prepared import Prefix
 from ullage.context.request_limits import RequestLimits
-from ullage.context.strategies import STRATEGIES
-from ullage.context.strategy import Strategy, SummaryAnswer
-from ullage.errors import ContextUnfixable
+from ullage.context.strategy import SummaryAnswer
+from ullage.errors import ContextUnfixable, SettingError
 from ullage.events import (
     Calibrated,
     EpochChanged,
@@ -52,6 +51,7 @@ from ullage.runtime.precedence import (
     resolve,
 )
 from ullage.runtime.session_requests import SessionRequests
+from ullage.runtime.setting_values import is_storable
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
 from ullage.store.grants import ProjectGrants
@@ -84,7 +84,6 @@ class AgentRuntime:
     system: Callable[[Settings], tuple[SystemBlock, ...]]
     """The system prompt with these settings, its instruction files read."""
     hooks: Sequence[Hook] = ()
-    strategies: tuple[Strategy, ...] = STRATEGIES
     clock: Callable[[], float] = time.time
     yields: bool = False
     """A session's own settings win over the arguments, within the operator's limits."""
@@ -122,6 +121,12 @@ class AgentRuntime:
         """
         values = {name: value for name, value in changes.items() if value is not None}
         check_values(values)
+        for name, value in values.items():
+            if not is_storable(value):
+                raise SettingError(
+                    f"{name} can't be set for one session: its ledger holds names and numbers, no objects. Give it to "
+                    "Agent(…)."
+                )
         kept = {name: value for name, value in (own or {}).items() if name not in changes}
         after = {**kept, **values}
         resolved = self.resolve(after, changed={*changed, *changes})
@@ -157,7 +162,6 @@ class LastLook(NamedTuple):
 class Compactions:
     """State of a session's compactions that no event records: a prepared summary, and limits known from refusals."""
 
-    strategies: tuple[Strategy, ...] = STRATEGIES
     prepared: ReadySummary | None = None
     preparing: asyncio.Task[None] | None = None
     met: dict[Served, RequestLimits] = field(default_factory=dict)

@@ -18,6 +18,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ullage.bounds import value_excess
+from ullage.context.choice import ordered
+from ullage.context.strategy import Strategy
 from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.tokens.text import NAMES as ESTIMATORS
@@ -207,6 +209,20 @@ def names(given: object) -> tuple[str, ...]:
     raise ValueError("give a list of names")
 
 
+def strategies(given: object) -> tuple[str | Strategy, ...]:
+    """Strategies of compaction: a name, a list of names, or one text with commas; in Python also objects."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        chosen = tuple(given)
+    else:
+        chosen = names(given)
+    for one in chosen:
+        is_own = hasattr(one, "propose") and isinstance(getattr(one, "name", None), str)
+        if not isinstance(one, str) and not is_own:
+            raise ValueError("give names of strategies, or in Python objects as well")
+    ordered(chosen)
+    return chosen
+
+
 def inner_files(given: object) -> tuple[str, ...]:
     """Files below a directory: relative, and without ``..``."""
     files = names(given)
@@ -313,6 +329,15 @@ def _server(name: str, given: object) -> McpServerSetting:
             f"the server {name!r} has a command or a url, and one of them alone"
         )
     return server
+
+
+def is_storable(value: object) -> bool:
+    """Whether a ledger can hold a setting's value: JSON types and paths, no function or object."""
+    if isinstance(value, Mapping):
+        return all(is_storable(one) for one in value.values())
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return all(is_storable(one) for one in value)
+    return value is None or isinstance(value, str | int | float | Path)
 
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

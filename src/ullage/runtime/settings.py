@@ -19,7 +19,9 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from ullage.codec.blocks import Effort, Options
 from ullage.codec.wires import WIRES
+from ullage.context.choice import ordered
 from ullage.context.rules import KEEP
+from ullage.context.strategy import Strategy
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
@@ -190,6 +192,12 @@ class Settings:
     )
 
     # -- compaction --
+    strategy: tuple[str | Strategy, ...] = _setting(
+        ("hybrid",),
+        "how a session is compacted: `hybrid` (every way), `llm` (a summary), `prune` (tool results), `noop` (never), "
+        "or strategies in the order in which they are tried; in Python also objects",
+        values.strategies, default_text="`hybrid`",
+    )  # fmt: skip
     keep: float = _setting(
         KEEP, "how much of the newest messages a summary leaves unchanged",
         values.real(0, 1, above=True, below=True), unit="share of their tokens",
@@ -430,6 +438,16 @@ class Settings:
             environment=environment,
             endpoints=self.endpoints,
         )
+
+    @property
+    def compacts(self) -> bool:
+        """Whether a session compacts by itself: ``auto``, with a strategy that may run."""
+        return self.auto and bool(ordered(self.strategy))
+
+    @property
+    def summarises(self) -> bool:
+        """Whether a summary on the session's own request is among the chosen strategies."""
+        return any(strategy.name == "summary" for strategy in ordered(self.strategy))
 
     @property
     def policy(self) -> ReasoningPolicy:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from ullage.codec.blocks import Effort
+from ullage.context.strategy import Strategy
 from ullage.reasoning import Strip
 
 
@@ -38,6 +39,7 @@ class AgentSettings(TypedDict, total=False):
     estimator: str | Callable[[str], float] | None
     near_limit: float | None
     near_limit_off: float | None
+    strategy: Sequence[str | Strategy] | None
     keep: float | None
     protect_tokens: int | None
     summary_model: str | None

@@ -172,4 +172,5 @@ def _limits(settings: Settings, runtime: SessionRuntime) -> dict[str, object]:
         "strip": policy.strip,
     }
     wants = {name: getattr(settings, name) for name in RESOLVED}
+    wants["auto"] = settings.compacts
     return {name: value for name, value in wants.items() if value != has[name]}

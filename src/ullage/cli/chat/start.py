@@ -181,6 +181,7 @@ def session_settings(args: argparse.Namespace) -> dict[str, object]:
         "wire": args.wire or None,
         "window": args.window,
         "max_output": args.max_output,
+        "strategy": args.strategy or None,
     }
     return {name: value for name, value in said.items() if value is not None}
 

@@ -1,0 +1,104 @@
+"""The error for a request that can't be sent and that no strategy could make smaller, with the true reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ullage.context.budget import aim_of
+from ullage.context.drop import least
+from ullage.context.keeping import KeptMessages
+from ullage.context.situation import Situation
+from ullage.context.strategy import Reason
+from ullage.errors import ContextUnfixable
+
+LARGEST: Final = 5
+"""How many of the largest messages an error names."""
+
+LONGEST_NOTE: Final = 300
+"""Characters of one strategy's reason in an error."""
+
+LAST_RESORT: Final = "drop"
+"""The strategy that leaves out whatever may go: where it failed, no other choice of strategies would help."""
+
+
+class FailedStrategy(NamedTuple):
+    """A strategy that was tried without success, and the reason."""
+
+    name: str
+    reason: Reason
+    note: str
+
+
+def unsendable(
+    situation: Situation, failures: Sequence[FailedStrategy]
+) -> ContextUnfixable | None:
+    """The error after these strategies have failed; ``None`` if the request can be sent as it is."""
+    aim, sizes = aim_of(situation), situation.sizes
+    limit = aim.limit if aim.limit is not None else sizes.used
+    excess = _excess(situation, aim.limit)
+    if not excess:
+        return None
+    kept = least(situation)
+    needed = round((sizes.fixed + kept.tokens) / sizes.sure)
+    largest = _largest(situation, kept)
+    if needed > limit:
+        parts = ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
+        message = (
+            f"The content that must stay needs up to {needed:,} tokens, but only {limit:,} fit: {parts}. Unpin "
+            "something, shorten the system prompt, offer fewer tools, or use a model with a larger window."
+        )
+    else:
+        needed = max(sizes.high, needed)
+        message = f"{excess} {_reasons(failures)} {_advice(failures)}"
+    return ContextUnfixable(message, needed=needed, limit=limit, largest=largest)
+
+
+def _excess(situation: Situation, limit: int | None) -> str:
+    """A sentence about what the request has too much of; empty if it can be sent."""
+    high = situation.sizes.high
+    if limit is not None and high > limit:
+        return f"The request needs up to {high:,} tokens, and {limit:,} fit."
+    if situation.is_over_bytes:
+        size = situation.fixed_bytes + sum(situation.bytes.values())
+        return f"The request has {size:,} bytes, and {situation.bytes_limit:,} fit."
+    if situation.is_over_images:
+        return (
+            f"The request has {situation.images:,} images and files, and "
+            f"{situation.image_limit:,} fit."
+        )
+    return ""
+
+
+def _reasons(failures: Sequence[FailedStrategy]) -> str:
+    """What was tried and why it did not help."""
+    tried = [failure for failure in failures if failure.reason != "nothing_to_do"]
+    if not tried:
+        names = ", ".join(failure.name for failure in failures)
+        return f"The chosen strategies ({names}) found nothing to do."
+    reasons = [_reason(failure) for failure in tried]
+    return f"No chosen strategy made it smaller: {'; '.join(reasons)}."
+
+
+def _reason(failure: FailedStrategy) -> str:
+    note = failure.note.rstrip(". ")[:LONGEST_NOTE]
+    return f"{failure.name} ({note or failure.reason})"
+
+
+def _advice(failures: Sequence[FailedStrategy]) -> str:
+    if any(failure.name == LAST_RESORT for failure in failures):
+        return "Use a model with a larger window, or begin a new session."
+    return (
+        "Choose further strategies in the setting `strategy` (hybrid has all), use a model with a larger window, or "
+        "begin a new session."
+    )
+
+
+def _largest(situation: Situation, kept: KeptMessages) -> tuple[tuple[str, int], ...]:
+    """What takes most of what must stay, with its tokens."""
+    sizes = situation.sizes
+    named = [("system prompt and tools", round(sizes.fixed))]
+    for name, why in kept.why.items():
+        named.append((f"{name} ({why})", round(sizes.each.get(name, 0.0))))
+    named.sort(key=lambda entry: -entry[1])
+    return tuple(named[:LARGEST])

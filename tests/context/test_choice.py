@@ -1,0 +1,82 @@
+import pytest
+
+from ullage.context.choice import BUILT_IN, NAMED_LISTS, STRATEGIES, ordered
+from ullage.context.situation import Situation
+from ullage.context.strategy import Declined, Proposal
+
+
+class Own:
+    """A strategy of a user's own that never helps."""
+
+    def __init__(self, name: str = "own") -> None:
+        self.name = name
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 0
+
+    def propose(self, situation: Situation, answers: object) -> Proposal:
+        return Declined("nothing_to_do")
+
+
+def names(*chosen: object) -> list[str]:
+    return [strategy.name for strategy in ordered(chosen)]  # type: ignore[arg-type]
+
+
+def test_a_name_of_a_list_stands_for_its_strategies_in_their_order() -> None:
+    assert names("hybrid") == [strategy.name for strategy in STRATEGIES]
+    assert names("llm") == ["summary", "pieces"]
+    assert names("prune") == ["clear", "trim"]
+    assert names("noop") == []
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_strategy_can_be_chosen_alone(name: str) -> None:
+    assert names(name) == [name]
+
+
+def test_a_list_is_tried_in_the_order_given_and_each_strategy_once() -> None:
+    assert names("drop", "clear") == ["drop", "clear"]
+    assert names("drop", "prune", "hybrid", "drop")[:4] == [
+        "drop",
+        "clear",
+        "trim",
+        "summary",
+    ]
+    assert sorted(names("drop", "prune", "hybrid")) == sorted(names("hybrid"))
+
+
+def test_own_strategies_stand_among_the_names_and_may_take_the_place_of_a_built_in_one() -> (
+    None
+):
+    own, summary = Own(), Own("summary")
+    assert ordered((own, "hybrid")) == (own, *STRATEGIES)
+    assert ordered((summary, "llm")) == (summary, BUILT_IN["pieces"])
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("hybird", "hybrid"), ("LLM", "llm"), ("prunes", "prune"), ("sumary", "summary")],
+)
+def test_a_mistyped_name_is_refused_with_the_one_that_was_meant(
+    written: str, meant: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"did you mean '{meant}'\?.*noop.*drop"):
+        ordered((written,))
+
+
+def test_nothing_like_it_is_refused_without_a_guess() -> None:
+    with pytest.raises(ValueError, match=r"no strategy 'q'; there are hybrid"):
+        ordered(("q",))
+
+
+@pytest.mark.parametrize("chosen", [(), ("noop", "summary"), ("clear", "noop")])
+def test_an_empty_list_and_noop_beside_others_are_refused(
+    chosen: tuple[str, ...],
+) -> None:
+    with pytest.raises(ValueError, match="noop"):
+        ordered(chosen)
+
+
+def test_the_lists_name_built_in_strategies_alone() -> None:
+    for listed in NAMED_LISTS.values():
+        assert BUILT_IN.keys() >= set(listed)
