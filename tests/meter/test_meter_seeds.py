@@ -63,7 +63,8 @@ class TestTheWeatherExample:
             "Context estimate: estimated=5120, actual=5115, error=+5 (+0.1%)"
             in caplog.text
         )
-        assert "Context calibration: actual=5115" in caplog.text
+        # System prompt and tools are unknown here: a ratio of 5,115 to 20 would say nothing.
+        assert "Context calibration" not in caplog.text
         assert (reading.accuracy.error, reading.accuracy.error_percent) == (5, 0.1)
         assert reading.used.tokens == 5115 + 50
 
@@ -118,16 +119,31 @@ def test_after_compaction_the_reading_is_neither_zero_nor_the_old_one() -> None:
     assert "estimated" in reading.basis.label
 
 
-def test_rows_that_would_go_negative_are_capped_and_logged(
+def test_rows_above_the_reported_total_are_corrected_by_it() -> None:
+    meter = Meter("claude-haiku-4-5", estimator=per_word)
+    first = meter.before(request(said("q", words(5)), system=words(500)))
+    meter.after(first.call, usage(100, 10), answer("a", words(10)))
+    assert [row.tokens for row in meter.reading().rows] == [97, 13]
+    assert meter.reading().notes == ()
+
+
+def test_what_can_t_fit_into_the_reported_total_is_told_in_the_notes() -> None:
+    meter = Meter("claude-haiku-4-5", estimator=per_word)
+    first = meter.before(request(said("q", words(5)), system=words(5000)))
+    meter.after(first.call, usage(100, 10), answer("a", words(10)))
+    reading = meter.reading()
+    assert sum(row.tokens for row in reading.rows) == reading.used.tokens
+    assert "The rows are cut to fit" in reading.notes[0]
+
+
+def test_the_ratio_of_the_messages_is_logged_where_system_prompt_and_tools_are_known(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
-    first = meter.before(request(said("q", words(5)), system=words(500)))
+    first = meter.before(request(said("q", words(100)), system=words(500)))
     with caplog.at_level(logging.INFO, logger="ullage.meter"):
-        meter.after(first.call, usage(100, 10), answer("a", words(10)))
-        reading = meter.reading()
-    assert "Back-calculated messages negative" in caplog.text
-    assert [row.tokens for row in reading.rows] == [110, 0]
+        meter.after(first.call, usage(640, 10), answer("a", words(10)))
+    assert "Context calibration: actual=102, estimate=100, ratio=1.02" in caplog.text
 
 
 def test_a_changed_system_prompt_moves_the_number_at_once_by_difference() -> None:

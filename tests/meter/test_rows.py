@@ -1,19 +1,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.meter.reading import Row
-from ullage.meter.rows import apportion, break_down
+from ullage.meter.attribution import AttributedRows, RowEstimate
+from ullage.meter.reading import Row, Used
+from ullage.meter.rows import Breakdown, MessageContent, apportion, break_down
+from ullage.meter.shares import priors_of
 from ullage.meter.view import Share
 
 tokens = st.floats(min_value=0, max_value=1e6)
+doubts = st.floats(min_value=0, max_value=1e5)
 shares = st.lists(
     st.builds(
         Share,
         name=st.text(max_size=5),
         tokens=tokens,
+        doubt=doubts,
         summed=st.booleans(),
         children=st.lists(
-            st.builds(Share, name=st.just("child"), tokens=tokens), max_size=4
+            st.builds(Share, name=st.just("child"), tokens=tokens, doubt=doubts),
+            max_size=4,
         ).map(tuple),
     ),
     max_size=6,
@@ -24,22 +29,48 @@ def every(rows: tuple[Row, ...]) -> list[Row]:
     return [each for row in rows for each in (row, *every(row.children))]
 
 
+def content(messages: list[Share], least: float = 0.0) -> MessageContent:
+    rows = [RowEstimate(each.tokens, each.doubt, each.tokens / 2) for each in messages]
+    return MessageContent(messages, rows, least=least)
+
+
+def broken_down(
+    used: int,
+    fixed: list[Share],
+    messages: list[Share],
+    *,
+    reported: bool = True,
+    least: float = 0.0,
+) -> Breakdown:
+    by_key = {str(place): share for place, share in enumerate(fixed)}
+    return break_down(
+        Used(tokens=used, low=used, high=used),
+        by_key,
+        AttributedRows(priors_of(by_key), 0.0),
+        content(messages, least),
+        reported=reported,
+    )
+
+
 @given(
     used=st.integers(0, 2_000_000), fixed=shares, messages=shares, reported=st.booleans()
 )
-def test_top_rows_sum_to_the_total_and_no_row_is_negative(
+def test_top_rows_sum_to_the_total_and_each_is_inside_its_interval(
     used: int, fixed: list[Share], messages: list[Share], reported: bool
 ) -> None:
-    rows = break_down(used, fixed, messages, reported=reported).rows
+    rows = broken_down(used, fixed, messages, reported=reported).rows
     assert sum(row.tokens for row in rows if row.summed) == used
-    assert all(row.tokens >= 0 for row in every(rows))
+    for row in every(rows):
+        assert row.low is not None
+        assert row.high is not None
+        assert 0 <= row.low <= row.tokens <= row.high
 
 
 @given(used=st.integers(0, 2_000_000), fixed=shares, messages=shares)
 def test_children_never_exceed_their_row_and_those_of_messages_sum_to_it(
     used: int, fixed: list[Share], messages: list[Share]
 ) -> None:
-    rows = break_down(used, fixed, messages, reported=True).rows
+    rows = broken_down(used, fixed, messages).rows
     for row in every(rows):
         if row.children:
             assert sum(child.tokens for child in row.children) <= row.tokens
@@ -48,11 +79,27 @@ def test_children_never_exceed_their_row_and_those_of_messages_sum_to_it(
         assert sum(child.tokens for child in last.children) == last.tokens
 
 
+@given(
+    used=st.integers(100, 2_000_000),
+    fixed=st.lists(
+        st.builds(Share, name=st.just("row"), tokens=st.floats(2, 1e6), doubt=doubts),
+        max_size=6,
+    ),
+    least=st.floats(1, 20),
+)
+def test_no_row_with_content_is_zero_where_the_total_has_room_for_all(
+    used: int, fixed: list[Share], least: float
+) -> None:
+    breakdown = broken_down(
+        used, fixed, [Share(name="You", tokens=2 * least)], least=least
+    )
+    if not breakdown.excess:
+        assert all(row.tokens > 0 for row in breakdown.rows)
+
+
 def test_messages_are_what_the_others_leave_of_the_total() -> None:
     fixed = [Share(name="System prompt", tokens=4000), Share(name="Tools", tokens=8000)]
-    rows = break_down(
-        52_100, fixed, [Share(name="You", tokens=30_000)], reported=True
-    ).rows
+    rows = broken_down(52_100, fixed, [Share(name="You", tokens=30_000)]).rows
     assert [(row.name, row.tokens, row.source) for row in rows] == [
         ("System prompt", 4000, "estimated"),
         ("Tools", 8000, "estimated"),
@@ -64,31 +111,56 @@ def test_messages_are_what_the_others_leave_of_the_total() -> None:
     ]
 
 
-def test_estimates_above_the_total_leave_messages_at_zero_and_are_scaled_down() -> None:
+def test_what_messages_hold_beyond_their_estimates_is_theirs_within_their_doubt() -> None:
+    parts = [
+        Share(name="You", tokens=300, doubt=30),
+        Share(name="Tool results", tokens=900, doubt=40),
+    ]
+    rows = broken_down(1300, [], parts).rows
+    assert [(row.name, row.tokens) for row in rows[0].children] == [
+        ("You", 318),
+        ("Tool results", 932),
+        ("Unattributed", 50),
+    ]
+
+
+def test_where_the_total_has_no_room_for_the_least_all_is_cut_and_the_excess_is_told() -> (
+    None
+):
     fixed = [Share(name="System prompt", tokens=3000), Share(name="Tools", tokens=9000)]
-    result = break_down(6000, fixed, [Share(name="You", tokens=10)], reported=True)
-    assert [row.tokens for row in result.rows] == [1500, 4500, 0]
-    assert result.excess == 6000
+    result = broken_down(600, fixed, [Share(name="You", tokens=10)])
+    assert [row.tokens for row in result.rows] == [150, 450, 0]
+    assert result.excess == 600
 
 
 def test_parts_that_overshoot_their_messages_are_scaled_down_and_nothing_is_unattributed() -> (
     None
 ):
     parts = [Share(name="You", tokens=300), Share(name="Tool results", tokens=900)]
-    rows = break_down(600, [], parts, reported=True).rows
+    rows = broken_down(600, [], parts).rows
     assert [(row.name, row.tokens) for row in rows[0].children] == [
         ("You", 150),
         ("Tool results", 450),
     ]
 
 
+def test_a_counted_child_keeps_its_count_when_the_others_are_corrected() -> None:
+    children = (
+        Share(name="counted", tokens=200, source="counted"),
+        Share(name="estimated", tokens=300, doubt=50),
+    )
+    tools = Share(name="Tools", tokens=500, doubt=50, children=children)
+    (row, _) = broken_down(460, [tools], [], least=0).rows
+    assert [child.tokens for child in row.children] == [200, 260]
+
+
 def test_without_an_actual_messages_are_an_estimate() -> None:
-    assert break_down(10, [], [], reported=False).rows[-1].source == "estimated"
+    assert broken_down(10, [], [], reported=False).rows[-1].source == "estimated"
 
 
 def test_a_row_that_is_only_shown_is_not_summed() -> None:
-    rows = break_down(
-        100, [Share(name="Deferred tools", tokens=70, summed=False)], [], reported=True
+    rows = broken_down(
+        100, [Share(name="Deferred tools", tokens=70, summed=False)], []
     ).rows
     assert [(row.tokens, row.summed) for row in rows] == [(70, False), (100, True)]
 

@@ -40,11 +40,13 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
+from ullage.meter.attribution import Attribution
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput, is_believed
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.shares import estimates_of, learn_first, learn_rows, widths_of
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
@@ -136,6 +138,7 @@ class Fold(State):
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
         self.step_ratios = StepRatios()
+        self.attribution = None
         self.reasoning = ReasoningInView()
         for entry in entries:
             self._enter(entry.message, entry.facts.origin)
@@ -200,6 +203,9 @@ class Fold(State):
         self.counted = CountedInput(
             tokens=event.tokens, estimated=estimate.tokens, new=estimate.new
         )
+        if self.anchor is None:
+            messages = estimate.tokens - sum(estimates_of(self).values())
+            self._learn_rows(learn_first(self, messages, event.tokens))
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -617,6 +623,7 @@ class Fold(State):
             self._note_unlogged(anchor)
         if pending is not None:
             self._measure(pending, context)
+        self._learn_rows(learn_rows(self, anchor, pending))
         self.anchor = anchor
         self.counted = None
         self.output = None
@@ -632,8 +639,17 @@ class Fold(State):
         if self.output is not None:
             self._carry(self.output)
 
+    def _learn_rows(self, attribution: Attribution) -> None:
+        """Take what a report or a count shows of the rows that every request carries."""
+        before = widths_of(self)
+        self.attribution = attribution
+        if widths_of(self) != before:
+            self.shares = None
+
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
+        if self.partly_unlogged:
+            self.attribution = None
         beyond = anchor.input - anchor.messages - anchor.fixed - anchor.reasoning
         if self.partly_unlogged:
             self.unlogged = max(0.0, beyond)

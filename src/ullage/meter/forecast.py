@@ -13,6 +13,7 @@ from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
+from ullage.meter.attribution import CHANGE_DOUBT
 from ullage.meter.cost import (
     NOTHING_COUNTED,
     Added,
@@ -51,9 +52,8 @@ REMOVAL_DOUBT = 0.05
 
 NOTHING_SHOWN = AnswerTokens()
 
-CHANGE_DOUBT = 0.15
 LEAST_CHANGE_DOUBT = 170.0
-"""The same for a changed system prompt or changed tools, and the tokens that any such change may be off by."""
+"""Tokens that any change of the system prompt or the tools may be off by, beside ``CHANGE_DOUBT``."""
 
 FLIPPED: Final = (
     "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. "

@@ -58,10 +58,9 @@ log = logging.getLogger("ullage.meter")
 UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
 
-EXCESS = (
-    "Back-calculated messages negative (-%d), estimates of the other rows are too high"
+CUT_ROWS = (
+    "The rows are cut to fit: what they hold must cost {0:,} tokens more than the total."
 )
-"""The seeds' warning, logged once a meter where the estimates of the other rows exceed the whole."""
 
 
 class Meter:
@@ -120,7 +119,6 @@ class Meter:
         self._session = session
         self._wire = wire
         self._bodies = BodyReader()
-        self._has_warned = False
         if model:
             served_by, model = read_name(model, own, provider=provider)
             self._emit(
@@ -275,9 +273,7 @@ class Meter:
             )
         breakdown = rows.rows_of(fold, forecast)
         if breakdown.excess:
-            level = logging.DEBUG if self._has_warned else logging.INFO
-            self._has_warned = True
-            log.log(level, EXCESS, breakdown.excess)
+            notes.append(CUT_ROWS.format(breakdown.excess))
         return Reading(
             snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,
@@ -522,12 +518,11 @@ class Meter:
             last.error,
             last.error_percent,
         )
-        fold = self._fold
-        messages = last.actual - fold.fixed.tokens
-        if fold.view.tokens > 0:
+        ratio = rows.message_ratio(self._fold, last.actual)
+        if ratio is not None:
             log.info(
                 "Context calibration: actual=%d, estimate=%d, ratio=%.2f",
-                round(messages),
-                round(fold.view.tokens),
-                messages / fold.view.tokens,
+                round(ratio.reported),
+                round(ratio.estimated),
+                ratio.reported / ratio.estimated,
             )

@@ -90,6 +90,10 @@ UNKNOWN: Final = OpeningWidths(
 )
 """For models without measurements."""
 
+OTHERWISE: Final = UNKNOWN._replace(tools=HalfWidth(350, 0.8))
+"""For a model whose first report has shown that it does not count as it was measured to. The hidden prompt of a batch
+of tools is then known to be from 0 to 500 tokens (``tokens.template``), and no more."""
+
 HISTORY: Final = HalfWidth(4, 0.1)
 """Tool results and calls of earlier turns (n=34)."""
 
@@ -102,9 +106,14 @@ HOSTED_LEAST: Final = 80.0
 """Shares of what hosted tools add, and tokens at least: from a tool that read nothing to one called again (n=75)."""
 
 
+def opening_widths(stratum: str, *, is_exact: bool) -> OpeningWidths:
+    """The half-widths of one group of models. ``is_exact``: a real tokenizer counted."""
+    return (EXACT if is_exact else ESTIMATED).get(stratum, UNKNOWN)
+
+
 def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, int]:
     """The bounds of a first call's input, in whole tokens. ``is_exact``: a real tokenizer counted."""
-    widths = (EXACT if is_exact else ESTIMATED).get(content.stratum, UNKNOWN)
+    widths = opening_widths(content.stratum, is_exact=is_exact)
     half = hypot(
         widths.text.of(content.text),
         widths.tools.of(content.tools),

@@ -1,31 +1,34 @@
-"""The rows of a reading. They sum to the total exactly.
+"""The rows of a reading. They sum to the total exactly, and each has an interval.
 
-Only the total is known well. The rows that can be estimated on their own are, Messages are the rest (seed 000's
-back-calculation), and inside Messages what its parts don't explain is shown as *unattributed* instead of being hidden.
+What every request carries is attributed to its rows as the reports leave it (``meter.attribution``), Messages are the
+rest (seed 000's back-calculation). Inside a row its children are corrected within their own doubt, and what messages
+hold beyond that is shown as *unattributed* instead of being hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import ceil, floor, hypot
 from typing import NamedTuple
 
-from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Forecast
+from ullage.meter.attribution import AttributedRows, RowEstimate, attributed, fit
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
-from ullage.meter.reading import Row, Source
+from ullage.meter.reading import Row, Source, Used
+from ullage.meter.shares import (
+    estimates_of,
+    least_messages,
+    least_of,
+    message_rows,
+    message_shares,
+    messages_estimate,
+    priors_of,
+    request_shares,
+)
+from ullage.meter.state import PLAUSIBLE
 from ullage.meter.view import Share
-
-SYSTEM_ROWS = {
-    "prompt": "System prompt",
-    "instructions": "Instruction files",
-    "memory": "Memory files",
-    "skills": "Skills",
-    "agents": "Agents",
-}
-UNLOGGED = "Not in the log"
-DEFERRED = "Deferred tools"
 
 
 class PartEstimate(NamedTuple):
@@ -41,23 +44,20 @@ class PartEstimate(NamedTuple):
 
 def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
-    if (
-        fold.shares is None
-    ):  # what every request carries, made again only when that changes
-        fold.shares = (*_system_shares(fold), *_tool_shares(fold), *_answer_share(fold))
-    fixed = list(fold.shares)
-    if fold.unlogged and fold.partly_unlogged:
-        note = "system prompt, tools and what else the first request held"
-        fixed.append(
-            Share(name=UNLOGGED, tokens=fold.unlogged, source="by_difference", note=note)
-        )
-    summary = sum(fold.view.rows.get(SUMMARY, {}).values())
-    if summary >= 0.5:
-        fixed.append(Share(name=SUMMARY, tokens=summary))
-    messages = _message_shares(fold, forecast)
-    return break_down(
-        forecast.tokens, fixed, messages, reported=forecast.last_input is not None
+    shares = request_shares(fold)
+    fixed = attributed(fold.attribution, estimates_of(fold), priors_of(shares))
+    used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
+    doubt = fixed.doubt
+    if fold.attribution is None:
+        rest = used.tokens - sum(row.tokens for row in fixed.rows.values())
+        doubt = messages_estimate(fold, rest).doubt
+        used = Used(tokens=used.tokens, low=used.tokens, high=used.tokens)
+    messages = message_shares(fold, forecast)
+    content = MessageContent(
+        messages, message_rows(fold, messages), doubt, least_messages(fold)
     )
+    is_known = forecast.last_input is not None or fold.counted is not None
+    return break_down(used, shares, fixed, content, reported=is_known)
 
 
 def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
@@ -70,212 +70,169 @@ def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
     return tuple(sorted(items, key=lambda item: -item.tokens)[:count])
 
 
-def _system_shares(fold: Fold) -> list[Share]:
-    by_kind: dict[str, list[tuple[SystemBlock, float]]] = {}
-    for block, tokens in zip(fold.system or (), fold.fixed.system, strict=True):
-        by_kind.setdefault(block.kind, []).append((block, tokens))
-    shares: list[Share] = []
-    for kind, held in by_kind.items():
-        name = SYSTEM_ROWS[kind]
-        if len(held) > 1 and kind != "prompt":
-            name = f"{name} ({len(held)})"
-        children: tuple[Share, ...] = ()
-        if len(held) > 1 or held[0][0].name:
-            children = tuple(
-                Share(name=block.name or kind, tokens=tokens) for block, tokens in held
-            )
-        shares.append(
-            Share(name=name, tokens=sum(tokens for _, tokens in held), children=children)
-        )
-    return shares
+class MessageRatio(NamedTuple):
+    """What the messages of a request cost, by difference to the rows beside them, and their estimate."""
+
+    reported: float
+    estimated: float
 
 
-def _tool_shares(fold: Fold) -> list[Share]:
-    tools = fold.tools or ()
-    cost = fold.fixed.tools
-    loaded = [
-        (tool, tokens)
-        for tool, tokens in zip(tools, cost.each, strict=True)
-        if not tool.deferred
-    ]
-    deferred = [
-        (tool, tokens)
-        for tool, tokens in zip(tools, cost.deferred, strict=True)
-        if tool.deferred
-    ]
-    shares: list[Share] = []
-    if loaded:
-        children = _by_server(loaded)
-        once = cost.overhead + cost.choice
-        if once >= 1:
-            children.append(Share(name="once for all", tokens=once))
-        biggest = sorted(loaded, key=lambda pair: -pair[1])[:2]
-        note = "largest: " + " · ".join(
-            f"{tool.name} {tokens:,.0f}" for tool, tokens in biggest
-        )
-        name = f"Tools ({len(loaded)})"
-        shares.append(
-            Share(name=name, tokens=cost.tokens, children=tuple(children), note=note)
-        )
-    if deferred:
-        shares.append(
-            Share(
-                name=f"{DEFERRED} ({len(deferred)})",
-                tokens=sum(tokens for _, tokens in deferred),
-                children=tuple(_by_server(deferred)),
-                summed=False,
-                note="not in the request until looked up",
-            )
-        )
-    return shares
+def message_ratio(fold: Fold, reported: int) -> MessageRatio | None:
+    """That of the request whose input has just been reported.
 
-
-def _by_server(tools: Iterable[tuple[Tool, float]]) -> list[Share]:
-    servers: dict[str, list[Share]] = {}
-    for tool, cost in sorted(tools, key=lambda pair: -pair[1]):
-        servers.setdefault(tool.server, []).append(
-            Share(name=tool.name, tokens=cost, id=tool.name)
-        )
-    own = servers.pop("", [])
-    mcp = [
-        Share(
-            name=f"MCP {server} ({len(held)})",
-            tokens=sum(share.tokens for share in held),
-            children=tuple(held),
-        )
-        for server, held in servers.items()
-    ]
-    return sorted([*own, *mcp], key=lambda share: -share.tokens)
-
-
-def _answer_share(fold: Fold) -> list[Share]:
-    return (
-        [Share(name="Answer format", tokens=fold.fixed.answer)]
-        if fold.fixed.answer
-        else []
-    )
-
-
-def _message_shares(fold: Fold, forecast: Forecast) -> Sequence[Share]:
-    view = fold.view
-    for row in view.touched:
-        held = [
-            Share(name=name, tokens=tokens)
-            for name, tokens in view.rows[row].items()
-            if tokens >= 0.5
-        ]
-        held.sort(key=_largest_first)
-        view.shares[row] = Share(
-            name=row,
-            tokens=sum([share.tokens for share in held]),
-            children=tuple(held) if held and held[0].name else (),
-        )
-    view.touched.clear()
-    shares = [
-        share
-        for row, share in view.shares.items()
-        if share.tokens >= 0.5 and row != SUMMARY
-    ]
-    if forecast.reasoning >= 0.5:
-        shares.append(
-            Share(
-                name="Reasoning", tokens=forecast.reasoning, note="sent back and counted"
-            )
-        )
-    shares.sort(key=_largest_first)
-    return shares
-
-
-def _largest_first(share: Share) -> tuple[float, str]:
-    return -share.tokens, share.name
+    ``None`` where it would say nothing of the estimates: system prompt or tools are not known, or the request held what
+    no event shows.
+    """
+    estimated = fold.view.tokens
+    if fold.partly_unlogged or estimated <= 0:
+        return None
+    shares = request_shares(fold)
+    fixed = attributed(fold.attribution, estimates_of(fold), priors_of(shares)).rows
+    messages = reported - sum(row.tokens for row in fixed.values())
+    if not PLAUSIBLE[0] <= messages / estimated <= PLAUSIBLE[1]:
+        return None
+    return MessageRatio(messages, estimated)
 
 
 # -- fitting to the total --
 
 
+class MessageContent(NamedTuple):
+    """What messages hold: their rows, the estimates of these, and of all the doubt and the fewest tokens possible."""
+
+    shares: Sequence[Share] = ()
+    rows: Sequence[RowEstimate] = ()
+    doubt: float = 0.0
+    """Beside that of the total."""
+    least: float = 0.0
+
+
 class Breakdown(NamedTuple):
-    """The rows, and by how much the estimates of the others exceeded the total (0 when they did not)."""
+    """The rows, and by how many tokens the least that they can cost exceeds the total (0 when they fit)."""
 
     rows: tuple[Row, ...]
     excess: int
 
 
 def break_down(
-    used: int, fixed: Sequence[Share], messages: Sequence[Share], *, reported: bool
+    used: Used,
+    shares: Mapping[str, Share],
+    fixed: AttributedRows,
+    messages: MessageContent,
+    *,
+    reported: bool,
 ) -> Breakdown:
-    """Rows for ``used`` tokens: the ``fixed`` ones as estimated, Messages by difference. Their sum is ``used``.
+    """Rows for ``used`` tokens: ``shares`` as attributed in ``fixed``, Messages by difference. Their sum is ``used``.
 
-    ``messages`` are the estimates of what Messages hold. When the fixed rows alone exceed ``used``, they are scaled
-    down to it and Messages are 0. Without a reported total (``reported=False``) Messages are an estimate as well.
+    Messages get at least what their content must cost: then the others are cut, by their doubt. Without a reported
+    total (``reported=False``) Messages are an estimate as well.
     """
-    granted = _fixed_rows(tuple(fixed), None)
-    excess = max(0, granted.tokens - used)
-    if excess:
-        granted = _fixed_rows(tuple(fixed), used)
-    left = used - granted.tokens
+    values = list(fixed.rows.values())
+    room = max(0.0, used.tokens - messages.least)
+    excess = sum(row.least for row in values) - room
+    if sum(row.tokens for row in values) > room:
+        values = fit(room, values)
+    wanted = [row.tokens for row in values]
+    granted = dict(zip(fixed.rows, apportion(round(sum(wanted)), wanted), strict=True))
+    doubts = dict(zip(fixed.rows, [row.doubt for row in values], strict=True))
+    rows: list[Row] = []
+    for key, share in shares.items():
+        tokens, doubt = round(share.tokens), share.doubt
+        if share.summed:
+            tokens, doubt = granted[key], doubts[key]
+        rows.append(_row_of(share, tokens, ceil(doubt)))
+    left = used.tokens - sum(granted.values())
+    rows.extend(_message_rows(left, used, messages, reported=reported))
+    return Breakdown(tuple(rows), max(0, round(excess)))
+
+
+def _message_rows(
+    tokens: int, used: Used, messages: MessageContent, *, reported: bool
+) -> list[Row]:
+    """Messages, and before them the summary of what was compacted; together they are ``tokens``.
+
+    Their content is corrected up to its doubt. What is beyond that is unattributed.
+    """
     source: Source = "by_difference" if reported else "estimated"
-    rest = Row(
-        name="Messages", tokens=left, source=source, children=_inside(left, messages)
+    estimated = sum(row.tokens for row in messages.rows)
+    explained = min(
+        tokens, round(estimated + hypot(*(row.doubt for row in messages.rows)))
     )
-    return Breakdown((*granted.rows, rest), excess)
-
-
-class _Granted(NamedTuple):
-    rows: tuple[Row, ...]
-    tokens: int
-    """Of the summed ones."""
-
-
-@lru_cache(maxsize=64)
-def _fixed_rows(fixed: tuple[Share, ...], total: int | None) -> _Granted:
-    """The rows of what seldom changes, as estimated or scaled to ``total``; made once, since tools are many."""
-    wanted = [share.tokens for share in fixed if share.summed]
-    tokens = round(sum(wanted)) if total is None else total
-    granted = iter(apportion(tokens, wanted))
-    rows = tuple(
-        _row_of(share, next(granted) if share.summed else round(share.tokens))
-        for share in fixed
-    )
-    return _Granted(rows, tokens if wanted else 0)
-
-
-def _inside(total: int, shares: Sequence[Share]) -> tuple[Row, ...]:
-    """Children of a row of ``total`` tokens; what they don't explain is *unattributed*, and none is negative."""
-    wanted = [share.tokens for share in shares]
-    explained = round(sum(wanted))
-    granted = apportion(min(total, explained), wanted)
-    rows = [_row_of(share, tokens) for share, tokens in zip(shares, granted, strict=True)]
-    if total > explained and rows:
-        rows.append(
-            Row(name="Unattributed", tokens=total - explained, source="by_difference")
+    values = fit(explained, messages.rows)
+    granted = apportion(explained, [value.tokens for value in values])
+    rows: list[Row] = []
+    children: list[Row] = []
+    summary = 0
+    for share, each, estimate in zip(
+        messages.shares, granted, messages.rows, strict=True
+    ):
+        row = _row_of(share, each, ceil(estimate.doubt))
+        if share.name == SUMMARY:
+            rows.append(row)
+            summary = each
+        else:
+            children.append(row)
+    unattributed = tokens - explained
+    if unattributed and children:
+        doubt = hypot(messages.doubt, *(row.doubt for row in messages.rows))
+        children.append(
+            Row(
+                name="Unattributed",
+                tokens=unattributed,
+                source="by_difference",
+                low=max(0, floor(unattributed - doubt)),
+                high=unattributed + ceil(doubt),
+            )
         )
-    return tuple(rows)
+    left = tokens - summary
+    below = hypot(messages.doubt, used.tokens - used.low)
+    above = hypot(messages.doubt, used.high - used.tokens)
+    rows.append(
+        Row(
+            name="Messages",
+            tokens=left,
+            source=source,
+            low=max(0, floor(left - below)),
+            high=left + ceil(above),
+            children=tuple(children),
+        )
+    )
+    return rows
 
 
 @lru_cache(maxsize=512)
-def _row_of(share: Share, tokens: int) -> Row:
-    """One row of ``tokens``, its children scaled to fit into it. One that has not changed is not made again."""
+def _row_of(share: Share, tokens: int, doubt: int) -> Row:
+    """One row of ``tokens``, its children fitted into it. One that has not changed is not made again."""
     children: tuple[Row, ...] = ()
     if share.children:
-        weights = [child.tokens for child in share.children]
-        whole = sum(weights)
-        part = whole if share.tokens <= 0 else tokens * min(1.0, whole / share.tokens)
-        granted = apportion(min(tokens, round(part)), weights)
-        children = tuple(
-            [
-                _row_of(child, each)
-                for child, each in zip(share.children, granted, strict=True)
-            ]
-        )
+        children = _children_of(share, tokens, doubt)
     return Row(
         name=share.name,
         tokens=tokens,
         source=share.source,
         children=children,
         id=share.id,
+        low=max(0, tokens - doubt),
+        high=tokens + doubt,
         summed=share.summed,
         note=share.note,
     )
+
+
+def _children_of(share: Share, tokens: int, doubt: int) -> tuple[Row, ...]:
+    estimates = [
+        RowEstimate(child.tokens, child.doubt, least_of(child))
+        for child in share.children
+    ]
+    whole = sum(estimate.tokens for estimate in estimates)
+    covered = 1.0 if share.tokens <= 0 else min(1.0, whole / share.tokens)
+    total = min(tokens, round(tokens * covered))
+    values = fit(total, estimates, doubt)
+    granted = apportion(total, [value.tokens for value in values])
+    rows: list[Row] = []
+    for child, each, value in zip(share.children, granted, values, strict=True):
+        rows.append(_row_of(child, each, ceil(value.doubt)))
+    return tuple(rows)
 
 
 def apportion(total: int, weights: Sequence[float]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
+from ullage.meter.attribution import Attribution
 from ullage.meter.counting import CountedInput
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
@@ -101,8 +102,10 @@ class State:
     tools: tuple[Tool, ...] | None = None
     params: dict[str, object] = field(default_factory=dict)
     fixed: Fixed = field(default_factory=Fixed)
-    shares: tuple[Share, ...] | None = field(default=None, metadata=DERIVED)
-    """The rows of ``fixed``; ``None`` until they are asked for."""
+    shares: dict[str, Share] | None = field(default=None, metadata=DERIVED)
+    """The rows of ``fixed`` by their keys; ``None`` until they are asked for."""
+    attribution: Attribution | None = None
+    """What reports have shown of these rows."""
     anchor: Anchor | None = None
     output: Entry | None = None
     output_left: bool = False

@@ -20,6 +20,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
 
     name: str
     tokens: float
+    doubt: float = 0.0
+    """Tokens that the estimate may be off by at 95 of 100."""
     source: Source = "estimated"
     id: str = ""
     note: str = ""

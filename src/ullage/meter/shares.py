@@ -1,0 +1,331 @@
+"""The estimates of the rows of a reading, each with its doubt, before they are fitted to the total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import hypot, sqrt
+from typing import Final
+
+from msgspec.structs import replace
+
+from ullage.messages import SystemBlock, Tool
+from ullage.meter.anchor import Anchor, Forecast, Pending
+from ullage.meter.attribution import CHANGE_DOUBT, Attribution, RowEstimate, learn
+from ullage.meter.forecast import LEAST_CHANGE_DOUBT
+from ullage.meter.opening import (
+    HOSTED_ABOVE,
+    HOSTED_LEAST,
+    MEDIA,
+    OTHERWISE,
+    HalfWidth,
+    OpeningWidths,
+    opening_widths,
+)
+from ullage.meter.state import State
+from ullage.meter.view import Share
+from ullage.tokens.tools import is_hosted
+
+SYSTEM_ROWS: Final = {
+    "prompt": "System prompt",
+    "instructions": "Instruction files",
+    "memory": "Memory files",
+    "skills": "Skills",
+    "agents": "Agents",
+}
+UNLOGGED: Final = "Not in the log"
+DEFERRED: Final = "Deferred tools"
+
+HIDDEN: Final = "Hidden prompt"
+HIDDEN_FROM: Final = 10.0
+"""Tokens from which on what a provider adds to every request is a row; fewer are in the messages' row."""
+
+LEAST_TEXT: Final = 0.5
+"""The smallest share of its estimate that the tokens of a text are corrected to: no tokenizer that was measured needs
+fewer than half the tokens of another (``calibration.RATIO_RANGE``)."""
+
+LEAST_FIXED: Final = 0.1
+"""The same for a row that every request carries: the hidden prompt of a batch of tools is 0 to 500 tokens
+(``tokens.template``)."""
+
+ANY: Final = 1e7
+"""The doubt of a row of which nothing is known: more tokens than any window."""
+
+REASONING: Final = "Reasoning"
+REASONING_DOUBT: Final = 0.1
+"""Share of the reasoning that is sent back by which it may be off: where it was not reported it is the output less what
+is visible of it, whose estimate is within a tenth of the answer (``growth.PLACEHOLDER_SHARE``)."""
+
+
+def widths_of(state: State) -> OpeningWidths:
+    """How far the rows may be off: as measured, until a report shows that the model does not count so."""
+    if state.attribution is not None and state.attribution.is_surprised:
+        return OTHERWISE
+    forecaster = state.forecaster
+    return opening_widths(
+        forecaster.template.stratum, is_exact=forecaster.counter.name == "bpe"
+    )
+
+
+# -- what every request carries --
+
+
+def estimates_of(state: State) -> dict[str, float]:
+    """The estimates of what every request carries, by the key of the row."""
+    tokens: dict[str, float] = {}
+    for block, each in zip(state.system or (), state.fixed.system, strict=True):
+        tokens[block.kind] = tokens.get(block.kind, 0.0) + each
+    if state.fixed.tools.tokens:
+        tokens["tools"] = state.fixed.tools.tokens
+    if state.fixed.answer:
+        tokens["answer"] = state.fixed.answer
+    if state.fixed.overhead >= HIDDEN_FROM:
+        tokens["hidden"] = state.fixed.overhead
+    if state.unlogged and state.partly_unlogged:
+        tokens["unlogged"] = state.unlogged
+    return tokens
+
+
+def priors_of(shares: dict[str, Share]) -> dict[str, RowEstimate]:
+    """What is known of these rows before any report."""
+    return {
+        key: RowEstimate(share.tokens, share.doubt, least_of(share))
+        for key, share in shares.items()
+        if share.summed
+    }
+
+
+def least_of(share: Share) -> float:
+    """The fewest tokens that a row every request carries is corrected to."""
+    if share.source == "counted":
+        return share.tokens
+    return max(min(1.0, share.tokens), LEAST_FIXED * share.tokens)
+
+
+def request_shares(state: State) -> dict[str, Share]:
+    """The rows of what every request carries, by key; made again only when that changes."""
+    if state.shares is None:
+        widths = widths_of(state)
+        state.shares = (
+            _system_shares(state, widths.text)
+            | _tool_shares(state, widths.tools)
+            | _answer_share(state, widths.answer)
+            | _hidden_share(state, widths.tools)
+        )
+    if not (state.unlogged and state.partly_unlogged):
+        return state.shares
+    unlogged = Share(
+        name=UNLOGGED,
+        tokens=state.unlogged,
+        doubt=ANY,
+        source="by_difference",
+        note="system prompt, tools and what else the first request held",
+    )
+    return state.shares | {"unlogged": unlogged}
+
+
+def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
+    by_kind: dict[str, list[tuple[SystemBlock, float]]] = {}
+    for block, tokens in zip(state.system or (), state.fixed.system, strict=True):
+        by_kind.setdefault(block.kind, []).append((block, tokens))
+    shares: dict[str, Share] = {}
+    for kind, held in by_kind.items():
+        name = SYSTEM_ROWS[kind]
+        if len(held) > 1 and kind != "prompt":
+            name = f"{name} ({len(held)})"
+        children: tuple[Share, ...] = ()
+        if len(held) > 1 or held[0][0].name:
+            children = tuple(
+                Share(name=block.name or kind, tokens=tokens, doubt=width.of(tokens))
+                for block, tokens in held
+            )
+        whole = sum(tokens for _, tokens in held)
+        shares[kind] = Share(
+            name=name, tokens=whole, doubt=width.of(whole), children=children
+        )
+    return shares
+
+
+def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
+    tools = state.tools or ()
+    cost = state.fixed.tools
+    loaded: list[Share] = []
+    deferred: list[Share] = []
+    servers: dict[str, str] = {}
+    for tool, each, later in zip(tools, cost.each, cost.deferred, strict=True):
+        servers[tool.name] = tool.server
+        if tool.deferred:
+            deferred.append(_tool_share(tool, later, width))
+        else:
+            loaded.append(_tool_share(tool, each, width))
+    shares: dict[str, Share] = {}
+    if loaded:
+        children = _by_server(loaded, servers)
+        once = cost.overhead + cost.choice
+        if once >= 1:
+            children.append(Share(name="once for all", tokens=once, doubt=width.of(once)))
+        biggest = sorted(loaded, key=lambda share: -share.tokens)[:2]
+        note = "largest: " + " · ".join(
+            f"{share.name} {share.tokens:,.0f}" for share in biggest
+        )
+        shares["tools"] = Share(
+            name=f"Tools ({len(loaded)})",
+            tokens=cost.tokens,
+            doubt=hypot(width.of(cost.tokens - cost.hosted), _hosted_doubt(cost.hosted)),
+            children=tuple(children),
+            note=note,
+        )
+    if deferred:
+        shares["deferred"] = Share(
+            name=f"{DEFERRED} ({len(deferred)})",
+            tokens=sum(share.tokens for share in deferred),
+            doubt=width.of(sum(share.tokens for share in deferred)),
+            children=tuple(_by_server(deferred, servers)),
+            summed=False,
+            note="not in the request until looked up",
+        )
+    return shares
+
+
+def _tool_share(tool: Tool, tokens: float, width: HalfWidth) -> Share:
+    doubt = _hosted_doubt(tokens) if is_hosted(tool) else width.of(tokens)
+    return Share(name=tool.name, tokens=tokens, doubt=doubt, id=tool.name)
+
+
+def _hosted_doubt(tokens: float) -> float:
+    return HOSTED_ABOVE * tokens + HOSTED_LEAST if tokens else 0.0
+
+
+def _by_server(tools: Iterable[Share], server_of: dict[str, str]) -> list[Share]:
+    servers: dict[str, list[Share]] = {}
+    for share in sorted(tools, key=lambda share: -share.tokens):
+        servers.setdefault(server_of[share.name], []).append(share)
+    own = servers.pop("", [])
+    mcp = [
+        Share(
+            name=f"MCP {server} ({len(held)})",
+            tokens=sum(share.tokens for share in held),
+            doubt=sum(share.doubt for share in held),
+            children=tuple(held),
+        )
+        for server, held in servers.items()
+    ]
+    return sorted([*own, *mcp], key=lambda share: -share.tokens)
+
+
+def _answer_share(state: State, width: HalfWidth) -> dict[str, Share]:
+    tokens = state.fixed.answer
+    if not tokens:
+        return {}
+    return {"answer": Share(name="Answer format", tokens=tokens, doubt=width.of(tokens))}
+
+
+def learn_rows(state: State, anchor: Anchor, pending: Pending | None) -> Attribution:
+    """What is known of these rows once the input of ``anchor`` is reported."""
+    estimates = estimates_of(state)
+    tokens = anchor.messages + anchor.reasoning
+    tokens += anchor.fixed - sum(estimates.values()) + estimates.get("unlogged", 0.0)
+    if pending is not None and "unlogged" not in estimates:
+        tokens = pending.forecast.tokens - sum(estimates.values())
+    if state.attribution is None or state.anchor is None:
+        return learn_first(state, tokens, anchor.input)
+    messages = messages_estimate(state, tokens)
+    if pending is not None:
+        messages = messages._replace(doubt=_growth_doubt(pending))
+    priors = priors_of(request_shares(state))
+    return learn(state.attribution, estimates, priors, messages, anchor.input)
+
+
+def learn_first(state: State, messages: float, total: int) -> Attribution:
+    """The same for the first total that is known of a session, beside what the messages in it are estimated at."""
+    priors = priors_of(request_shares(state))
+    estimate = messages_estimate(state, messages)
+    learnt = learn(None, estimates_of(state), priors, estimate, total)
+    if learnt.is_surprised:
+        wider = _messages_estimate(state, OTHERWISE, messages)
+        learnt = replace(learnt, messages=wider)
+    return learnt
+
+
+def _growth_doubt(pending: Pending) -> float:
+    """How far the forecast of a call may be off, but for what it was widened by a change of system prompt or tools."""
+    forecast = pending.forecast
+    half = (forecast.high - forecast.low) / 2
+    of_change = 0.0
+    if forecast.changed:
+        of_change = hypot(CHANGE_DOUBT * forecast.changed, LEAST_CHANGE_DOUBT)
+    return sqrt(max(1.0, half * half - of_change * of_change))
+
+
+def _hidden_share(state: State, width: HalfWidth) -> dict[str, Share]:
+    tokens = state.fixed.overhead
+    if tokens < HIDDEN_FROM:
+        return {}
+    share = Share(
+        name=HIDDEN,
+        tokens=tokens,
+        doubt=min(tokens, width.of(tokens)),
+        note="what the provider puts in front of every request",
+    )
+    return {"hidden": share}
+
+
+# -- messages --
+
+
+def least_messages(state: State) -> float:
+    """The fewest tokens that the messages in view can cost; 0 without any."""
+    if not len(state.view):
+        return 0.0
+    return max(1.0, LEAST_TEXT * state.view.tokens)
+
+
+def messages_estimate(state: State, tokens: float) -> RowEstimate:
+    """The messages of a request whose input is not reported yet, which are estimated at ``tokens``."""
+    return _messages_estimate(state, widths_of(state), tokens)
+
+
+def _messages_estimate(state: State, widths: OpeningWidths, tokens: float) -> RowEstimate:
+    doubt = hypot(widths.text.of(tokens), MEDIA * state.view.media)
+    return RowEstimate(tokens, doubt, LEAST_TEXT * max(0.0, tokens))
+
+
+def message_shares(state: State, forecast: Forecast) -> Sequence[Share]:
+    """The rows of the messages, largest first."""
+    view = state.view
+    for row in view.touched:
+        held = [
+            Share(name=name, tokens=tokens)
+            for name, tokens in view.rows[row].items()
+            if tokens >= 0.5
+        ]
+        held.sort(key=_largest_first)
+        view.shares[row] = Share(
+            name=row,
+            tokens=sum([share.tokens for share in held]),
+            children=tuple(held) if held and held[0].name else (),
+        )
+    view.touched.clear()
+    shares = [share for share in view.shares.values() if share.tokens >= 0.5]
+    if forecast.reasoning >= 0.5:
+        shares.append(
+            Share(name=REASONING, tokens=forecast.reasoning, note="sent back and counted")
+        )
+    shares.sort(key=_largest_first)
+    return shares
+
+
+def message_rows(state: State, shares: Sequence[Share]) -> list[RowEstimate]:
+    """Their estimates, by the ratio that was learnt of the model's text; reasoning is mostly reported."""
+    width, ratio, media = widths_of(state).text, state.learnt.ratio, state.view.media
+    rows: list[RowEstimate] = []
+    for share in shares:
+        tokens, doubt = share.tokens, REASONING_DOUBT * share.tokens
+        if share.name != REASONING:
+            tokens *= ratio
+            doubt = hypot(width.of(tokens), min(tokens, MEDIA * media))
+        rows.append(RowEstimate(tokens, doubt, LEAST_TEXT * tokens))
+    return rows
+
+
+def _largest_first(share: Share) -> tuple[float, str]:
+    return -share.tokens, share.name
