@@ -1,4 +1,8 @@
+import re
+from collections.abc import Callable
 from dataclasses import replace
+
+import pytest
 
 from tests.context.sessions import FakeModel, fold_of, turns
 from tests.meter.session import answer, said
@@ -6,9 +10,9 @@ from ullage.context.budget import aim_of
 from ullage.context.plan import plan_for
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
-from ullage.context.strategy import Ask, Candidate, Declined, SummaryAnswer
+from ullage.context.strategy import Ask, Candidate, Declined, Strategy, SummaryAnswer
 from ullage.context.summary import Summarize, SummarizePieces, piece_room
-from ullage.events import CompactionCommitted, LimitLearnt
+from ullage.events import CompactionCommitted, LimitLearnt, ModelChanged
 from ullage.messages import TextPart
 
 
@@ -170,3 +174,66 @@ def test_where_bytes_are_short_a_piece_has_no_more_of_them_than_are_taken() -> N
     )
     room = piece_room(wide, aim_of(wide))
     assert 0 < room < 100_000 / 6
+
+
+OUTPUTS = [(128_000, 4_096), (200_000, 8_192), (16_385, 4_096), (32_000, 375)]
+"""Windows and longest answers, as of gpt-4-turbo, claude-3-5-haiku and gpt-3.5-turbo, and a very short one."""
+
+
+def short_answers(window: int, most: int) -> Situation:
+    fold = fold_of(*turns(window // 1_200, size=300), window=window)
+    fold.apply(LimitLearnt(model="claude-haiku-4-5", source="provider", max_output=most))
+    return Situation(fold=fold, trigger="asked")
+
+
+@pytest.mark.parametrize("strategy", [Summarize(), SummarizePieces()])
+@pytest.mark.parametrize(("window", "most"), OUTPUTS)
+def test_a_model_with_short_answers_is_asked_for_a_summary_that_fits_into_one(
+    window: int, most: int, strategy: Strategy
+) -> None:
+    """Asked for 1.5 times less than it can give: a summary that is cut at the limit is worth nothing."""
+    situation = short_answers(window, most)
+    ask = strategy.propose(situation, ())
+    assert isinstance(ask, Ask), ask
+    (words,) = re.findall(r"at most (\d+) words", str(ask.messages[-1].parts))
+    assert 1.5 * int(words) <= ask.max_output <= most
+
+
+@pytest.mark.parametrize("strategy", [Summarize(), SummarizePieces()])
+def test_answers_too_short_for_any_summary_are_named_as_the_reason(
+    strategy: Strategy,
+) -> None:
+    proposal = strategy.propose(short_answers(128_000, 100), ())
+    assert isinstance(proposal, Declined) and proposal.reason == "does_not_fit"
+    assert (
+        proposal.note
+        == "The model's longest answer is 100 tokens, and a summary needs 375."
+    )
+
+
+def capped() -> Situation:
+    situation = Situation(fold=fold_of(*turns(60, size=200), window=60_000))
+    learnt = LimitLearnt(model="claude-haiku-4-5", source="provider", input_cap=12_000)
+    situation.fold.apply(learnt)
+    return situation
+
+
+def of_unknown_window() -> Situation:
+    fold = fold_of(*turns(99), window=None)
+    fold.apply(ModelChanged(model="own", wire="chat", provider="vllm"))
+    return Situation(fold=fold, trigger="asked")
+
+
+SHORTAGES = [
+    (of_unknown_window, "The window is unknown"),
+    (lambda: at_point(trigger="overflow"), "has just refused a request of this size"),
+    (capped, "and 12,000 are accepted"),
+    (over, "and the window has 16,000"),
+]
+
+
+@pytest.mark.parametrize(("make", "named"), SHORTAGES)
+def test_what_does_not_fit_is_named(make: Callable[[], Situation], named: str) -> None:
+    proposal = Summarize().propose(make(), ())
+    assert isinstance(proposal, Declined) and proposal.reason == "does_not_fit"
+    assert named in proposal.note

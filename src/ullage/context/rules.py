@@ -41,8 +41,9 @@ class CompactionRules:
     """How a session is compacted. Raises ``SettingError`` for impossible values.
 
     ``instructions`` are added to the request for a summary; ``prompt`` replaces it. ``own_model``: another model writes
-    the summaries, without the session's cache. ``summary_window``: the window of that model, if it differs. ``chosen``
-    are the names of the strategies that are tried; empty means the default ones.
+    the summaries, without the session's cache. ``summary_window`` and ``summary_output``: the window of that model and
+    its longest answer, if known. ``chosen`` are the names of the strategies that are tried; empty means the default
+    ones.
     """
 
     keep: float = KEEP
@@ -53,6 +54,7 @@ class CompactionRules:
     prompt: str = ""
     own_model: bool = False
     summary_window: int | None = None
+    summary_output: int | None = None
     chosen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

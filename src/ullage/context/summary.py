@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ullage.context.accept import RejectedSummary, accept
-from ullage.context.budget import BYTES_A_TOKEN, Aim, aim_of
+from ullage.context.budget import BYTES_A_TOKEN, SUMMARY_LEAST, Aim, aim_of
 from ullage.context.digest import digest
 from ullage.context.plan import Plan, committed, plan_for
 from ullage.context.prompt import ALONE, asking, task
@@ -25,7 +25,7 @@ ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""
 
 LEAST_ANSWER: Final = 1.5
-"""The room for the answer on top of the session's own request, in lengths of the summary."""
+"""The least room for the answer, in lengths of the summary."""
 
 CHARACTERS_PER_TOKEN: Final = 3.0
 """The first guess; each piece is counted and made smaller if it is too large."""
@@ -44,16 +44,46 @@ class HistoryPiece(NamedTuple):
     ids: tuple[str, ...]
 
 
+def longest_answer(situation: Situation) -> int | None:
+    """The longest answer of the model that summarises, in tokens; ``None`` if it is unknown."""
+    if situation.rules.own_model:
+        return situation.rules.summary_output
+    known = situation.fold.limits.max_output
+    return None if known is None else known.tokens
+
+
+def summary_aim(situation: Situation) -> Aim:
+    """The aim, with a summary that fits into one answer of the model with room to spare."""
+    aim, most = aim_of(situation), longest_answer(situation)
+    if most is None:
+        return aim
+    return aim._replace(summary=min(aim.summary, most / LEAST_ANSWER))
+
+
 def answer_room(situation: Situation, aim: Aim) -> int:
     """The output limit of a summary call: twice the summary's length, or the reserve if it is larger, for reasoning.
 
-    Never more than the model's own limit, which the provider would refuse; the limit of another model is unknown.
+    Never more than the model's own limit, which the provider would refuse.
     """
     wanted = max(2 * aim.summary, situation.fold.limits.denominators.reserve)
     window = aim.window or 2 * situation.sizes.used
+    if situation.rules.summary_window is not None:
+        window = situation.rules.summary_window
     room = min(wanted, max(aim.summary, ANSWER_SHARE * window))
-    most = None if situation.rules.own_model else situation.fold.limits.max_output
-    return max(1, round(room if most is None else min(room, most.tokens)))
+    most = longest_answer(situation)
+    return max(1, round(room if most is None else min(room, most)))
+
+
+def _too_short_answers(situation: Situation) -> Declined | None:
+    """The refusal where the model's answers are too short for any summary."""
+    most = longest_answer(situation)
+    if most is None or most >= LEAST_ANSWER * SUMMARY_LEAST:
+        return None
+    return Declined(
+        "does_not_fit",
+        f"The model's longest answer is {most:,} tokens, and a summary needs "
+        f"{LEAST_ANSWER * SUMMARY_LEAST:,.0f}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +100,9 @@ class Summarize:
         return 1
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        aim = aim_of(situation)
+        aim = summary_aim(situation)
         plan = plan_for(situation)
-        if (refused := _unplannable(plan)) is not None:
+        if (refused := _unplannable(plan) or _too_short_answers(situation)) is not None:
             return refused
         if answers:
             return self._finish(situation, aim, plan, answers[-1])
@@ -99,16 +129,10 @@ class Summarize:
         tokens = round(
             situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked)
         )
-        room = min(answer_room(situation, aim), (aim.window or 0) - tokens)
-        if (
-            room < LEAST_ANSWER * aim.summary
-            or tokens > _cap(situation)
-            or situation.trigger == "overflow"
-        ):
-            return Declined(
-                "does_not_fit",
-                f"The request for a summary would be up to {tokens:,} tokens.",
-            )
+        if excess := _excess(situation, aim, tokens):
+            return Declined("does_not_fit", excess)
+        assert aim.window is not None
+        room = min(answer_room(situation, aim), aim.window - tokens)
         return Ask((*shown, asked), ids, tokens, room, extends=True)
 
     def _finish(
@@ -149,9 +173,9 @@ class SummarizePieces:
         return situation.rules.most_pieces
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        aim = aim_of(situation)
+        aim = summary_aim(situation)
         plan = plan_for(situation)
-        if (refused := _unplannable(plan)) is not None:
+        if (refused := _unplannable(plan) or _too_short_answers(situation)) is not None:
             return refused
         room = piece_room(situation, aim)
         if room < 1:
@@ -265,12 +289,24 @@ def _unplannable(plan: Plan) -> Declined | None:
     return None
 
 
-def _cap(situation: Situation) -> int:
-    """The provider's own cap on the input, where it has one below the window."""
+def _excess(situation: Situation, aim: Aim, tokens: int) -> str:
+    """Why a request of so many tokens for a summary can't be sent; empty if it can."""
+    if aim.window is None:
+        return "The window is unknown, so nothing is sent behind the current request."
+    if situation.trigger == "overflow":
+        return "The provider has just refused a request of this size."
     cap = situation.fold.limits.input_cap
-    return (
-        round(cap.tokens / max(1.0, situation.correction)) if cap is not None else 10**12
-    )
+    if cap is not None:
+        most = round(cap.tokens / max(1.0, situation.correction))
+        if tokens > most:
+            return f"The request for a summary would be up to {tokens:,} tokens, and {most:,} are accepted."
+    answer = round(LEAST_ANSWER * aim.summary)
+    if aim.window - tokens < answer:
+        return (
+            f"The request for a summary would be up to {tokens:,} tokens and its answer {answer:,}, and the window "
+            f"has {aim.window:,}."
+        )
+    return ""
 
 
 def source_of(messages: Sequence[Message]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Awaitable
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.blocks import Options
+from ullage.codec.stream import Answer
 from ullage.codec.wires import default_output
 from ullage.context.budget import (
     aim_of,
@@ -33,7 +35,14 @@ from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
-from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
+from ullage.errors import (
+    BodyTooLarge,
+    Overflow,
+    ProviderError,
+    RequestRejected,
+    SettingError,
+    TooManyImages,
+)
 from ullage.events import (
     Amount,
     CallEnded,
@@ -50,10 +59,11 @@ from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import LastLook, ReadySummary, Served, SessionRuntime
+from ullage.runtime.settings import Settings
 from ullage.tasks import start, stop, to_completion
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
-from ullage.wire.endpoints import Endpoint
+from ullage.wire.endpoints import Endpoint, destination_of
 
 SUMMARY_TRIES: Final = 2
 """How often the request of a summary is sent until an answer begins: a strategy without a model follows it."""
@@ -117,14 +127,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         compaction=compaction,
         snapshot=reading.snapshot_id,
         epoch=memory.epoch,
-        rules=CompactionRules(
-            keep=settings.keep,
-            protect_tokens=settings.protect_tokens,
-            instructions=settings.summary_instructions,
-            own_model=bool(settings.summary_model)
-            and settings.summary_model != settings.model,
-            chosen=tuple(strategy.name for strategy in ordered(settings.strategy)),
-        ),
+        rules=rules_of(settings),
         pins=memory.pins,
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
         task_start=memory.task_start,
@@ -135,6 +138,29 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
         situation = dataclasses.replace(situation, correction=correction)
     return limited(runtime, situation)
+
+
+def rules_of(settings: Settings) -> CompactionRules:
+    """The rules of a compaction with these settings, and what is known of another model that summarises."""
+    rules = CompactionRules(
+        keep=settings.keep,
+        protect_tokens=settings.protect_tokens,
+        instructions=settings.summary_instructions,
+        chosen=tuple(strategy.name for strategy in ordered(settings.strategy)),
+    )
+    if settings.summary_model in ("", settings.model):
+        return rules
+    rules = dataclasses.replace(rules, own_model=True)
+    try:
+        other = destination_of(settings.summary_model, endpoints=settings.endpoints)
+    except SettingError:  # the call for a summary raises it
+        return rules
+    known = lookup(other.provider.name, other.model)
+    if known is None:
+        return rules
+    return dataclasses.replace(
+        rules, summary_window=known.window, summary_output=known.max_output
+    )
 
 
 def _note_earlier_refusal(runtime: SessionRuntime) -> None:
@@ -244,19 +270,7 @@ async def summarise(
             runtime.shared.environment, settings.summary_model
         )
         request = _request(runtime, wanted, model, endpoint.wire, endpoint.provider)
-        answer = await ask(
-            request,
-            endpoint,
-            client=runtime.shared.client,
-            message_id=f"{call}.answer",
-            call=call,
-            policy=ledger.meter.policy,
-            options=Options(
-                max_output=_largest_answer(runtime, wanted, model, endpoint),
-                media=runtime.media if wanted.extends else {},
-            ),
-            retries=Retries(tries=SUMMARY_TRIES),
-        )
+        answer = await _bounded(runtime, wanted, request, endpoint, call)
     except ProviderError as problem:
         kind = type(problem).__name__
         failed = CallEnded(
@@ -285,21 +299,46 @@ async def summarise(
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
 
-def _largest_answer(
-    runtime: SessionRuntime, wanted: Ask, model: str, endpoint: Endpoint
-) -> int | None:
-    """The largest output the call asks for: the planned one, at most the model's.
+async def _bounded(
+    runtime: SessionRuntime, wanted: Ask, request: Request, endpoint: Endpoint, call: str
+) -> Answer:
+    """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
 
-    ``None`` if the model's is unknown and the wire does not require one: the provider would refuse too large a value.
+    Where the model's longest is unknown, the plan may exceed it. A provider that rejects the request is then asked once
+    more without a limit, if the wire allows that.
     """
+    known = _known_output(runtime, request.model, endpoint)
+    most = wanted.max_output if known is None else min(wanted.max_output, known)
+    options = Options(max_output=most, media=runtime.media if wanted.extends else {})
+
+    def attempt(options: Options) -> Awaitable[Answer]:
+        return ask(
+            request,
+            endpoint,
+            client=runtime.shared.client,
+            message_id=f"{call}.answer",
+            call=call,
+            policy=runtime.ledger.meter.policy,
+            options=options,
+            retries=Retries(tries=SUMMARY_TRIES),
+        )
+
+    try:
+        return await attempt(options)
+    except RequestRejected:
+        if known is not None or default_output(endpoint.wire) is not None:
+            raise
+    return await attempt(dataclasses.replace(options, max_output=None))
+
+
+def _known_output(runtime: SessionRuntime, model: str, endpoint: Endpoint) -> int | None:
+    """The longest answer of the model that summarises, if it is known."""
     fold = fold_of(runtime)
-    known = fold.limits.max_output.tokens if fold.limits.max_output is not None else None
-    if model != fold.model:
-        other = lookup(endpoint.provider, model)
-        known = other.max_output if other is not None else None
-    if known is None and default_output(endpoint.wire) is None:
-        return None
-    return wanted.max_output if known is None else min(wanted.max_output, known)
+    if model == fold.model:
+        own = fold.limits.max_output
+        return None if own is None else own.tokens
+    other = lookup(endpoint.provider, model)
+    return None if other is None else other.max_output
 
 
 def _request(
