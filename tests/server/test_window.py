@@ -313,3 +313,17 @@ def test_our_own_export_is_a_log_too(api: Api) -> None:
     context = api.get(f"/v1/sessions/{session}/context").json()
     assert looked["log"]["format"] == "ullage"
     assert looked["reading"]["used"] == context["used"]
+
+
+def test_the_window_of_a_new_session_is_that_of_its_settings_before_any_message(
+    api: Api,
+) -> None:
+    """As text too: what was set stays as it was said, and the reading is the one of the value."""
+    session = api.session("unasked", settings={"window": "100k", "trigger": "60k"})
+    path = f"/v1/sessions/{session}"
+    first = api.get(f"{path}/context").json()
+    assert (first["window"]["tokens"], first["compaction_point"]) == (100_000, 60_000)
+    assert api.patch(f"{path}/settings", json={"window": "90k"}).status_code == 200
+    assert api.get(f"{path}/context").json()["window"]["tokens"] == 90_000
+    own = api.get(f"{path}/settings").json()["own"]
+    assert own == {"window": "90k", "trigger": "60k"}

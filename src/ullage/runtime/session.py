@@ -75,6 +75,7 @@ from ullage.runtime.outcome import (
 )
 from ullage.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage.runtime.settings_types import SessionSettings
+from ullage.runtime.sync_settings import is_synced, reading_in_effect
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tasks import start, stop
 from ullage.tokens.calibration import Calibration
@@ -535,12 +536,25 @@ class Session:
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
-        """The reading now, with its breakdown: the one that is displayed, decided on and enforced."""
-        return (await self._driving.look()).reading
+        """The reading now, with its breakdown: the one that is displayed, decided on and enforced.
+
+        Settings that this process has not recorded yet count, unless another process drives the session.
+        """
+        runtime = await self._driving.look()
+        if is_synced(runtime) or await self._would_drive(runtime):
+            return await reading_in_effect(runtime)
+        return runtime.reading
+
+    async def _would_drive(self, runtime: SessionRuntime) -> bool:
+        """Whether the next request would be made by this process."""
+        if not self._drives and runtime.ledger.loop.turns:
+            return False  # only looked at, and made by another process so far
+        about = await self._open.store.about(self.id)
+        return about.held_by in ("", self._open.owner)
 
     async def spend(self) -> Spend:
         """The cost of all calls of the session, of every purpose."""
-        return (await self.context()).spend
+        return (await self._driving.look()).reading.spend
 
     async def meter(self) -> Meter:
         """The meter behind the readings: steps, largest items, messages in view. Read-only."""

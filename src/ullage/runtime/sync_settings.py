@@ -1,12 +1,15 @@
 """Records changed settings in the ledger: model, system prompt, tools, parameters and limits.
 
 They are written as events before the next decision, so that the reading follows at once. Changes that alter what the
-model has already seen begin one new epoch together.
+model has already seen begin one new epoch together. ``reading_in_effect`` counts those that are not written yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from ullage.context.costs import after as fold_after
 from ullage.events import (
@@ -18,11 +21,14 @@ from ullage.events import (
     ToolsChanged,
     ToolServerNoticed,
 )
-from ullage.messages import Tool
+from ullage.messages import Tool, clean_text
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
 from ullage.runtime.compacting import fold_of
-from ullage.runtime.deferring import tool_set, undeferred
+from ullage.runtime.deferring import ToolSet, tool_set, undeferred
 from ullage.runtime.session_runtime import SessionRuntime, SyncedTo
 from ullage.runtime.settings import Settings
+from ullage.tools.mcp import McpServer
 
 RESOLVED = (
     "window",
@@ -36,23 +42,70 @@ RESOLVED = (
 """Settings that a reading depends on: their values in effect are recorded, whatever their source."""
 
 
+NOT_COUNTED = "The MCP server {} offers no tools yet, so none are counted: {}."
+
+
+LONGEST_PROBLEM = 300
+"""Characters of a server's problem in a note."""
+
+
+class PendingChanges(NamedTuple):
+    """What the settings change in the ledger: the events, the tools, and what is told of each MCP server."""
+
+    events: list[Event]
+    tools: ToolSet
+    noticed: dict[str, tuple[str, tuple[str, ...]]]
+
+
 async def sync_settings(runtime: SessionRuntime) -> None:
     """Record the changes since the last call. Raises ``SettingError``."""
-    own = runtime.ledger.loop.settings
-    if (
-        runtime.synced is not None
-        and runtime.synced.holds(_state(runtime, own))
-        and not runtime.memory.broken
-    ):
+    if is_synced(runtime):
         return
+    own = runtime.ledger.loop.settings
     runtime.settings = runtime.resolve_settings().settings
     state = _state(runtime, own)
-    events = changes(runtime)
-    if events:
-        await runtime.ledger.write(events)
+    pending = changes(runtime, runtime.settings)
+    runtime.tools = pending.tools.tools
+    runtime.deferrable = pending.tools.deferrable
+    runtime.noticed = pending.noticed
+    if pending.events:
+        await runtime.ledger.write(pending.events)
     # What changes during the write is recorded the next time, but for what the changes themselves have set.
     now = _state(runtime, own)
     runtime.synced = state._replace(window=now.window, looked_up=now.looked_up)
+
+
+def is_synced(runtime: SessionRuntime) -> bool:
+    """Whether the ledger holds the settings of this process as they are now."""
+    if runtime.synced is None or runtime.memory.broken:
+        return False
+    return runtime.synced.holds(_state(runtime, runtime.ledger.loop.settings))
+
+
+async def reading_in_effect(runtime: SessionRuntime) -> Reading:
+    """The reading of the next request with the settings of this process, whether they are recorded yet or not.
+
+    Writes nothing. Raises ``SettingError``, ``StoreUnavailable``.
+    """
+    reading = runtime.reading
+    if not is_synced(runtime):
+        events = changes(runtime, runtime.resolve_settings().settings).events
+        if any(isinstance(event, ModelChanged) for event in events):
+            await runtime.ledger.load()  # another model counts every message anew
+        after = Meter._of(fold_after(fold_of(runtime), events)).reading()
+        reading = msgspec.structs.replace(after, seq=reading.seq)
+    notes = [
+        NOT_COUNTED.format(server.name, clean_text(server.problem).text[:LONGEST_PROBLEM])
+        for server in runtime.shared.servers()
+        if _is_missing(server)
+    ]
+    if notes:
+        reading = msgspec.structs.replace(reading, notes=(*reading.notes, *notes))
+    return reading
+
+
+def _is_missing(server: McpServer) -> bool:
+    return bool(server.problem) and not server.tools
 
 
 def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
@@ -66,9 +119,9 @@ def _window(runtime: SessionRuntime) -> int | None:
     return fold_of(runtime).limits.denominators.window.tokens
 
 
-def changes(runtime: SessionRuntime) -> list[Event]:
-    """Events for the differences between the ledger and the settings."""
-    settings, meter = runtime.settings, runtime.ledger.meter
+def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
+    """The differences between the ledger and the settings. Changes nothing."""
+    meter = runtime.ledger.meter
     held = meter.request(messages=())
     events: list[Event] = []
     rewrites: list[str] = []
@@ -98,8 +151,10 @@ def changes(runtime: SessionRuntime) -> list[Event]:
         settings,
         fold_after(fold, events) if events else fold,
     )
-    runtime.tools, runtime.deferrable = found.tools, found.deferrable
-    events += _server_notices(runtime, undeferred(held.tools), undeferred(found.declared))
+    noticed = dict(runtime.noticed)
+    events += _server_notices(
+        runtime, undeferred(held.tools), undeferred(found.declared), noticed
+    )
     if found.declared != held.tools or not runtime.ledger.loop.turns:
         events.append(ToolsChanged(tools=found.declared))
         if _sent(found.declared) != _sent(held.tools):
@@ -110,7 +165,7 @@ def changes(runtime: SessionRuntime) -> list[Event]:
         rewrites.append(runtime.memory.broken)
     if rewrites and runtime.memory.started is not None:
         events.append(runtime.new_epoch(" and ".join(rewrites)))
-    return events
+    return PendingChanges(events, found, noticed)
 
 
 def _sent(tools: Sequence[Tool]) -> list[Tool]:
@@ -118,9 +173,12 @@ def _sent(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def _server_notices(
-    runtime: SessionRuntime, before: Sequence[Tool], after: Sequence[Tool]
+    runtime: SessionRuntime,
+    before: Sequence[Tool],
+    after: Sequence[Tool],
+    noticed: dict[str, tuple[str, tuple[str, ...]]],
 ) -> list[Event]:
-    """An event for each MCP server whose tools, problem or notes have changed."""
+    """An event for each MCP server whose tools, problem or notes have changed; ``noticed`` is brought up to now."""
     notices: list[Event] = []
     is_first = not runtime.ledger.loop.turns
     for server in runtime.shared.servers():
@@ -136,12 +194,7 @@ def _server_notices(
             if not server.problem:
                 removed = tuple(name for name in was if name not in now)
         state = (server.problem, server.notes)
-        if (
-            state != runtime.noticed.get(server.name, ("", ()))
-            or added
-            or removed
-            or changed
-        ):
+        if state != noticed.get(server.name, ("", ())) or added or removed or changed:
             notices.append(
                 ToolServerNoticed(
                     server=server.name,
@@ -152,7 +205,7 @@ def _server_notices(
                     notes=server.notes,
                 )
             )
-        runtime.noticed[server.name] = state
+        noticed[server.name] = state
     return notices
 
 

@@ -336,7 +336,7 @@ class Acting:
     async def window(self) -> DrilldownData:
         """All that ``/context`` shows."""
         work = await self.session._look()
-        meter, reading = await self.session.meter(), work.reading
+        meter, reading = await self.session.meter(), await self.session.context()
         items, request = meter.largest(LARGEST_WINDOW), meter.request()
         subject = Subject(
             reading=reading,
