@@ -58,6 +58,28 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
 
 
+class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """What the first reported input of one session held beyond the estimate of its log. Numbers and names, no content.
+
+    ``tokens`` are reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log
+    lacks of every request; where it lacks nothing, ``content`` is the fingerprint of system prompt and tools.
+    ``session`` and ``directory`` are digests, ``id`` names the call, ``at`` is when it was made.
+    """
+
+    id: str = ""
+    session: str = ""
+    program: str = ""
+    """With its version, as in ``SessionStarted``."""
+    provider: str = ""
+    model: str = ""
+    unlogged: str = ""
+    content: str = ""
+    directory: str = ""
+    tokens: int = 0
+    doubt: int = 0
+    at: float = 0
+
+
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """A number of tokens and the interval meant to hold the truth 95 times in 100."""
 
@@ -477,6 +499,14 @@ class Calibrated(
     state: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class OverheadLearnt(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
+):
+    """What earlier sessions' first calls held beyond their logs; the estimate of this session's first call uses it."""
+
+    calls: tuple[FirstCall, ...]
+
+
 class InputCounted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="input_counted"
 ):
@@ -691,6 +721,7 @@ Event = (
     | GrantRevoked
     | ReadingTaken
     | Calibrated
+    | OverheadLearnt
     | InputCounted
     | PiecesCounted
     | RuleFlipped

@@ -59,6 +59,7 @@ CHANGES: Final = {
     "GrantRevoked": "loop",
     "ReadingTaken": "memory",
     "Calibrated": "meter",
+    "OverheadLearnt": "meter",
     "InputCounted": "meter",
     "PiecesCounted": "meter",
     "RuleFlipped": "",

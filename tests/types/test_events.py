@@ -46,6 +46,7 @@ TAGS = {
     "grant_revoked",
     "reading_taken",
     "calibrated",
+    "overhead_learnt",
     "input_counted",
     "pieces_counted",
     "rule_flipped",

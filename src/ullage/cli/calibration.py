@@ -12,12 +12,15 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.cli.listing import Column, columns
+from ullage.cli.overhead import overhead_table, overheads, stored_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
 from ullage.display.text import Line, Span, counted, number, printable, wrapped
 from ullage.errors import InputError, SettingError
+from ullage.events import FirstCall
 from ullage.meter.meter import Meter
 from ullage.store.calibration import CalibrationStore
+from ullage.store.overhead import OverheadStore
 from ullage.tokens.calibration import Calibration
 
 
@@ -43,12 +46,16 @@ class Taught(NamedTuple):
 def calibration(options: argparse.Namespace) -> int:
     """Print what was learnt; gives the exit code. Raises ``UllageError`` when nothing is usable."""
     store = CalibrationStore()
+    if options.forget is not None:
+        return forget(options.forget, options.files)
+    first_calls: tuple[FirstCall, ...] = ()
     if not options.files:
         if options.save:
             raise SettingError(
                 "--save needs the logs to learn from: `ullage calibration FILE… --save`."
             )
         learnt, source = store.read(), str(store.path)
+        first_calls = stored_overhead()
     else:
         learnt, used = learn_from(
             [Path(file) for file in options.files], options.estimator
@@ -61,10 +68,32 @@ def calibration(options: argparse.Namespace) -> int:
     if options.json:
         models = [taught._asdict() for taught in known(learnt)]
         screen.show_json(
-            msgspec.json.encode({"source": source, "saved": saved, "models": models})
+            msgspec.json.encode(
+                {
+                    "source": source,
+                    "saved": saved,
+                    "models": models,
+                    "overhead": [each._asdict() for each in overheads(first_calls)],
+                }
+            )
         )
     else:
-        screen.show(listed(known(learnt), source, saved, screen.width))
+        lines = listed(known(learnt), source, saved, screen.width)
+        if first_calls:
+            lines += overhead_table(overheads(first_calls), screen.width)
+        screen.show(lines)
+    return 0
+
+
+def forget(name: str, files: Sequence[str]) -> int:
+    """Delete what was learnt of this model or program, or everything; says how much. Raises ``UllageError``."""
+    if files:
+        raise SettingError(
+            "--forget deletes what is stored: give the name of a program or model after it, and no files."
+        )
+    models = CalibrationStore().forget(name)
+    calls = OverheadStore().forget(name)
+    print(f"Forgotten: {counted(models, 'model')}, {counted(calls, 'first call')}.")
     return 0
 
 

@@ -11,6 +11,7 @@ import msgspec
 from ullage.cli.drawing import WIDEST, Subject, draw
 from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
+from ullage.cli.overhead import remember_first_call, stored_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
@@ -36,12 +37,14 @@ def context(options: argparse.Namespace) -> int:
     learnt = stored_calibration()
     meter = Meter(
         calibration=learnt,
+        overhead=stored_overhead(),
         window=options.window,
         reserve=options.reserve,
         trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
         estimator=options.estimator,
     )
     session = metered(imported, meter, options.at)
+    remember_first_call(meter)
     screen = Screen()
     earlier = sum(
         state.n

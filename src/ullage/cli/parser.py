@@ -610,6 +610,13 @@ def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
     calibration.add_argument(
         "--save", action="store_true", help="store what these logs teach"
     )
+    calibration.add_argument(
+        "--forget",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="delete what is stored of a model or program, or all of it",
+    )
     _add_estimator(calibration)
 
 

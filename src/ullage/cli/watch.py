@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from ullage.cli.context import stored_calibration
+from ullage.cli.overhead import remember_first_call, stored_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import Notice, near_limit_notice, window_notice
 from ullage.cli.scroll import Scroll
@@ -30,6 +31,7 @@ from ullage.events import (
     CallEnded,
     CompactionCommitted,
     Event,
+    FirstCall,
     MessageAdded,
     Pruned,
     ReadingTaken,
@@ -75,6 +77,8 @@ class Watched:
     _meter: Meter | None = None
     _calls: int = 0
     _usable: bool = False
+    _first_call: FirstCall | None = None
+    """What was stored of this session's first call."""
     _last: ReadingTaken | None = None
     _told: set[tuple[str, int]] = field(default_factory=set)
     _restarted: str = ""
@@ -103,6 +107,9 @@ class Watched:
         meter = self._meter
         if growth.held:  # a later look may give other events in their place
             meter = Meter._of(after(meter._fold, growth.held))
+        if meter.first_call != self._first_call:
+            self._first_call = meter.first_call
+            remember_first_call(meter)
         return self._seen(growth, meter)
 
     def _seen(self, growth: Growth, meter: Meter) -> Seen:
@@ -150,11 +157,12 @@ def _is_usable(events: Sequence[Event]) -> bool:
 
 def watch(options: argparse.Namespace) -> int:
     """Follow until Ctrl-C. 0 after it, or with ``--once`` when there was something to see. Raises ``UllageError``."""
-    learnt = stored_calibration()
+    learnt, overhead = stored_calibration(), stored_overhead()
 
     def new_meter() -> Meter:
         return Meter(
             calibration=learnt,
+            overhead=overhead,
             window=options.window,
             reserve=options.reserve,
             trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,

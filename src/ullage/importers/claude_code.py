@@ -173,7 +173,7 @@ class ClaudeCodeReader(Reader):
     def _identify(self, entry: JsonObject) -> None:
         rows = self.rows
         session = f.text(entry, "sessionId") or f.text(entry, "session_id")
-        if session and not rows.program:
+        if session and (not rows.program or rows.program == "claude-code"):
             version = f.text(entry, "version")
             rows.program = f"claude-code {version}".strip()
             rows.session = session

@@ -94,6 +94,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Positive: tokens that left."""
     reasoning: float
     """Of these tokens, reasoning that is sent back and counted."""
+    overhead: float = 0.0
+    """Of these tokens, what earlier sessions' first calls held beyond their logs."""
     label: str = ""
     notes: tuple[str, ...] = ()
 
@@ -143,6 +145,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     rests: Counted = NOTHING_COUNTED
     """``Anchor.rests`` of this request."""
     forecast: Forecast
+    opening: Forecast | None = None
+    """The estimate of a first call without what earlier sessions taught; ``None`` for a later call."""
     user_turn: bool
     before: ForecastBasis | None
     """``None`` for a call before which nothing was reported."""

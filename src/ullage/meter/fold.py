@@ -27,6 +27,7 @@ from ullage.events import (
     MessageAdded,
     MessageReplaced,
     ModelChanged,
+    OverheadLearnt,
     ParamsChanged,
     PiecesCounted,
     PolicyChanged,
@@ -43,8 +44,10 @@ from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_con
 from ullage.meter.attribution import Attribution
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput, is_believed
+from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.overhead import first_call_id
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.shares import estimates_of, learn_first, learn_rows, widths_of
 from ullage.meter.spend import BESIDE, SpendCategory
@@ -99,6 +102,9 @@ class Fold(State):
 
     def _started(self, event: SessionStarted) -> None:
         self.partial = event.partial
+        self.program = event.program
+        self.directory = digest(event.cwd) if event.cwd else ""
+        self.started_at = event.at
         self._use_model(event.model, event.wire, event.provider)
 
     def _model(self, event: ModelChanged) -> None:
@@ -192,6 +198,9 @@ class Fold(State):
             UnreadableInput
         ):  # the session is opened all the same, and learns from the start
             return
+
+    def _overhead_learnt(self, event: OverheadLearnt) -> None:
+        self.earlier_calls = event.calls
 
     def _input_counted(self, event: InputCounted) -> None:
         """The count of the next request, unless it names another one or can't be true."""
@@ -522,6 +531,7 @@ class Fold(State):
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
             forecast=self.forecast(),
+            opening=self.opening() if self.anchor is None else None,
             user_turn=self.user_turn,
             before=self.basis,
             marks=tuple(self.marks),
@@ -621,6 +631,8 @@ class Fold(State):
             )
         if self.anchor is None or (pending is not None and "compaction" in pending.marks):
             self._note_unlogged(anchor)
+        if self.anchor is None and pending is not None:
+            self._note_first_call(anchor, pending)
         if pending is not None:
             self._measure(pending, context)
         self._learn_rows(learn_rows(self, anchor, pending))
@@ -645,6 +657,26 @@ class Fold(State):
         self.attribution = attribution
         if widths_of(self) != before:
             self.shares = None
+
+    def _note_first_call(self, anchor: Anchor, pending: Pending) -> None:
+        """What later sessions can learn of this one's first reported input: what it held beyond its estimate."""
+        estimate = pending.opening
+        if estimate is None or self.partial:
+            return
+        at = pending.at or self.started_at
+        doubt = (estimate.high - estimate.low) / 2
+        if not self.missing and estimate.tokens:
+            # The report itself says what system prompt and tools cost: only the messages' estimate may be off.
+            doubt *= max(0.0, 1 - pending.fixed / estimate.tokens)
+        call = replace(
+            self.session_facts(),
+            id=first_call_id(self.session, anchor.call, at, anchor.input),
+            tokens=anchor.input - estimate.tokens,
+            doubt=round(doubt),
+            at=at,
+        )
+        if self.believes(call):
+            self.first_call = call
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
@@ -710,6 +742,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     SessionStarted: Fold._started,
     ModelChanged: Fold._model,
     Calibrated: Fold._calibrated,
+    OverheadLearnt: Fold._overhead_learnt,
     InputCounted: Fold._input_counted,
     PiecesCounted: Fold._pieces_counted,
     LimitLearnt: Fold._limit,

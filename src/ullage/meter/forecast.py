@@ -24,6 +24,7 @@ from ullage.meter.cost import (
 )
 from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
+from ullage.meter.overhead import LearntOverhead
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import Calibration, Learnt
@@ -60,6 +61,9 @@ FLIPPED: Final = (
     "The reading {takes} it."
 )
 """The note of a reading whose conversation has shown a reasoning rule to be wrong."""
+
+
+NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
 
 
 class Fixed(NamedTuple):
@@ -269,8 +273,12 @@ class Forecaster:
         media: float,
         history: bool,
         missing: str,
+        overhead: LearntOverhead | None = None,
     ) -> Forecast:
-        """A request before any reported usage. ``missing`` names what the log does not contain, for a note."""
+        """A request before any reported usage. ``missing`` names what the log does not contain, for a note.
+
+        ``overhead`` is what earlier sessions showed beyond such a log.
+        """
         exact = max(0.0, fixed.tokens + messages + earlier)
         content = OpeningContent(
             stratum=self.template.stratum,
@@ -283,7 +291,7 @@ class Forecaster:
         )
         low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
         tokens = round(exact)
-        return Forecast(
+        bare = Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
             high=max(high, tokens),
@@ -293,11 +301,14 @@ class Forecaster:
             changed=0.0,
             removed=0.0,
             reasoning=earlier,
-            label="estimated: no call has reported its usage yet",
+            label=NOTHING_REPORTED,
             notes=(f"{missing} not in the log: the number is a lower bound.",)
             if missing
             else (),
         )
+        if overhead is None:
+            return bare
+        return with_overhead(bare, overhead, fixed=fixed.tokens, missing=missing)
 
     def next(
         self,
@@ -474,6 +485,35 @@ class Forecaster:
         return growth.next_input(
             last, since.added, situation, self.family if answer else self.unseen, learnt
         )
+
+
+def with_overhead(
+    bare: Forecast, overhead: LearntOverhead, *, fixed: float, missing: str
+) -> Forecast:
+    """The forecast of a first call with what earlier sessions showed that it holds beyond ``bare``.
+
+    Where nothing is missing in the log, they showed what system prompt and tools (``fixed``) really cost: then only
+    the rest of the estimate is as uncertain as before.
+    """
+    below, above = bare.tokens - bare.low, bare.high - bare.tokens
+    if not missing and bare.tokens:
+        rest = max(0.0, 1 - fixed / bare.tokens)
+        below, above = round(below * rest), round(above * rest)
+    exact = max(0.0, bare.new + overhead.tokens)
+    tokens = round(exact)
+    label = NOTHING_REPORTED
+    if not missing:  # else a row says it
+        label += f"; system prompt and tools as in {overhead.source}"
+    return with_changes(
+        bare,
+        tokens=tokens,
+        low=max(0, round(exact - hypot(below, overhead.below))),
+        high=round(exact + hypot(above, overhead.above)),
+        new=exact,
+        overhead=exact - bare.new,
+        label=label,
+        notes=(),
+    )
 
 
 def _last_call(

@@ -12,7 +12,7 @@ No network, no files, no clock: all it does beside counting is to write two line
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from ullage.events import (
     CompactionCommitted,
     Event,
     Fingerprint,
+    FirstCall,
     InputCounted,
     MessageAdded,
     MessageReplaced,
@@ -70,7 +71,7 @@ class Meter:
     endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
     is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
     1 or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier; ``meter.calibration`` is
-    what has been learnt by now.
+    what has been learnt by now. ``overhead`` are first calls of earlier sessions, ``meter.first_call`` is this one's.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
     ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``
@@ -92,6 +93,7 @@ class Meter:
         auto: bool = True,
         default_window: int | None = None,
         calibration: Calibration | None = None,
+        overhead: Sequence[FirstCall] = (),
         estimator: str | Callable[[str], float] = "auto",
         policy: ReasoningPolicy | None = None,
         session: str = "",
@@ -109,6 +111,7 @@ class Meter:
         self._fold = Fold(
             limits=limits,
             calibration=calibration or Calibration(),
+            earlier_calls=tuple(overhead),
             estimator=estimator,
             policy=policy or ReasoningPolicy(),
         )
@@ -310,6 +313,11 @@ class Meter:
     def calibration(self) -> Calibration:
         """What has been learnt, for another Meter or a store."""
         return self._fold.calibration
+
+    @property
+    def first_call(self) -> FirstCall | None:
+        """What this session's first call held beyond its log, for meters of later sessions or a store."""
+        return self._fold.first_call
 
     @property
     def messages(self) -> tuple[Message, ...]:

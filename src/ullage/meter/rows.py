@@ -19,6 +19,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.reading import Row, Source, Used
 from ullage.meter.shares import (
     estimates_of,
+    expected_rows,
     least_messages,
     least_of,
     message_rows,
@@ -45,7 +46,10 @@ class PartEstimate(NamedTuple):
 def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
     shares = request_shares(fold)
-    fixed = attributed(fold.attribution, estimates_of(fold), priors_of(shares))
+    known = fold.attribution
+    if known is None and forecast.overhead and not fold.partly_unlogged:
+        known = expected_rows(fold, forecast)
+    fixed = attributed(known, estimates_of(fold), priors_of(shares))
     used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
     doubt = fixed.doubt
     if fold.attribution is None:

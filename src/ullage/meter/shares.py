@@ -80,8 +80,8 @@ def estimates_of(state: State) -> dict[str, float]:
         tokens["answer"] = state.fixed.answer
     if state.fixed.overhead >= HIDDEN_FROM:
         tokens["hidden"] = state.fixed.overhead
-    if state.unlogged and state.partly_unlogged:
-        tokens["unlogged"] = state.unlogged
+    if state.expected_unlogged:
+        tokens["unlogged"] = state.expected_unlogged
     return tokens
 
 
@@ -111,15 +111,23 @@ def request_shares(state: State) -> dict[str, Share]:
             | _answer_share(state, widths.answer)
             | _hidden_share(state, widths.tools)
         )
-    if not (state.unlogged and state.partly_unlogged):
+    if not state.expected_unlogged:
         return state.shares
     unlogged = Share(
         name=UNLOGGED,
-        tokens=state.unlogged,
+        tokens=state.expected_unlogged,
         doubt=ANY,
         source="by_difference",
         note="system prompt, tools and what else the first request held",
     )
+    overhead = state.overhead
+    if state.unlogged is None and overhead is not None:
+        unlogged = replace(
+            unlogged,
+            doubt=overhead.above,
+            source="estimated",
+            note=f"as in {overhead.source}",
+        )
     return state.shares | {"unlogged": unlogged}
 
 
@@ -225,7 +233,9 @@ def learn_rows(state: State, anchor: Anchor, pending: Pending | None) -> Attribu
     tokens = anchor.messages + anchor.reasoning
     tokens += anchor.fixed - sum(estimates.values()) + estimates.get("unlogged", 0.0)
     if pending is not None and "unlogged" not in estimates:
-        tokens = pending.forecast.tokens - sum(estimates.values())
+        tokens = (
+            pending.forecast.tokens - pending.forecast.overhead - sum(estimates.values())
+        )
     if state.attribution is None or state.anchor is None:
         return learn_first(state, tokens, anchor.input)
     messages = messages_estimate(state, tokens)
@@ -244,6 +254,12 @@ def learn_first(state: State, messages: float, total: int) -> Attribution:
         wider = _messages_estimate(state, OTHERWISE, messages)
         learnt = replace(learnt, messages=wider)
     return learnt
+
+
+def expected_rows(state: State, forecast: Forecast) -> Attribution:
+    """The same before any report, by what earlier sessions showed that system prompt and tools cost."""
+    messages = forecast.tokens - forecast.overhead - sum(estimates_of(state).values())
+    return learn_first(state, messages, forecast.tokens)
 
 
 def _growth_doubt(pending: Pending) -> float:

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from ullage.events import FirstCall
 from ullage.messages import Message, SystemBlock, Tool
+from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
 from ullage.meter.attribution import Attribution
 from ullage.meter.counting import CountedInput
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
@@ -120,6 +123,14 @@ class State:
     first_messages: float = 0.0
     """The estimate of the messages of the first request whose input was reported."""
     step_ratios: StepRatios = field(default_factory=StepRatios)
+    program: str = ""
+    directory: str = ""
+    """The digest of the session's working directory; empty where the log names none."""
+    started_at: float = 0.0
+    earlier_calls: tuple[FirstCall, ...] = ()
+    """What earlier sessions' first calls held beyond their logs."""
+    first_call: FirstCall | None = None
+    """What this session's first call held beyond its log, once it is reported and believed."""
     counted: CountedInput | None = None
     """The provider's count of the next request; ``None`` once a call has reported its input."""
     pieces: dict[str, int] = field(default_factory=dict)
@@ -218,15 +229,7 @@ class State:
         """What the next request holds without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
-            view = self.view
-            return self.forecaster.opening(
-                self.fixed,
-                view.opening,
-                earlier,
-                media=view.media,
-                history=view.results > 0,
-                missing=self.missing,
-            )
+            return self.opening(self.overhead)
         return self.forecaster.next(
             basis,
             user_turn=self.user_turn,
@@ -234,6 +237,65 @@ class State:
             earlier=earlier,
             policy=self.policy,
             learnt=self.learnt,
+        )
+
+    def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
+        """The estimate of a first call, with this overhead."""
+        view = self.view
+        return self.forecaster.opening(
+            self.fixed,
+            view.opening,
+            self.earlier_reasoning(),
+            media=view.media,
+            history=view.results > 0,
+            missing=self.missing,
+            overhead=overhead,
+        )
+
+    @property
+    def overhead(self) -> LearntOverhead | None:
+        """What earlier sessions say that the first call of this one adds to its log."""
+        if not self.earlier_calls or self.partial:
+            return None
+        earlier = [call for call in self.earlier_calls if self.believes(call)]
+        return learnt_overhead(earlier, self.session_facts())
+
+    @property
+    def expected_unlogged(self) -> float:
+        """What the log lacks of every request, in tokens: as reported, else as in earlier sessions; 0 where unknown."""
+        if not self.partly_unlogged:
+            return 0.0
+        if self.unlogged is None and self.overhead is not None:
+            return self.overhead.tokens
+        return self.unlogged or 0.0
+
+    def believes(self, call: FirstCall) -> bool:
+        """Whether such a first call can have been made of this model, with this system prompt and these tools."""
+        window = self.known.window if self.known is not None else None
+        return teaches(call, fixed=self.fixed.tokens, window=window)
+
+    def session_facts(self) -> FirstCall:
+        """This session as one that earlier ones are compared with: its first call without tokens."""
+        lacks = [
+            name
+            for name, held in (("system", self.system), ("tools", self.tools))
+            if held is None
+        ]
+        content = ""
+        if not lacks:
+            content = fingerprint.digest(
+                fingerprint.of_system(self.system or ()),
+                fingerprint.of_tools(self.tools or ()),
+            )
+        return FirstCall(
+            session=fingerprint.digest(name_of(self.program), self.session),
+            program=self.program,
+            provider=self.provider,
+            model=self.model,
+            unlogged="+".join(lacks),
+            content=content,
+            directory=self.directory,
+            at=self.started_at,
         )
 
     def is_anchored(self, entry: Entry) -> bool:

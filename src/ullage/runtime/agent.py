@@ -22,14 +22,22 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 import msgspec
 
 from ullage.directories import data_directory
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
-from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
+from ullage.events import (
+    Calibrated,
+    Event,
+    FirstCall,
+    OverheadLearnt,
+    SessionStarted,
+    SettingsChanged,
+)
 from ullage.messages import SystemBlock, clean_text
+from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
 from ullage.runtime.config_file import read_configs, remember_trusted
 from ullage.runtime.hooks import Hook
@@ -44,6 +52,7 @@ from ullage.runtime.settings_types import AgentSettings, SessionSettings
 from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
+from ullage.store.overhead import OverheadStore, UnwritableOverhead
 from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import SessionRow, Store
 from ullage.tokens.calibration import Calibration
@@ -59,6 +68,9 @@ from ullage.wire.client import Client, Timeouts
 log = logging.getLogger(__name__)
 
 NOTHING = Calibration()
+
+MOST_GIVEN: Final = 32
+"""First calls of earlier sessions that a new session begins with, the newest."""
 
 LONGEST_INSTRUCTIONS = 200_000
 """The largest instruction file in bytes; a larger one is an error."""
@@ -260,12 +272,19 @@ class Agent:
             await store.about(session)
             return
         resolved = self._shared.commanded(settings)
-        learnt = await asyncio.to_thread(self._learnt, resolved)
-        events = first_events(resolved, settings, learnt)
+        events = await self._first_events(resolved, settings)
         self._check_settings(resolved)
         resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has just created it
             await store.create(session, events)
+
+    async def _first_events(
+        self, resolved: Settings, own: Mapping[str, object]
+    ) -> list[Event]:
+        """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
+        learnt = await asyncio.to_thread(self._learnt, resolved)
+        overhead = await asyncio.to_thread(self._overhead, resolved)
+        return first_events(resolved, own, learnt, overhead)
 
     def _check_settings(self, settings: Settings) -> None:
         """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read."""
@@ -298,13 +317,38 @@ class Agent:
             return NOTHING
         return Calibration(models={key: known[key]} if key in known else {})
 
-    async def _remember(self, learnt: Calibration) -> None:
+    def _first_calls(self) -> tuple[FirstCall, ...]:
+        """What earlier sessions' first calls held beyond their estimates; nothing if that is not to be used."""
+        if not self.settings.overhead:
+            return ()
+        stored = OverheadStore(self._data).read()
+        if stored.problem:
+            log.warning("%s", stored.problem)
+        return stored.calls
+
+    def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
+        """Those of agents with this model whose system prompt and tools are known."""
+        if not (settings.overhead and self._learns(settings)):
+            return ()
+        provider, model = settings.destination()
+        name = (provider.name, model)
+        return tuple(
+            call
+            for call in self._first_calls()
+            if call.content and (call.provider, call.model) == name
+        )[:MOST_GIVEN]
+
+    async def _remember(self, meter: Meter) -> None:
         """Store what a session has learnt for later ones. Logs a warning if it can't be written."""
-        if not learnt.models or not self._learns(self.settings):
+        if not self._learns(self.settings):
             return
         try:
-            await asyncio.to_thread(CalibrationStore(self._data).add, learnt)
-        except (DamagedStore, UnwritableStore) as problem:
+            if meter.calibration.models:
+                store = CalibrationStore(self._data)
+                await asyncio.to_thread(store.add, meter.calibration)
+            if meter.first_call is not None and self.settings.overhead:
+                await asyncio.to_thread(OverheadStore(self._data).add, meter.first_call)
+        except (DamagedStore, UnwritableStore, UnwritableOverhead) as problem:
             log.warning("%s", problem)
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
@@ -363,7 +407,10 @@ def program_name() -> str:
 
 
 def first_events(
-    settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING
+    settings: Settings,
+    own: Mapping[str, object],
+    learnt: Calibration = NOTHING,
+    overhead: tuple[FirstCall, ...] = (),
 ) -> list[Event]:
     """The first events of a session. Raises ``SettingError`` for a model without a provider."""
     if not settings.model:
@@ -392,6 +439,8 @@ def first_events(
                 state=state,
             )
         )
+    if overhead:
+        events.append(OverheadLearnt(calls=overhead))
     if own:
         events.append(SettingsChanged(settings=dict(own)))
     return events

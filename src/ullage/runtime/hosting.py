@@ -18,13 +18,14 @@ from ullage.events import (
     CancelAsked,
     CompactAsked,
     Event,
+    FirstCall,
     RowDamaged,
     TurnEnded,
     TurnPaused,
     TurnResumed,
     TurnStarted,
 )
-from ullage.runtime.agent import Agent, first_events, new_session_id
+from ullage.runtime.agent import Agent, new_session_id
 from ullage.runtime.opening import folded
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
@@ -79,6 +80,10 @@ class Host:
         """The store of the sessions."""
         return self._open.store
 
+    def first_calls(self) -> tuple[FirstCall, ...]:
+        """What earlier sessions' first calls held beyond their logs, as the user's store has it. Reads files."""
+        return self.agent._first_calls()
+
     @property
     def _open(self) -> AgentRuntime:
         if self._shared is None:
@@ -95,7 +100,7 @@ class Host:
         resolved = self._open.commanded(own)
         self.agent._check_settings(resolved)
         name = session or new_session_id()
-        events = first_events(resolved, own)
+        events = await self.agent._first_events(resolved, own)
         await self.store.create(name, events)
         return await self.session(name, drives=True)
 

@@ -78,7 +78,6 @@ from ullage.runtime.settings_types import SessionSettings
 from ullage.runtime.sync_settings import is_synced, reading_in_effect
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tasks import start, stop
-from ullage.tokens.calibration import Calibration
 from ullage.tools.outputs import as_picture
 
 log = logging.getLogger("ullage.runtime")
@@ -101,8 +100,8 @@ class Opener(Protocol):
         """Release the shared resources."""
         ...
 
-    async def _remember(self, learnt: Calibration) -> None:
-        """Store what the session has learnt about its models."""
+    async def _remember(self, meter: Meter) -> None:
+        """Store what the session has learnt about its models, and of its first call."""
         ...
 
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
@@ -186,7 +185,7 @@ class Session:
         self._shared = None
         try:
             if runtime is not None and runtime.learns:
-                await self._agent._remember(runtime.ledger.meter.calibration)
+                await self._agent._remember(runtime.ledger.meter)
         finally:
             await self._agent._leave()
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 from ullage.codec.blocks import Effort, Options
 from ullage.codec.wires import WIRES
 from ullage.context.choice import ordered
-from ullage.context.rules import KEEP, REATTACH_TOKENS
+from ullage.context.rules import KEEP
 from ullage.context.strategy import Strategy
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
@@ -178,6 +178,11 @@ class Settings:
         "auto", "how text is counted: `auto` (`bpe` where installed, else `pretoken`), `bpe`, `pretoken`, `quarter` "
         "(length/4), `gemini-cli`; in Python also a function", values.estimator,
     )  # fmt: skip
+    overhead: bool = _setting(
+        True,
+        "whether what a first call held beyond its estimate is learnt for later sessions, and used",
+        values.flag,
+    )
     near_limit: float = _setting(
         0.8,
         "from which share on the status says that the limit is near",
@@ -206,12 +211,6 @@ class Settings:
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
         _FROM_NONE, unit="tokens",
     )  # fmt: skip
-    reattach_tokens: int = _setting(
-        REATTACH_TOKENS,
-        "how much of the files last read or edited follows a summary, at most a tenth of the input limit; 0: nothing",
-        _FROM_NONE,
-        unit="tokens",
-    )
     summary_model: str = _setting(
         "",
         "the model that summarises",

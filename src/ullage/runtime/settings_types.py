@@ -37,12 +37,12 @@ class AgentSettings(TypedDict, total=False):
     trigger: float | int | None
     auto: bool | None
     estimator: str | Callable[[str], float] | None
+    overhead: bool | None
     near_limit: float | None
     near_limit_off: float | None
     strategy: Sequence[str | Strategy] | None
     keep: float | None
     protect_tokens: int | None
-    reattach_tokens: int | None
     summary_model: str | None
     summary_instructions: str | None
     background_at: float | None

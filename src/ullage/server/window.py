@@ -11,6 +11,7 @@ from litestar import Request, get, post
 from litestar.params import QueryParameter
 
 from ullage.errors import InputError
+from ullage.events import FirstCall
 from ullage.importers import ImportedSession, read
 from ullage.messages import (
     FilePart,
@@ -27,7 +28,7 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
-from ullage.server.requests import LARGEST, Opened, received
+from ullage.server.requests import LARGEST, Opened, host_of, received
 
 PREVIEW: Final = 160
 """Characters of an item's text that are shown beside its size."""
@@ -146,18 +147,24 @@ async def look_at_log(
     window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
 ) -> LogView:
     """The body is the log file: Claude Code, Codex, pi, Gemini CLI, OpenCode, Ullage. Nothing of it is stored."""
+    earlier = await asyncio.to_thread(host_of(request.app.state).first_calls)
     async with received(request, "session.jsonl") as path:
-        return await asyncio.to_thread(read_log, path, session, window)
+        return await asyncio.to_thread(read_log, path, session, window, earlier)
 
 
-def read_log(path: Path, session: str = "", window: int | None = None) -> LogView:
+def read_log(
+    path: Path,
+    session: str = "",
+    window: int | None = None,
+    earlier: Sequence[FirstCall] = (),
+) -> LogView:
     """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``NothingInIt``."""
     imported = read(path, session=session)
     if not imported.usable:
         raise NothingInIt(
             f"This looks like a log of {imported.program or imported.format}, but holds no message and no model call."
         )
-    meter = Meter(window=window)
+    meter = Meter(window=window, overhead=earlier)
     for event in imported.events:
         meter.apply(event)
     return LogView(

@@ -84,6 +84,36 @@ class CalibrationStore:
         )
         return Calibration(models=together)
 
+    def forget(self, name: str = "") -> int:
+        """Delete a model (with or without its provider), or all and the file itself; returns how many they were.
+
+        Raises ``DamagedStore`` where one model is named, and ``UnwritableStore``.
+        """
+        if not name:
+            return self._delete()
+        models = dict(self.read().models)
+        gone = [key for key in models if name in (key, key.partition("/")[2])]
+        for key in gone:
+            del models[key]
+        if gone:
+            self._replace(
+                msgspec.json.encode(_CalibrationFile(version=VERSION, models=models))
+            )
+        return len(gone)
+
+    def _delete(self) -> int:
+        try:
+            count = len(self.read().models)
+        except DamagedStore:
+            count = 0
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as problem:
+            raise UnwritableStore(
+                f"{self.path} can't be deleted ({problem.strerror}). Check who may write there."
+            ) from problem
+        return count
+
     def _replace(self, data: bytes) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,229 @@
+"""What the first call of a session holds beyond its log, learnt from the first calls of earlier sessions.
+
+A program adds a system prompt, tools and reminders that its log does not hold. Its next session on the same machine
+adds nearly the same. The widths below were measured on 50 sessions of Claude Code, Codex, OpenCode, pi and Gemini CLI
+against the simulators, each prompt as the programs really sent it (docs/accuracy-first-call.md).
+
+For an agent whose system prompt and tools are known, the same tells how far their estimate is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import hypot
+from statistics import median
+from typing import Final, NamedTuple
+
+from ullage.events import FirstCall
+from ullage.meter.fingerprint import digest
+
+MOST_KEPT: Final = 8
+"""First calls of one program, model and directory that are worth keeping: what is older says nothing more."""
+
+RECENT: Final = 5
+"""First calls that the interval covers, the newest."""
+
+NEWEST: Final = 3
+"""Of these, those whose median is the estimate: two sessions after a change of the program's settings it has followed,
+and one false report does not move it."""
+
+FEWEST_ROBUST: Final = 3
+"""First calls from which on the one that is furthest off is left out of the interval."""
+
+STRAY: Final = 2.0
+"""Where fewer first calls are known than a median needs, they are believed up to this factor from what the same
+program added elsewhere."""
+
+SPREADS: Final = 1.5
+"""Half-widths for each token that the furthest of the first calls is from their median: a few show less than all."""
+
+HALF_WINDOW: Final = 0.5
+MOST_WITHOUT_WINDOW: Final = 100_000
+"""The most that is learnt, as a share of the window and in tokens where that is unknown. A program that fills half
+of the window before its first message is none; more would start a compaction by itself."""
+
+LEAST_DOUBT: Final = 200
+MOST_DOUBT: Final = 0.25
+"""A first call teaches only where the estimate of its logged content is off by less: tokens, and a share of what it
+held beyond."""
+
+
+class HalfWidth(NamedTuple):
+    """How far what was learnt may be off in this session: a share, and tokens that this session may hold more."""
+
+    share: float
+    more: float
+
+
+SAME: Final = HalfWidth(0.03, 25)
+"""The same program, version, model and directory: at most 0.6 % apart (n=12; new files and a commit were that much),
+but for one session in another mode of its program (plan mode of Claude Code: 4 %)."""
+
+OTHER_DIRECTORY: Final = HalfWidth(0.06, 4_000)
+"""Paths make up to 0.7 % (n=12). The directory's instruction files are a part of it: 60 to 140 tokens for a file of
+three lines, 3,600 for one of 120 (n=6)."""
+
+OTHER_VERSION: Final = HalfWidth(0.1, 1_500)
+"""7.7 % between Claude Code 2.1.186 and 2.1.197, nothing for Codex (0.163, 0.169) and OpenCode (1.18.29, 1.18.33)."""
+
+OTHER_MODEL: Final = HalfWidth(0.4, 1_500)
+"""Up to 22 % by what programs send to another model (n=13), and models count the same text up to 40 % apart."""
+
+
+class LearntOverhead(NamedTuple):
+    """What a first call is expected to hold beyond the estimate of its log."""
+
+    tokens: float
+    below: float
+    above: float
+    """Half-widths that are meant to hold the truth 95 times in 100."""
+    source: str
+    """Which sessions it was learnt from, in words."""
+
+
+class _Distance(NamedTuple):
+    """Under which other circumstances a first call was made; nearest first in order."""
+
+    other_model: bool
+    other_version: bool
+    other_directory: bool
+
+    @property
+    def width(self) -> HalfWidth:
+        widths = [SAME]
+        if self.other_directory:
+            widths.append(OTHER_DIRECTORY)
+        if self.other_version:
+            widths.append(OTHER_VERSION)
+        if self.other_model:
+            widths.append(OTHER_MODEL)
+        return HalfWidth(
+            hypot(*(width.share for width in widths)),
+            max(width.more for width in widths),
+        )
+
+
+def learnt_overhead(
+    earlier: Iterable[FirstCall], now: FirstCall
+) -> LearntOverhead | None:
+    """What this session's first call adds, by the first calls of others; ``None`` where none of them is alike.
+
+    ``now`` is this session, without tokens; its ``at`` is when it began. Sessions that made their first call after it,
+    and the session itself, are left out.
+    """
+    alike = [call for call in earlier if _is_alike(call, now)]
+    if not alike:
+        return None
+    alike.sort(key=lambda call: -call.at)
+    nearest = min(_distance(call, now) for call in alike)
+    near = [call for call in alike if _distance(call, now) == nearest]
+    others = [call for call in alike if _distance(call, now) != nearest]
+    if len(near) < FEWEST_ROBUST <= len(others) + 1 and _is_stray(near, others):
+        near, nearest = others, max(_distance(call, now) for call in others)
+    recent = near[:RECENT]
+    tokens = median(call.tokens for call in recent[:NEWEST])
+    width = nearest.width
+    below = hypot(
+        width.share * tokens,
+        SAME.more,
+        SPREADS * _spread(recent, tokens),
+        median(call.doubt for call in recent),
+    )
+    above = hypot(below, width.more)
+    return LearntOverhead(tokens, below, above, _source(near, now, nearest))
+
+
+def _is_alike(call: FirstCall, now: FirstCall) -> bool:
+    """Whether a first call can say anything of this session."""
+    if call.session == now.session or (now.at and call.at >= now.at):
+        return False
+    if call.unlogged != now.unlogged or name_of(call.program) != name_of(now.program):
+        return False
+    is_same_model = (call.provider, call.model) == (now.provider, now.model)
+    return bool(now.unlogged) or (is_same_model and call.content == now.content)
+
+
+def _distance(call: FirstCall, now: FirstCall) -> _Distance:
+    if not now.unlogged:  # what is sent is known: only its estimate is corrected
+        return _Distance(False, False, False)
+    return _Distance(
+        (call.provider, call.model) != (now.provider, now.model),
+        call.program != now.program,
+        call.directory != now.directory,
+    )
+
+
+def _is_stray(near: Sequence[FirstCall], others: Sequence[FirstCall]) -> bool:
+    """Whether a few first calls are far from what the same program added under other circumstances."""
+    here = median(call.tokens for call in near)
+    there = median(call.tokens for call in others)
+    return not there / STRAY <= here <= there * STRAY
+
+
+def _spread(recent: Sequence[FirstCall], tokens: float) -> float:
+    """Tokens from the median to the furthest first call; from the third one on, to the furthest but one."""
+    distances = sorted(abs(call.tokens - tokens) for call in recent)
+    return distances[-2] if len(distances) >= FEWEST_ROBUST else distances[-1]
+
+
+def _source(near: Sequence[FirstCall], now: FirstCall, distance: _Distance) -> str:
+    """These sessions in words: ``3 earlier sessions of claude-code 2.1.197``."""
+    sessions = "earlier session" if len(near) == 1 else "earlier sessions"
+    program = now.program
+    if distance.other_version:
+        programs = {call.program for call in near}
+        program = programs.pop() if len(programs) == 1 else name_of(now.program)
+    words = f"{len(near):,} {sessions} of {program or 'this program'}"
+    if distance.other_model:
+        words += " with another model"
+    if distance.other_directory:
+        words += " in another directory"
+    return words
+
+
+def name_of(program: str) -> str:
+    """A program's name without its version."""
+    return program.split(" ", 1)[0]
+
+
+def teaches(call: FirstCall, *, fixed: float, window: int | None) -> bool:
+    """Whether a first call is believed: it may come from a log that somebody else wrote.
+
+    ``fixed`` is the estimate of the system prompt and tools in the log, ``window`` the model's.
+    """
+    if call.doubt > max(LEAST_DOUBT, MOST_DOUBT * abs(call.tokens)):
+        return False
+    least = 0.0 if call.unlogged else -fixed / 2
+    most = MOST_WITHOUT_WINDOW if window is None else HALF_WINDOW * window
+    return least <= call.tokens <= most
+
+
+def first_call_id(session: str, call: str, at: float, reported: int) -> str:
+    """Names a call: the same for a copy of its log, and another one where a log has no times."""
+    return digest(call, repr(at), str(reported), "" if at else session)
+
+
+def kept(calls: Iterable[FirstCall], *, most: int = 256) -> tuple[FirstCall, ...]:
+    """The first calls that are worth keeping, newest first: one of each session and its copies, a few of a
+    kind, and ``most`` in all."""
+    chosen: list[FirstCall] = []
+    ids: set[str] = set()
+    sessions: set[str] = set()
+    kinds: dict[tuple[str, ...], int] = {}
+    for call in sorted(calls, key=lambda call: (-call.at, call.id)):
+        kind = (
+            name_of(call.program),
+            call.provider,
+            call.model,
+            call.unlogged,
+            call.content,
+            call.directory,
+        )
+        is_known = call.id in ids or call.session in sessions
+        if is_known or kinds.get(kind, 0) >= MOST_KEPT:
+            continue
+        ids.add(call.id)
+        sessions.add(call.session)
+        kinds[kind] = kinds.get(kind, 0) + 1
+        chosen.append(call)
+    return tuple(chosen[:most])

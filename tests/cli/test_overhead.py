@@ -1,0 +1,150 @@
+"""What one session's log shows of its first call, and the commands make of it for the next."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.importers.first_calls import claude_code, codex
+from ullage.cli import main
+from ullage.store.overhead import OverheadStore
+
+OVERHEAD = 21_000
+QUESTION = "Which price is wrong?"
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OverheadStore:
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
+    return OverheadStore()
+
+
+def cut(log: Path) -> Path:
+    """The log as it is before its first answer."""
+    *begun, _ = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(begun))
+    return log
+
+
+def reading(capsys: pytest.CaptureFixture[str], *command: str) -> dict[str, Any]:
+    assert main([*command, "--json"]) == 0
+    read: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return read
+
+
+@pytest.mark.parametrize("look", [["context"], ["watch", "--once"]])
+def test_reading_a_log_makes_the_next_sessions_first_call_known(
+    look: list[str],
+    tmp_path: Path,
+    store: OverheadStore,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name, *options = look
+    first = claude_code(tmp_path, 1, QUESTION, OVERHEAD)
+    assert reading(capsys, name, str(first), *options)["used"]["tokens"] > OVERHEAD
+    assert len(store.read().calls) == 1
+    second = str(cut(claude_code(tmp_path, 2, QUESTION, OVERHEAD)))
+    used = reading(capsys, name, second, *options)["used"]
+    assert abs(used["tokens"] - OVERHEAD) < 0.03 * OVERHEAD
+    assert used["low"] <= OVERHEAD <= used["high"]
+    assert len(store.read().calls) == 1
+
+
+def test_the_row_of_a_session_without_a_report_names_its_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in (1, 2):
+        assert main(["context", str(claude_code(tmp_path, day, QUESTION, OVERHEAD))]) == 0
+    capsys.readouterr()
+    assert main(["context", str(cut(claude_code(tmp_path, 3, QUESTION, 1)))]) == 0
+    shown = capsys.readouterr().out
+    assert "Not in the log" in shown
+    assert "as in 2 earlier sessions of claude-code 2.1.197" in shown
+    assert "lower bound" not in shown
+
+
+def test_a_log_that_is_read_twice_counts_once_and_never_for_itself(
+    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))
+    first = reading(capsys, "context", log, "--steps")
+    assert reading(capsys, "context", log, "--steps") == first
+    assert first["steps"][0]["estimated"] < 0.1 * OVERHEAD
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(Path(log).read_text().replace('"s1"', '"s7"'))
+    assert reading(capsys, "context", str(copy), "--steps")["steps"] == first["steps"]
+    assert len(store.read().calls) == 1
+
+
+def test_it_can_be_turned_off(
+    tmp_path: Path,
+    store: OverheadStore,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))
+    second = str(cut(claude_code(tmp_path, 2, QUESTION, 1)))
+    monkeypatch.setenv("ULLAGE_OVERHEAD", "no")
+    reading(capsys, "context", first)
+    assert not store.path.exists()
+    monkeypatch.delenv("ULLAGE_OVERHEAD")
+    reading(capsys, "context", first)
+    assert len(store.read().calls) == 1
+    monkeypatch.setenv("ULLAGE_OVERHEAD", "no")
+    assert reading(capsys, "context", second)["used"]["tokens"] < 0.1 * OVERHEAD
+
+
+def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
+    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.path.parent.mkdir(parents=True)
+    store.path.write_text("no directory")
+    assert main(["context", str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))]) == 0
+    out, err = capsys.readouterr()
+    assert "21,0" in out
+    assert "can't be read" in err
+    assert "can't be written" in err
+
+
+def test_what_was_learnt_is_listed_and_forgotten_by_program(
+    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in (1, 2):
+        main(["context", str(claude_code(tmp_path, day, QUESTION, OVERHEAD + day))])
+    main(["context", str(codex(tmp_path, 1, QUESTION, 9_000))])
+    capsys.readouterr()
+    assert main(["calibration"]) == 0
+    shown = capsys.readouterr().out
+    assert "First calls" in shown
+    assert "claude-code 2.1.197  claude-sonnet-4-5         2" in shown
+    listed = reading(capsys, "calibration")["overhead"]
+    assert [each["program"] for each in listed] == [
+        "claude-code 2.1.197",
+        "codex 0.169.0",
+    ]
+    assert listed[0]["sessions"] == 2
+    assert listed[0]["least"] <= listed[0]["median"] <= listed[0]["most"] < OVERHEAD
+    assert main(["calibration", "--forget", "claude-code"]) == 0
+    assert capsys.readouterr().out == "Forgotten: 0 models, 2 first calls.\n"
+    assert main(["calibration", "--forget"]) == 0
+    assert capsys.readouterr().out == "Forgotten: 0 models, 1 first call.\n"
+    assert store.read().calls == ()
+
+
+def test_files_and_forgetting_exclude_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["calibration", "a.jsonl", "--forget"]) == 2
+    assert "--forget deletes what is stored" in capsys.readouterr().err
+
+
+def test_a_hostile_log_from_the_future_is_not_learnt(
+    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = claude_code(tmp_path, 1, QUESTION, OVERHEAD)
+    year = time.gmtime().tm_year + 2
+    log.write_text(log.read_text().replace("2026-02-01", f"{year}-02-01"))
+    reading(capsys, "context", str(log))
+    assert store.read().calls == ()

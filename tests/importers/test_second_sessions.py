@@ -1,0 +1,68 @@
+"""A program's second session is estimated from its first, whichever program it is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.importers.first_calls import PROGRAMS, Writer
+from ullage.events import FirstCall
+from ullage.importers import read
+from ullage.meter.meter import Meter
+
+SHORT = "Which price is wrong?"
+LONG = "Explain in a few words what the shop sells and why its prices differ. " * 12
+
+
+def metered(log: Path, overhead: Sequence[FirstCall] = ()) -> Meter:
+    meter = Meter(overhead=overhead, estimator="pretoken")
+    for event in read(log).events:
+        meter.apply(event)
+    return meter
+
+
+@pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
+@pytest.mark.parametrize("grown", [0, 40])
+def test_the_first_call_of_a_second_session_is_within_three_percent(
+    write: Writer, tmp_path: Path, grown: int
+) -> None:
+    first = metered(write(tmp_path, 1, SHORT, 21_000))
+    bare = metered(write(tmp_path, 2, LONG, 21_000)).steps[0]
+    reported = 21_000 + bare.estimated - first.steps[0].estimated + grown
+    assert bare.estimated < reported / 2
+    assert first.first_call is not None
+    second = metered(write(tmp_path, 2, LONG, reported), [first.first_call])
+    step = second.steps[0]
+    assert step.actual == reported
+    assert abs(step.estimated - reported) < 0.03 * reported
+    assert step.is_inside
+    assert step.high - step.low < 0.12 * reported
+    assert second.first_call is not None
+    assert second.first_call.directory == first.first_call.directory != ""
+
+
+@pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
+def test_a_log_that_is_read_again_teaches_the_same_and_learns_nothing_of_itself(
+    write: Writer, tmp_path: Path
+) -> None:
+    log = write(tmp_path, 1, SHORT, 21_000)
+    first = metered(log)
+    assert first.first_call is not None
+    again = metered(log, [first.first_call])
+    assert again.first_call == first.first_call
+    assert again.steps == first.steps
+
+
+@pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
+def test_one_log_with_a_false_report_does_not_spoil_the_next_sessions(
+    write: Writer, tmp_path: Path
+) -> None:
+    reports = [21_000, 21_020, 90_000, 14_800_000]
+    meters = [
+        metered(write(tmp_path, day, SHORT, reported))
+        for day, reported in enumerate(reports, 1)
+    ]
+    taught = [meter.first_call for meter in meters if meter.first_call is not None]
+    step = metered(write(tmp_path, 6, SHORT, 21_010), taught).steps[0]
+    assert abs(step.estimated - 21_010) < 0.03 * 21_010
+    assert step.is_inside

@@ -1,0 +1,177 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ullage.events import FirstCall
+from ullage.meter.overhead import MOST_KEPT
+from ullage.store.overhead import DIRECTORY, OverheadStore, UnwritableOverhead
+
+
+def call(number: int, **about: object) -> FirstCall:
+    made = FirstCall(
+        id=f"{number:016x}",
+        session=f"{number}",
+        program="codex 0.169.0",
+        provider="openai",
+        model="gpt-5",
+        unlogged="tools",
+        tokens=3_000 + number,
+        at=float(number + 1),
+    )
+    return msgspec.structs.replace(made, **about)
+
+
+def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
+    assert OverheadStore(tmp_path / "none").read() == ((), "")
+
+
+def test_what_was_stored_is_read_back_newest_first(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path / "a")
+    for number in (2, 0, 1):
+        store.add(call(number))
+    assert store.read() == ((call(2), call(1), call(0)), "")
+    assert (store.path / f"{2:016x}.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_same_call_is_stored_once_and_may_change(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path)
+    for tokens in (5, 5, 6):
+        store.add(call(1, tokens=tokens))
+    assert [each.tokens for each in store.read().calls] == [6]
+
+
+def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path)
+    for number in range(3 * MOST_KEPT):
+        store.add(call(number))
+    newest = [3 * MOST_KEPT - 1 - number for number in range(MOST_KEPT)]
+    assert store.read().calls == tuple(call(number) for number in newest)
+    assert len(os.listdir(store.path)) == MOST_KEPT
+    store.add(call(0))  # an old log that is read again
+    assert len(os.listdir(store.path)) == MOST_KEPT
+
+
+def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path, clock=lambda: 100.0)
+    store.add(call(1, at=101.0))
+    assert store.read().calls == ()
+
+
+@pytest.mark.parametrize("name", ["", "../../escaped", "a" * 16 + "/b", "G" * 16])
+def test_an_id_that_is_no_digest_names_no_file(tmp_path: Path, name: str) -> None:
+    OverheadStore(tmp_path).add(call(1, id=name))
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_what_is_written_holds_numbers_names_and_digests_alone(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path)
+    store.add(call(1, program="p" * 9_000, model="m" * 9_000))
+    (path,) = store.path.iterdir()
+    assert path.stat().st_size < 1_000
+    assert set(json.loads(path.read_bytes())) == {
+        "id", "session", "program", "provider", "model", "unlogged", "tokens", "at",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\x00" * 40, b"[" * 9_000, b'{"tokens":"many"}', b'{"tokens":1}'],
+)
+def test_a_damaged_file_is_named_left_out_and_replaced(
+    tmp_path: Path, content: bytes
+) -> None:
+    store = OverheadStore(tmp_path)
+    store.add(call(1))
+    damaged = store.path / f"{7:016x}.json"
+    damaged.write_bytes(content)
+    found = store.read()
+    assert found.calls == (call(1),)
+    assert "1 of the files" in found.problem
+    assert "ullage calibration --forget" in found.problem
+    store.add(call(2))
+    assert not damaged.exists()
+    assert store.read() == ((call(2), call(1)), "")
+
+
+def test_other_files_are_neither_read_nor_deleted(tmp_path: Path) -> None:
+    store = OverheadStore(tmp_path)
+    store.add(call(1))
+    (store.path / "notes.txt").write_text("mine")
+    store.forget()
+    assert os.listdir(store.path) == ["notes.txt"]
+
+
+def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / DIRECTORY).write_text("")
+    store = OverheadStore(tmp_path)
+    assert "can't be read" in store.read().problem
+    with pytest.raises(UnwritableOverhead, match="ULLAGE_DATA"):
+        store.add(call(1))
+
+
+def test_a_program_is_forgotten_by_its_name_with_or_without_its_version(
+    tmp_path: Path,
+) -> None:
+    store = OverheadStore(tmp_path)
+    for number, program in enumerate(["codex 1", "codex 2", "pi"]):
+        store.add(call(number, program=program))
+    assert store.forget("codex 1") == 1
+    assert store.forget("unknown") == 0
+    assert store.forget("codex") == 1
+    assert [each.program for each in store.read().calls] == ["pi"]
+    assert store.forget() == 1
+    assert store.read().calls == ()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from ullage.events import FirstCall
+from ullage.store.overhead import OverheadStore
+
+store, first, last = OverheadStore(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
+print("begun", flush=True)
+for number in range(first, last):
+    store.add(FirstCall(id=f"{number:016x}", session=f"{number}", program="codex 1",
+                        model="gpt-5", directory=f"{number % 40}", tokens=number, at=number + 1.0))
+"""
+
+
+def writer(place: Path, first: int, last: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", WRITER, str(place), str(first), str(last)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    return process
+
+
+def test_several_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    writers = [writer(tmp_path, 30 * number, 30 * number + 30) for number in range(4)]
+    assert [process.wait() for process in writers] == [0, 0, 0, 0]
+    found = OverheadStore(tmp_path).read()
+    assert found.problem == ""
+    assert {each.tokens for each in found.calls} == set(range(120))
+
+
+def test_a_writer_that_is_killed_leaves_whole_files(tmp_path: Path) -> None:
+    for number in range(4):
+        process = writer(tmp_path, 100 * number, 100 * number + 100_000)
+        while len(list(tmp_path.rglob("*.json"))) < 3 * (number + 1):
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        found = OverheadStore(tmp_path).read()
+        assert found.problem == ""
+        assert all(f"{each.tokens:016x}" == each.id for each in found.calls)
+    later = OverheadStore(tmp_path, clock=lambda: time.time() + 86_400)
+    later.add(call(0))
+    assert all(name.endswith(".json") for name in os.listdir(later.path))
