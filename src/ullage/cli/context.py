@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 from ullage.cli.drawing import WIDEST, Subject, draw
 from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
+from ullage.cli.logged import logged
 from ullage.cli.overhead import remember_first_call, stored_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped
@@ -43,7 +45,8 @@ def context(options: argparse.Namespace) -> int:
         trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
         estimator=options.estimator,
     )
-    session = metered(imported, meter, options.at)
+    with logged(options.log, os.environ):
+        session = metered(imported, meter, options.at)
     remember_first_call(meter)
     screen = Screen()
     earlier = sum(

@@ -192,6 +192,7 @@ def _describe_context(context: argparse.ArgumentParser) -> None:
         action="store_true",
         help="no text of the conversation, only names and numbers",
     )
+    _add_log(shown)
     _add_limits(context)
     _add_estimator(context)
 
@@ -328,6 +329,16 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print each event as a JSON line, the result as the last",
     )
+    _add_log(run)
+
+
+def _add_log(to: argparse._ActionsContainer) -> None:
+    to.add_argument(
+        "--log",
+        default="",
+        choices=("debug", "info", "warning", "error"),
+        help="log to standard error from this level on; info has each estimate beside the reported input",
+    )
 
 
 def _add_sandbox(to: argparse._ActionsContainer) -> None:
@@ -390,6 +401,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the sessions' database (default: the user's own)",
     )
+    _add_log(serve)
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
     agent.add_argument(
         "--model",

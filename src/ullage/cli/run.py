@@ -30,6 +30,7 @@ from ullage.cli.ask import question_of
 from ullage.cli.asking import Approver, Reply, ask_person, give, granted_line
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
+from ullage.cli.logged import logged
 from ullage.cli.screen import Screen
 from ullage.cli.trusting import project_settings
 from ullage.display.text import counted, json_text, number, safe
@@ -51,7 +52,8 @@ _EXITS: Final = {"finished": 0, "cancelled": 130}
 def run(args: argparse.Namespace) -> int:
     """Carry the request out. 0 when the turn finished, 130 when it was cancelled, else 2. Raises ``UllageError``."""
     request = question_of(args.request)
-    return asyncio.run(_run(agent_of(args), request, args))
+    with logged(args.log, os.environ):
+        return asyncio.run(_run(agent_of(args), request, args))
 
 
 def agent_of(args: argparse.Namespace) -> Agent:

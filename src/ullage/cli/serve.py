@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +23,7 @@ from ullage.cli.agent_options import (
     tools_settings,
     warn_of,
 )
+from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
 from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
@@ -69,23 +68,13 @@ def run(args: argparse.Namespace) -> int:
             else data_directory(environment) / TOKENS
         )
         has_token = bool(token) or bool(tokens.read())
-        _log_without_secrets(environment, token)
+        stack.enter_context(logged(args.log or "warning", environment, token))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
         asyncio.run(_serve(args, token, tokens, store, listening, environment))
     print("Stopped. What was under way is gone on with by the next `ullage serve`.")
     return 0
-
-
-def _log_without_secrets(environment: Mapping[str, str], token: str) -> None:
-    """Warnings and errors go to standard error, with every key and token masked."""
-    from ullage.server.masking import MaskingFormatter, Secrets, secrets_in
-
-    handler = logging.StreamHandler(sys.stderr)
-    secrets = Secrets([token, *secrets_in(environment)])
-    handler.setFormatter(MaskingFormatter(secrets, "%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
 
 
 async def _serve(
