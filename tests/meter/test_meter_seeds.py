@@ -257,7 +257,8 @@ def test_an_output_placeholder_is_not_taken_for_a_count() -> None:
     first = meter.before(request(said("q", "go"), model="claude-opus-4-5"))
     reading = meter.after(first.call, usage(20_000, 1), answer("a", words(400)))
     assert reading.used.tokens > 20_300
-    assert "placeholder" in reading.basis.label
+    assert "reported as 1, and its content is about" in reading.basis.label
+    assert reading.basis.reported_output == 1
 
 
 def test_an_unknown_window_is_said_and_not_guessed() -> None:
@@ -339,3 +340,17 @@ def test_pruning_lowers_the_reading_at_once() -> None:
     after = meter.reading()
     assert after.used.tokens < before - 700
     assert after.basis.removed < -700
+
+
+def test_an_answer_that_is_counted_by_its_text_is_shown_with_both_numbers() -> None:
+    meter = Meter(
+        "claude-opus-4-5", wire="messages", provider="anthropic", estimator="pretoken"
+    )
+    first = meter.before(request(said("q", "go"), model="claude-opus-4-5"))
+    basis = meter.after(first.call, usage(5_000, 300), answer("a", "I look.")).basis
+    assert basis.reported_output == 300
+    assert basis.last_output < 100
+    assert (
+        f"reported as 300, and is charged by its text when sent back, {basis.last_output}"
+        in basis.label
+    )

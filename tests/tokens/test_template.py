@@ -3,7 +3,8 @@
 import pytest
 
 from ullage.tokens import template
-from ullage.tokens.template import template_for
+from ullage.tokens.families import GENERIC, family_for
+from ullage.tokens.template import UNKNOWN, template_for
 
 
 def test_openai_opens_the_answer_with_three_tokens_and_each_message_with_four() -> None:
@@ -79,3 +80,8 @@ def test_every_row_can_be_reached_and_says_what_it_rests_on() -> None:
     for row in template._ROWS:
         assert row.template.stratum in {"openai", "claude", "gemini", "open", "other"}
         assert row.template.n >= 0
+
+
+def test_a_simulated_model_counts_as_no_model_was_measured_whatever_its_name() -> None:
+    assert template_for("messages", "anthropic", "claude-simulated") is UNKNOWN
+    assert family_for("messages", "anthropic", "claude-simulated") is GENERIC

@@ -179,10 +179,10 @@ def basis_terms(basis: Basis) -> tuple[str, ...]:
         return (
             printable(basis.label) or "estimated: no call has reported its input yet",
         )
-    terms = [
-        f"{number(basis.last_input)} last input",
-        f"+ {number(basis.last_output)} last output",
-    ]
+    output = f"+ {number(basis.last_output)} last output"
+    if basis.reported_output is not None:
+        output += f" ({number(basis.reported_output)} reported)"
+    terms = [f"{number(basis.last_input)} last input", output]
     for tokens, what in (
         (basis.new, "new"),
         (basis.changed, "changed"),

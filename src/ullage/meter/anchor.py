@@ -98,6 +98,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Of these tokens, what earlier sessions' first calls held beyond their logs."""
     label: str = ""
     notes: tuple[str, ...] = ()
+    reported_output: int | None = None
+    """``Basis.reported_output``."""
 
     def basis(self, call: str) -> Basis:
         """These terms in whole tokens; what rounding leaves is in ``new``. ``call`` is the anchor's."""
@@ -114,6 +116,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
             removed=removed,
             call=call,
             label=self.label,
+            reported_output=self.reported_output,
         )
 
 

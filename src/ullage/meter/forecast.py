@@ -56,11 +56,15 @@ NOTHING_SHOWN = AnswerTokens()
 LEAST_CHANGE_DOUBT = 170.0
 """Tokens that any change of the system prompt or the tools may be off by, beside ``CHANGE_DOUBT``."""
 
-FLIPPED: Final = (
-    "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. "
-    "The reading {takes} it."
+NOW_COUNTED: Final = (
+    "The reported inputs show that this model counts earlier reasoning, which was not expected of it. "
+    "The reading includes it."
 )
-"""The note of a reading whose conversation has shown a reasoning rule to be wrong."""
+NOW_LEFT_OUT: Final = (
+    "The reported inputs show that this model does not count earlier reasoning, which was expected of it. "
+    "The reading leaves it out."
+)
+"""The notes of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
@@ -351,24 +355,18 @@ class Forecaster:
         label = ""
         if anchor.label:
             label = f"estimated: {anchor.label}"
-        elif estimate.degraded:
-            label = "estimated: the last output was a streaming placeholder or missing"
+        elif estimate.degraded or estimate.recounted:
+            label = f"estimated: {_output_label(anchor.usage, estimate)}"
         elif removed:
             label = "estimated: part of the last request has left"
         elif changed:
             label = "estimated: system prompt or tools have changed"
         notes: tuple[str, ...] = ()
         if estimate.flipped:
-            counts, takes = (
-                ("counts", "includes")
-                if estimate.kept
-                else ("does not count", "leaves out")
-            )
-            notes = (
-                FLIPPED.format(
-                    counts=counts, takes=takes, rule=self.rules[anchor.stream].name
-                ),
-            )
+            notes = (NOW_COUNTED if estimate.kept else NOW_LEFT_OUT,)
+        reported_output = None
+        if estimate.degraded or estimate.recounted:
+            reported_output = anchor.usage.answer
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -381,6 +379,7 @@ class Forecaster:
             reasoning=earlier + estimate.reasoning_kept,
             label=label,
             notes=notes,
+            reported_output=reported_output,
         )
 
     def learn(
@@ -514,6 +513,18 @@ def with_overhead(
         label=label,
         notes=(),
     )
+
+
+def _output_label(usage: Usage, estimate: growth.Estimate) -> str:
+    """Why the last answer is not taken as its output was reported, with both numbers."""
+    reported, kept = usage.answer, round(estimate.answer_kept)
+    if reported is None:
+        return "the last call reported no output"
+    if usage.placeholder:
+        return f"the last output, {reported:,}, is a streaming placeholder"
+    if estimate.degraded:
+        return f"the last output was reported as {reported:,}, and its content is about {kept:,}"
+    return f"the last output was reported as {reported:,}, and is charged by its text when sent back, {kept:,}"
 
 
 def _last_call(

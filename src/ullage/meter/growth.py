@@ -110,6 +110,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     added: float
     degraded: bool = False
     """True where the output was no count and the answer had to be estimated."""
+    recounted: bool = False
+    """True where the answer is taken as its text counts, since its output is far from that (``Family.recounts``)."""
     kept: bool = False
     """Whether reasoning of the last answer is counted, by the rule or by what this conversation has shown."""
     flipped: bool = False
@@ -203,6 +205,7 @@ def next_input(
         reasoning_kept=answer.hidden,
         added=grown,
         degraded=answer.placeholder,
+        recounted=answer.recounted,
         kept=kept,
         flipped=flipped,
         counted=counted,
@@ -216,6 +219,7 @@ class _KeptAnswer(msgspec.Struct, frozen=True):
     guessed: float = 0.0
     """Tokens that rest on counting the answer instead of on its reported output."""
     placeholder: bool = False
+    recounted: bool = False
     counted: Counted = NOTHING_COUNTED
 
 
@@ -233,11 +237,16 @@ def _answer_kept(
     ):
         thought = thought_tokens(last.answer, family) if kept else 0.0
         return _KeptAnswer(
-            visible + thought, thought, visible + thought, True, Counted.of(last.answer)
+            visible + thought,
+            thought,
+            visible + thought,
+            placeholder=True,
+            counted=Counted.of(last.answer),
         )
     if family.recounts and not last.answer.thoughts and not last.reasoning:
         if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
-            return _KeptAnswer(visible, 0.0, visible, counted=Counted.of(last.answer))
+            counted = Counted.of(last.answer)
+            return _KeptAnswer(visible, 0.0, visible, recounted=True, counted=counted)
         return _KeptAnswer(output)
     if kept:
         return _KeptAnswer(output, hidden)

@@ -70,6 +70,8 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     call: str = ""
     label: str = ""
     """Why the number is weaker than usual, in words; empty when it rests on the last call's reported input."""
+    reported_output: int | None = None
+    """What was reported as the output of the last answer, where its content was counted instead."""
 
 
 class Accuracy(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import ceil, floor, hypot
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ullage.meter.anchor import Forecast
 from ullage.meter.attribution import AttributedRows, RowEstimate, attributed, fit
@@ -30,6 +32,9 @@ from ullage.meter.shares import (
 )
 from ullage.meter.state import PLAUSIBLE
 from ullage.meter.view import Share
+
+LARGEST_TOOLS: Final = 2
+"""Tools that the note of their row names."""
 
 
 class PartEstimate(NamedTuple):
@@ -65,9 +70,22 @@ def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
 
 
 def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
-    """The parts that cost most, largest first. Goes through the whole view."""
+    """The parts that cost most, largest first, as their rows were corrected. Goes through the whole view."""
+    scales: dict[str, float] = {}
+    top = rows_of(fold, fold.forecast()).rows
+    for row in (*top, *top[-1].children):
+        share = fold.view.shares.get(row.name)
+        if share is not None and share.tokens > 0:
+            scales[row.name] = row.tokens / share.tokens
     items = [
-        PartEstimate(entry.id, part.id, part.row, part.name, round(part.tokens), position)
+        PartEstimate(
+            entry.id,
+            part.id,
+            part.row,
+            part.name,
+            round(part.tokens * scales.get(part.row, 1.0)),
+            position,
+        )
         for position, entry in enumerate(fold.view, 1)
         for part in entry.cost.parts
     ]
@@ -144,10 +162,19 @@ def break_down(
         tokens, doubt = round(share.tokens), share.doubt
         if share.summed:
             tokens, doubt = granted[key], doubts[key]
-        rows.append(_row_of(share, tokens, ceil(doubt)))
+        row = _row_of(share, tokens, ceil(doubt))
+        rows.append(replace(row, note=_largest_note(row)) if key == "tools" else row)
     left = used.tokens - sum(granted.values())
     rows.extend(_message_rows(left, used, messages, reported=reported))
     return Breakdown(tuple(rows), max(0, round(excess)))
+
+
+def _largest_note(tools: Row) -> str:
+    """The two largest tools, wherever they are served."""
+    leaves = [leaf for row in tools.children for leaf in (row.children or (row,))]
+    named = sorted((leaf for leaf in leaves if leaf.id), key=lambda leaf: -leaf.tokens)
+    told = [f"{leaf.name} {leaf.tokens:,}" for leaf in named[:LARGEST_TOOLS]]
+    return "largest: " + " · ".join(told) if told else ""
 
 
 def _message_rows(

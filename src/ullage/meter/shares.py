@@ -171,16 +171,11 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
         once = cost.overhead + cost.choice
         if once >= 1:
             children.append(Share(name="once for all", tokens=once, doubt=width.of(once)))
-        biggest = sorted(loaded, key=lambda share: -share.tokens)[:2]
-        note = "largest: " + " · ".join(
-            f"{share.name} {share.tokens:,.0f}" for share in biggest
-        )
         shares["tools"] = Share(
             name=f"Tools ({len(loaded)})",
             tokens=cost.tokens,
             doubt=hypot(width.of(cost.tokens - cost.hosted), _hosted_doubt(cost.hosted)),
             children=tuple(children),
-            note=note,
         )
     if deferred:
         shares["deferred"] = Share(

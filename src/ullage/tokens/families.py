@@ -73,7 +73,11 @@ def _openai(name: str, framing: Framing, answering: Answering, **more: object) -
     return Family(name=name, framing=framing, answering=answering, **more)  # type: ignore[arg-type]
 
 
+SIMULATED: Final = r"(^|[-/])simulated($|-)"
+"""A simulator's own model, whatever else its name says: it counts with numbers that are drawn for each run."""
+
 ROWS: Final[tuple[FamilyRow, ...]] = (
+    FamilyRow(GENERIC, SIMULATED),
     FamilyRow(
         Family(
             name="claude-5",

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.models.providers import canonical
+from ullage.tokens.families import SIMULATED
 
 Style = Literal["json", "typescript", "words", "declaration"]
 """The form in which declarations reach the model (``ullage.tokens.schemas``)."""
@@ -273,6 +274,9 @@ _TITAN: Final = _OPEN._replace(base=3, message=0, n=5)
 _STUDIO: Final = _only("google")
 _VERTEX_LIKE: Final = _only("vertex", "vercel", "openrouter")
 
+UNKNOWN: Final = _OPEN._replace(text=1.05, stratum="unknown")
+"""For whatever no row fits: the generic framing of a chat template, and the widest interval."""
+
 _ROWS: Final = (
     # Claude, wherever it is served
     _TemplateRow(_CLAUDE_2, r"claude-(v?2|instant)"),
@@ -354,19 +358,17 @@ _ROWS: Final = (
     _TemplateRow(_CHAT, r"", providers=_only("openai", "azure")),
     _TemplateRow(_OPEN, r"", providers=_only("ollama", "vllm", "llama.cpp", "lmstudio")),
 )
-UNKNOWN: Final = _OPEN._replace(text=1.05, stratum="unknown")
-"""For whatever no row fits: the generic framing of a chat template, and the widest interval."""
-
-
 PLAIN: Final = Template(0, 0, ToolRule("json"), stratum="unknown")
 """Nothing but the text: for an estimator of the application's own."""
 
 
 @lru_cache(maxsize=1024)
 def template_for(wire: str, provider: str, model: str) -> Template:
-    """The framing of a model behind a wire at a provider; ``UNKNOWN`` for one that no row fits."""
+    """The framing of a model behind a wire at a provider; ``UNKNOWN`` for a simulated one and what no row fits."""
     lowered = model.lower()
     served_by = canonical(provider)
+    if re.search(SIMULATED, lowered):
+        return UNKNOWN
     for row in _ROWS:
         is_asked = (not row.wires or wire in row.wires) and (
             not row.providers or served_by in row.providers

@@ -19,6 +19,12 @@ export function drawLimits(node, reading) {
   );
 }
 
+/** What the last output is, and what was reported where it was counted instead. */
+function lastOutput(basis) {
+  const kept = "What of the last answer is sent back and counted";
+  return basis.reported_output === null ? kept : `${kept}; ${number(basis.reported_output)} reported`;
+}
+
 /** The terms of the sum, and the last estimate beside its actual. */
 export function drawAccuracy(node, reading) {
   const { basis, accuracy } = reading;
@@ -26,7 +32,7 @@ export function drawAccuracy(node, reading) {
     node,
     list([
       basis.last_input === null ? null : ["Last input", number(basis.last_input), "As the provider reported it"],
-      basis.last_output ? ["Last output", signed(basis.last_output), "What of the last answer is sent back and counted"] : null,
+      basis.last_output ? ["Last output", signed(basis.last_output), lastOutput(basis)] : null,
       ["New", signed(basis.new), "Added since; estimated"],
       basis.changed ? ["Changed", signed(basis.changed), "System prompt, tools or model; by difference"] : null,
       basis.removed ? ["Removed", signed(basis.removed), "Pruned, compacted, reasoning that leaves; by difference"] : null,
