@@ -20,6 +20,9 @@ PROTECT_TOKENS = 40_000
 PROTECT_SHARE = 0.25
 """The same as a share of the input limit: the smaller one counts, so that a small window has something to clear."""
 
+REATTACH_TOKENS = 5_000
+"""Tokens of files that are attached again behind a summary: chosen with ``bench.attached_files``."""
+
 GOAL = 0.45
 """Share of the window that a compaction aims to leave filled, at most."""
 
@@ -48,6 +51,7 @@ class CompactionRules:
 
     keep: float = KEEP
     protect_tokens: int = PROTECT_TOKENS
+    reattach_tokens: int = REATTACH_TOKENS
     goal: float = GOAL
     most_pieces: int = MOST_PIECES
     instructions: str = ""
@@ -69,6 +73,10 @@ class CompactionRules:
         if self.protect_tokens < 0:
             raise SettingError(
                 f"protect_tokens={self.protect_tokens} is negative: give 0 or more tokens."
+            )
+        if self.reattach_tokens < 0:
+            raise SettingError(
+                f"reattach_tokens={self.reattach_tokens} is negative: give 0 or more tokens."
             )
         if self.most_pieces < 1:
             raise SettingError(

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.context.attached_files import with_files
 from ullage.context.budget import aim_of
 from ullage.context.choice import NOOP, STRATEGIES
 from ullage.context.proof import ProofResult, prove
@@ -160,7 +161,8 @@ def _proposed(
                 verdict = prove(situation, event, must_fit_only=must_fit_only)
                 if verdict.reason is not None:
                     return Declined(verdict.reason, verdict.note)
-                return _Proved(event, verdict)
+                proved = _Proved(event, verdict)
+                return proved if must_fit_only else _with_files(situation, proved)
             case Ask():
                 if len(answers) < _calls_at_most(strategy, situation):
                     return proposal
@@ -177,6 +179,17 @@ def _proposed(
         "failed",
         f"The strategy returned {type(proposal).__name__}, which is no proposal.",
     )
+
+
+def _with_files(situation: Situation, proved: _Proved) -> _Proved:
+    """The change with files attached behind its summary, if that passes the proof too."""
+    if isinstance(proved.event, Pruned):
+        return proved
+    event = with_files(situation, proved.event, proved.verdict.after)
+    if event is None:
+        return proved
+    verdict = prove(situation, event)
+    return _Proved(event, verdict) if verdict.is_proved else proved
 
 
 def _calls_at_most(strategy: Strategy, situation: Situation) -> int:

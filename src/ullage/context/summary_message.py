@@ -45,6 +45,16 @@ def text_part_id(summary: str) -> str:
     return f"{summary}.text"
 
 
+def file_part_id(summary: str, place: int) -> str:
+    """Id of a part that holds a file (``attached_files``)."""
+    return f"{summary}.file{place}"
+
+
+def is_file_part(message: Message, part: TextPart) -> bool:
+    """Whether a part of a summary message is an attached file."""
+    return message.origin == "summary" and part.id.startswith(f"{message.id}.file")
+
+
 def rules_room(window: int | None) -> float:
     """The most tokens that rules may take."""
     return RULES_MOST if window is None else min(RULES_MOST, RULES_SHARE * window)
@@ -84,12 +94,13 @@ def summary_message(
 
 
 def earlier_text(messages: Iterable[Message]) -> str:
-    """The text of the summaries among these messages, oldest first, without prefix and rules."""
+    """The text of the summaries among these messages, oldest first, without prefix, rules and files."""
     texts = [
         "".join(
             part.text
             for part in message.of_type(TextPart)
             if not part.id.endswith((".prefix", ".rules"))
+            and not is_file_part(message, part)
         )
         for message in messages
         if message.origin == "summary"

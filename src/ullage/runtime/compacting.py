@@ -145,6 +145,7 @@ def rules_of(settings: Settings) -> CompactionRules:
     rules = CompactionRules(
         keep=settings.keep,
         protect_tokens=settings.protect_tokens,
+        reattach_tokens=settings.reattach_tokens,
         instructions=settings.summary_instructions,
         chosen=tuple(strategy.name for strategy in ordered(settings.strategy)),
     )

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 from ullage.codec.blocks import Effort, Options
 from ullage.codec.wires import WIRES
 from ullage.context.choice import ordered
-from ullage.context.rules import KEEP
+from ullage.context.rules import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
@@ -211,6 +211,12 @@ class Settings:
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
         _FROM_NONE, unit="tokens",
     )  # fmt: skip
+    reattach_tokens: int = _setting(
+        REATTACH_TOKENS,
+        "how much of the files last read or edited follows a summary, at most a tenth of the input limit; 0: nothing",
+        _FROM_NONE,
+        unit="tokens",
+    )
     summary_model: str = _setting(
         "",
         "the model that summarises",

@@ -43,6 +43,7 @@ class AgentSettings(TypedDict, total=False):
     strategy: Sequence[str | Strategy] | None
     keep: float | None
     protect_tokens: int | None
+    reattach_tokens: int | None
     summary_model: str | None
     summary_instructions: str | None
     background_at: float | None
