@@ -159,19 +159,17 @@ def with_files(
     share = LIMIT_SHARE * (aim.limit or situation.sizes.used)
     room = min(situation.rules.reattach_tokens, share, aim.goal - after) / ratio
     gone = {*event.summarised, *(dropped.id for dropped in event.dropped)}
-    leaving = [
-        file
-        for file in reversed(known_files(situation.messages).values())
-        if file.message in gone
-    ]
+    leaving: list[KnownFile] = []
+    for file in reversed(known_files(situation.messages).values()):
+        if file.message in gone:
+            leaving.append(file)
     texts = _fitted(situation, leaving, room)
     if not texts:
         return None
     name = event.summary.id
-    parts = tuple(
-        TextPart(id=file_part_id(name, place), text=text)
-        for place, text in enumerate(texts)
-    )
+    parts: list[TextPart] = []
+    for place, text in enumerate(texts):
+        parts.append(TextPart(id=file_part_id(name, place), text=text))
     tokens = event.summary_tokens
     if tokens is not None:
         tokens += round(own_tokens(situation, parts))

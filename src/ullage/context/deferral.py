@@ -70,10 +70,8 @@ class ToolsInUse(msgspec.Struct, frozen=True, kw_only=True):
 
     def after_compaction(self) -> ToolsInUse:
         """Without those that were found and never called, but for the last search: its result may still be in view."""
-        kept = [
-            name for name in self.names if name in self.called or name in self.last_found
-        ]
-        return replace(self, names=tuple(kept))
+        kept = self.called.union(self.last_found)
+        return replace(self, names=tuple(filter(kept.__contains__, self.names)))
 
 
 def _moved(names: Iterable[str], last: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,6 +84,10 @@ class ToolSizes(NamedTuple):
     declaration: Callable[[Tool], float]
     text: Callable[[str], float]
     window: int | None
+
+    def of(self, tools: Iterable[Tool]) -> float:
+        """What these tools cost together."""
+        return sum(map(self.declaration, tools))
 
 
 def deferrable(
@@ -108,11 +110,11 @@ def deferrable(
     if rules.mode == "never" or sizes.window is None:
         return ()
     most = rules.share * sizes.window
-    total = sum(sizes.declaration(tool) for tool in tools)
+    total = sizes.of(tools)
     deferred: list[Tool] = []
     for is_served in (True, False):
         group = [tool for tool in open_to_it if bool(tool.server) == is_served]
-        tokens = sum(sizes.declaration(tool) for tool in group)
+        tokens = sizes.of(group)
         if total > most and tokens >= LEAST_SAVED:
             deferred += group
             total -= tokens
@@ -131,33 +133,31 @@ def arranged(
     Deferred tools in use are declared behind the others, in the order of ``before`` (those declared last), so that the
     declarations change as little as possible.
     """
-    names = {tool.name for tool in deferred}
-    loaded = _loaded({tool.name: tool for tool in deferred}, in_use, sizes)
-    places = {name: place for place, name in enumerate(before)}
-    order = sorted(loaded, key=lambda tool: places.get(tool.name, len(places)))
-    loaded_names = {tool.name for tool in loaded}
-    always = [tool for tool in tools if tool.name not in names]
-    later = [
-        replace(tool, deferred=True)
-        for tool in tools
-        if tool.name in names and tool.name not in loaded_names
-    ]
-    return (*always, *order, *later)
+    by_name = {tool.name: tool for tool in deferred}
+    loaded = _loaded(by_name, in_use, sizes)
+    always: list[Tool] = []
+    later: list[Tool] = []
+    for tool in tools:
+        if tool.name not in by_name:
+            always.append(tool)
+        elif tool.name not in loaded:
+            later.append(replace(tool, deferred=True))
+    stay = [by_name[name] for name in before if name in loaded]
+    new = [by_name[name] for name in loaded if name not in before]
+    return (*always, *stay, *new, *later)
 
 
-def _loaded(
-    deferred: dict[str, Tool], in_use: ToolsInUse, sizes: ToolSizes
-) -> list[Tool]:
-    """The tools in use that are declared, the last one first. The first always is."""
+def _loaded(deferred: dict[str, Tool], in_use: ToolsInUse, sizes: ToolSizes) -> list[str]:
+    """The tools in use that are declared, by name, the last one first. The first always is."""
     left = float("inf") if sizes.window is None else LOADED_SHARE * sizes.window
-    loaded: list[Tool] = []
+    loaded: list[str] = []
     for name in reversed(in_use.names):
         if name not in deferred:
             continue
         left -= sizes.declaration(deferred[name])
         if loaded and left < 0:
             break
-        loaded.append(deferred[name])
+        loaded.append(name)
     return loaded
 
 
@@ -172,7 +172,7 @@ def search_declaration(deferred: Sequence[Tool], sizes: ToolSizes) -> Tool:
         f"{count} of {server or 'this program'}" for server, count in servers.items()
     ]
     listings = (
-        "\n".join(line_of(tool) for tool in deferred),
+        "\n".join(map(line_of, deferred)),
         ", ".join(tool.name for tool in deferred),
         ", ".join(counts),
     )
@@ -191,8 +191,7 @@ def search_declaration(deferred: Sequence[Tool], sizes: ToolSizes) -> Tool:
 
 def line_of(tool: Tool) -> str:
     """A tool's name and the beginning of its description, on one line and without control characters."""
-    text = " ".join(tool.description.split())
-    text = "".join(character for character in text if character.isprintable())
+    text = "".join(filter(str.isprintable, " ".join(tool.description.split())))
     if len(text) > LINE_CHARACTERS:
         text = f"{text[: LINE_CHARACTERS - 1]}…"
     return f"- {tool.name}: {text}" if text else f"- {tool.name}"
@@ -201,7 +200,7 @@ def line_of(tool: Tool) -> str:
 def found_text(found: Sequence[Tool], deferred: Sequence[Tool]) -> str:
     """The result of a search for the model."""
     if found:
-        lines = "\n".join(line_of(tool) for tool in found)
+        lines = "\n".join(map(line_of, found))
         return f"{len(found)} of {len(deferred)} tools; they are declared now and can be called:\n{lines}"
     servers = sorted({tool.server for tool in deferred if tool.server})
     among = f" of {', '.join(servers)}" if servers else ""

@@ -53,6 +53,13 @@ class _Indexed(NamedTuple):
     weights: Mapping[str, float]
 
 
+class _Scored(NamedTuple):
+    """A tool and how well it matches."""
+
+    tool: Tool
+    score: float
+
+
 def find(query: str, tools: Sequence[Tool], *, most: int = MOST_FOUND) -> list[Tool]:
     """The tools that match the query, best first, at most ``most``; none if nothing matches.
 
@@ -62,23 +69,18 @@ def find(query: str, tools: Sequence[Tool], *, most: int = MOST_FOUND) -> list[T
         return named[:most]
     indexed = [_indexed(tool) for tool in tools]
     spread = _spread(indexed)
-    scores = dict.fromkeys(range(len(indexed)), 0.0)
-    matched = dict.fromkeys(range(len(indexed)), 0)
-    wanted = _content_words(query)
-    for word in wanted:
-        near = _near(word, spread)
-        for place, one in enumerate(indexed):
-            score = _score(near, one, spread, len(indexed))
-            scores[place] += score
-            matched[place] += score > 0
-    for place in scores:
-        scores[place] *= matched[place] / max(1, len(wanted))
-    best = max(scores.values(), default=0.0)
-    if not best:
-        return []
-    order = sorted(scores, key=lambda place: -scores[place])
-    good = [place for place in order if scores[place] >= LEAST_OF_BEST * best]
-    return [indexed[place].tool for place in good[:most]]
+    wanted = [_near(word, spread) for word in _content_words(query)]
+    scored: list[_Scored] = []
+    for one in indexed:
+        score = _score(wanted, one, spread, len(indexed))
+        if score > 0:
+            scored.append(_Scored(one.tool, score))
+    scored.sort(key=lambda one: -one.score)
+    found: list[Tool] = []
+    for good in scored[:most]:
+        if good.score >= LEAST_OF_BEST * scored[0].score:
+            found.append(good.tool)
+    return found
 
 
 def words(text: str) -> list[str]:
@@ -152,11 +154,18 @@ def _near(word: str, known: Mapping[str, int]) -> dict[str, float]:
 
 
 def _score(
-    near: Mapping[str, float], one: _Indexed, spread: Mapping[str, int], count: int
+    wanted: Sequence[Mapping[str, float]],
+    one: _Indexed,
+    spread: Mapping[str, int],
+    count: int,
 ) -> float:
-    """What the best of these words adds to a tool's score. A word that few tools have says more."""
-    best = 0.0
-    for word, factor in near.items():
-        weight = one.weights.get(word, 0.0)
-        best = max(best, factor * weight * log1p(count / spread[word]))
-    return best
+    """A tool's score: a word that few tools have says more, and so does a tool that has more of the words."""
+    total, matched = 0.0, 0
+    for near in wanted:
+        best = 0.0
+        for word, factor in near.items():
+            weight = one.weights.get(word, 0.0)
+            best = max(best, factor * weight * log1p(count / spread[word]))
+        total += best
+        matched += best > 0
+    return total * matched / max(1, len(wanted))

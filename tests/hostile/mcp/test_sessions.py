@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
 from ullage_simulators import running
 
 from tests.hostile.mcp.test_raw_servers import hostile
@@ -47,7 +48,10 @@ async def test_a_server_that_does_not_start_does_not_stop_the_run(tmp_path: Path
     ]
 
 
-async def test_tools_that_change_in_a_session_are_told_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("defer_tools", ["never", "always"])
+async def test_tools_that_change_in_a_session_are_told_by_name(
+    defer_tools: str, tmp_path: Path
+) -> None:
     scenario = script(
         {
             "when": {"contains": "work", "after": "user"},
@@ -59,7 +63,11 @@ async def test_tools_that_change_in_a_session_are_told_by_name(tmp_path: Path) -
     poisoned = hostile("poisons", on_change=lambda tools: has_changed.set())
     with running(scenario) as server:
         agent = agent_for(
-            tmp_path / "s.db", server=server, tools=[poisoned], **CLAUDE.settings()
+            tmp_path / "s.db",
+            server=server,
+            tools=[poisoned],
+            defer_tools=defer_tools,
+            **CLAUDE.settings(),
         )
         async with agent.session("one") as session:
             await session.ask("work")
