@@ -33,6 +33,7 @@ from typing import Literal, TypedDict
 
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
+from ullage.meter.counting import CountMode
 from ullage.reasoning import Strip
 
 

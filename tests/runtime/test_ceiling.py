@@ -32,6 +32,7 @@ def agent_for(provider: LocalServer, place: Path, **more: Any) -> Agent:
         "base_url": provider.url,
         "wire": "chat",
         "tries": 1,
+        "count": "never",
         "yields": True,
         **more,
     }

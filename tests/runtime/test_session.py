@@ -154,9 +154,8 @@ async def test_an_interrupted_session_is_resumed_by_resume_and_by_a_message(
     provider: Server, tmp_path: Path
 ) -> None:
     store = await unfinished(tmp_path / "s.db")
-    async with agent_of(store, provider.url("anthropic")).session(
-        "s", resume=False
-    ) as session:
+    agent = agent_of(store, provider.url("anthropic"), count="never")
+    async with agent.session("s", resume=False) as session:
         await session.resume()
         assert (await session.wait()).reason == "finished"
         with pytest.raises(CommandRefused, match="nothing to resume"):

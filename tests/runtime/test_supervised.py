@@ -132,6 +132,7 @@ def agent_with(
     store: SqliteStore, server: Server, tools: Sequence[Any] = (look,), **more: Any
 ) -> Agent:
     settings = {**CLAUDE.settings(), "base_url": server.url("anthropic"), **more}
+    settings["count"] = "never"  # so that each request of a turn is one of the model's
     key = {"ANTHROPIC_API_KEY": "x"}
     return Agent(tools=tools, store=store, environment=key, config=False, **settings)
 

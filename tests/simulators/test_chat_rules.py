@@ -392,3 +392,28 @@ def test_a_wrong_key_is_refused(tight: Talk, wire: str, says: str) -> None:
         headers={"authorization": "Bearer sk-1234567890"}
     )
     prove(tight, wire, "key_wrong", Case(says, broken, ask(wire, model="small"), 401))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "field"),
+    [
+        ("llamacpp", "/chat/completions/input_tokens", "input_tokens"),
+        ("vllm", "/tokenize", "count"),
+    ],
+)
+def test_servers_of_one_s_own_count_what_they_then_report(
+    talk: Talk, name: str, path: str, field: str
+) -> None:
+    asked = ask(name, HI)
+    counted = talk.ok(name, asked._replace(path=path))
+    assert counted[field] == talk.ok(name, asked)["usage"]["prompt_tokens"]
+    with running(read({"server": {"counts": False}})) as server:
+        refused = Talk(server).send(name, asked._replace(path=path))
+        assert refused.status_code == 404
+
+
+def test_other_servers_do_not_count_chat(talk: Talk) -> None:
+    for path in ("/chat/completions/input_tokens", "/tokenize"):
+        assert (
+            talk.send("openai", ask("openai", HI)._replace(path=path)).status_code == 404
+        )

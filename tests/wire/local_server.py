@@ -45,6 +45,7 @@ class LocalServer:
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
+        self.at: dict[str, Reply] = {}  # by path, in the place of the script
         self.asked: list[Asked] = []
         self.connections = 0
         self.gone = (
@@ -82,7 +83,8 @@ class LocalServer:
             for name, _, value in (line.partition(":") for line in head[1:] if line)
         }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        reply = self.replies[min(len(self.asked), len(self.replies) - 1)]
+        scripted = self.replies[min(len(self.asked), len(self.replies) - 1)]
+        reply = self.at.get(path, scripted)
         self.asked.append(Asked(method, path, headers, body, number))
         if reply.before_s and await self._left(reader, reply.before_s):
             return False

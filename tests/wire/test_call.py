@@ -16,7 +16,7 @@ from ullage.errors import (
     Unreachable,
 )
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
-from ullage.wire.call import Retries, Retrying, ask, count, prepare, stream
+from ullage.wire.call import Retries, Retrying, ask, prepare, stream
 from ullage.wire.client import Client
 
 USER = Message(id="u", role="user", parts=(TextPart(id="t", text="hello"),))
@@ -254,24 +254,3 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.wait_for(server.gone.wait(), 2)
-
-
-async def test_a_request_is_counted_where_the_wire_counts() -> None:
-    counted = Reply(
-        [b'{"input_tokens": 42}'], headers={"content-type": "application/json"}
-    )
-    async with serving(counted) as server, Client() as client:
-        assert (
-            await count(
-                request(wire="messages"), server.endpoint("messages"), client=client
-            )
-            == 42
-        )
-        assert await count(request(), server.endpoint(), client=client) is None
-        assert [one.path for one in server.asked] == ["/v1/messages/count_tokens"]
-    odd = Reply([b"[]"], headers={"content-type": "application/json"})
-    async with serving(odd) as server, Client() as client:
-        with pytest.raises(ServerError):
-            await count(
-                request(wire="messages"), server.endpoint("messages"), client=client
-            )

@@ -18,6 +18,7 @@ import msgspec
 from ullage.codec.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
 from ullage.codec.repair import EVERYTHING, Repaired, Repairing
 from ullage.codec.rules import Target
+from ullage.codec.wire import CountEndpoint
 from ullage.codec.wires import target_of, wire_named
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
@@ -143,14 +144,17 @@ def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
     return _in_one_piece(request, options)
 
 
-def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | None:
-    """The body that asks how many tokens a repaired request would be; ``None`` where the wire has no such endpoint."""
-    wire = wire_named(request.wire)
-    return (
-        None
-        if wire.count is None
-        else wire.count(request, _in_one_piece(request, options))
-    )
+def encode_count(
+    request: Request, *, way: CountEndpoint | None = None, options: Options = PLAIN
+) -> Encoded | None:
+    """The call that asks how many tokens a repaired request would be: in this way, or in the wire's most usual one.
+
+    ``None`` where the wire has no such endpoint.
+    """
+    ways = wire_named(request.wire).counts
+    if way is None and ways:
+        way = ways[0]
+    return None if way is None else way.encode(request, _in_one_piece(request, options))
 
 
 def _in_one_piece(request: Request, options: Options) -> Encoded:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ullage.codec.blocks import Encoded, MessageWriter, Options, Sending
 from ullage.codec.draft import Draft
@@ -83,6 +83,18 @@ def _unsettled(request: Request, options: Options) -> tuple[Request, Options]:
     return request, options
 
 
+class CountEndpoint(NamedTuple):
+    """One way to have a request counted: ``encode`` makes the call for an encoded request.
+
+    ``field`` of the answer holds the tokens. ``at_root``: the path does not follow the version in the address.
+    """
+
+    name: str
+    encode: Callable[[Request, Encoded], Encoded]
+    field: str = "input_tokens"
+    at_root: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
     """How one wire is spoken.
@@ -92,8 +104,9 @@ class Wire:
     ``target`` gives the rules of a request by wire, provider, model and mode of thinking.
     ``dialects`` are the ways in which its servers report usage, the first that of a server of which nothing else is
     known; ``overflows`` their wordings for a request that is too long.
-    ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
-    that the validator has to see before it is encoded. ``model_prefix`` is accepted before a model's name in a body.
+    ``counts`` are the ways in which its servers count a request, the most usual first.
+    ``settle`` puts those options among a request's parameters that the validator has to see before it is encoded.
+    ``model_prefix`` is accepted before a model's name in a body.
 
     ``default_output`` is the output in tokens that a body asks for unless it is set; ``None`` where a body need not
     name one. ``version`` ends an address, ``adds_version`` tells that it is added to an address with a path too.
@@ -112,7 +125,7 @@ class Wire:
     reader: WireReader
     dialects: tuple[Dialect, ...]
     overflows: tuple[Wording, ...]
-    count: Callable[[Request, Encoded], Encoded] | None = None
+    counts: tuple[CountEndpoint, ...] = ()
     settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
     model_prefix: str = ""
     default_output: int | None = None

@@ -19,7 +19,7 @@ from ullage.meter.anchor import Forecast
 from ullage.meter.fingerprint import digest
 
 CountMode = Literal["auto", "always", "never"]
-"""When a provider is asked to count: see ``is_count_due``."""
+"""When a provider is asked to count: see ``State.is_count_due``."""
 
 COUNT_DOUBT: Final = 0.005
 LEAST_COUNT_DOUBT: Final = 10.0

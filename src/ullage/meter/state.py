@@ -12,10 +12,11 @@ from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
 from ullage.meter.attribution import Attribution
-from ullage.meter.counting import CountedInput
+from ullage.meter.counting import CountedInput, CountMode
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
+from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
@@ -297,6 +298,25 @@ class State:
             directory=self.directory,
             at=self.started_at,
         )
+
+    def is_count_due(self, mode: CountMode, reading: Reading) -> bool:
+        """Whether the next request is to be counted before it is sent.
+
+        ``auto`` counts where an estimate is weakest or decides something: before the first call to a model, with new
+        images or files, and where the compaction threshold or the input limit lies inside the interval.
+        """
+        if mode == "never":
+            return False
+        if self.counted is not None and self.counted.covers(self.estimate()):
+            return False
+        if mode == "always":
+            return True
+        anchor = self.anchor
+        if anchor is None or anchor.spread or self.since.added.media:
+            return True
+        used = reading.used
+        marks = (reading.compaction_point, reading.input_limit)
+        return any(mark is not None and used.low < mark <= used.high for mark in marks)
 
     def is_anchored(self, entry: Entry) -> bool:
         """Whether the last reported input held this message."""

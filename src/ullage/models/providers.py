@@ -74,6 +74,9 @@ class Provider:
     describes_models: bool = False
     """Whether ``/api/show`` describes a model: https://github.com/ollama/ollama/blob/main/docs/api.md"""
 
+    counts_free: bool = False
+    """Whether counting a request costs nothing by its documentation; on an own server it never does."""
+
     def auth_on(self, wire: str) -> Auth:
         """How a key is sent on this wire."""
         is_known_there = wire == self.wire or self.auth not in OWN_AUTH
@@ -120,14 +123,17 @@ TABLE: Final[tuple[Provider, ...]] = (
         name="anthropic",
         wire="messages",
         base_url="https://api.anthropic.com/v1",
+        counts_free=True,
         url_env=("ANTHROPIC_BASE_URL",),
         key_env=("ANTHROPIC_API_KEY",),
         auth="x-api-key",
         models="claude",
         reads_claude=True,
     ),
+    # https://developers.openai.com/api/docs/guides/token-counting names no price, nor does the list of prices.
     Provider(
         name="openai",
+        counts_free=True,
         wire="responses",
         aliases=("openai-codex",),
         base_url="https://api.openai.com/v1",
@@ -152,10 +158,12 @@ TABLE: Final[tuple[Provider, ...]] = (
         reads_claude=True,
         takes_reasoning=False,
     ),
+    # https://firebase.google.com/docs/vertex-ai/count-tokens: no charge for counting.
     Provider(
         name="google",
         wire="generateContent",
         aliases=("gemini", "google-gemini", "google-generative-ai"),
+        counts_free=True,
         base_url="https://generativelanguage.googleapis.com/v1beta",
         url_env=("GOOGLE_GEMINI_BASE_URL",),
         key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),

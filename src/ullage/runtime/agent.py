@@ -40,6 +40,7 @@ from ullage.messages import SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
 from ullage.runtime.config_file import read_configs, remember_trusted
+from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
 from ullage.runtime.outcome import Result
@@ -50,6 +51,7 @@ from ullage.runtime.session_runtime import AgentRuntime
 from ullage.runtime.settings import Settings
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
 from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
+from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
 from ullage.store.overhead import OverheadStore, UnwritableOverhead
@@ -259,6 +261,11 @@ class Agent:
             hooks=self._hooks,
             clock=time.time,
             grants=ProjectGrants(self._data),
+            counts=CountEndpoints(
+                client,
+                time.time,
+                CountStore(self._data) if self._learns(settings) else None,
+            ),
         )
 
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:

@@ -65,6 +65,7 @@ from ullage.runtime.compacting import (
     may_compact,
     stop_preparing,
 )
+from ullage.runtime.counting import count_input, needs_count
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.opening import opened, save_if_due
@@ -222,7 +223,7 @@ class Driver:
                 await self._shared.store.renew(lease, ttl_s=ttl_s)
 
     async def _take_step(self, runtime: SessionRuntime) -> NextStep | None:
-        """Decide on the next step and carry it out. ``None``: the model's limits were asked for before deciding."""
+        """Decide on the next step and carry it out. ``None``: the endpoint was asked for limits or a count first."""
         await runtime.ledger.catch_up()
         await sync_settings(runtime)
         loop, view = runtime.ledger.loop, runtime.ledger.meter._fold.view
@@ -236,6 +237,9 @@ class Driver:
                 runtime.ledger.load()
             )  # a session at rest without media decides without its messages
         step = decide(self._situation(runtime))
+        if needs_count(runtime, step):
+            await self._interruptible(runtime, count_input(runtime))
+            return None
         if isinstance(step, Rest):
             await runtime.record_reading()
         if isinstance(step, Rest | CallModel):

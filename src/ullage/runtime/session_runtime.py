@@ -21,6 +21,7 @@ from ullage.events import (
     Calibrated,
     EpochChanged,
     Event,
+    Fingerprint,
     MessageAdded,
     MessageReplaced,
     ReadingTaken,
@@ -40,6 +41,7 @@ from ullage.messages import (
 )
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
+from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
 from ullage.runtime.ledger import Ledger
@@ -83,6 +85,8 @@ class AgentRuntime:
     """The tools of a session with these settings, by name; those of MCP servers may change while it runs."""
     system: Callable[[Settings], tuple[SystemBlock, ...]]
     """The system prompt with these settings, its instruction files read."""
+    counts: CountEndpoints
+    """What is known of count endpoints."""
     hooks: Sequence[Hook] = ()
     clock: Callable[[], float] = time.time
     yields: bool = False
@@ -238,6 +242,8 @@ class SessionRuntime:
     """What was told of each MCP server last: its problem and its notes."""
     asked_limits: str = ""
     """The model whose endpoint was asked for its limits."""
+    count_asked: Fingerprint | None = None
+    """The request whose count was asked for last, whatever came of it."""
     media: dict[str, bytes] = field(default_factory=dict)
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None

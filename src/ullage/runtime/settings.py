@@ -24,6 +24,7 @@ from ullage.context.rules import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
+from ullage.meter.counting import CountMode
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import Provider
 from ullage.reasoning import ReasoningPolicy, Strip
@@ -182,6 +183,13 @@ class Settings:
         True,
         "whether what a first call held beyond its estimate is learnt for later sessions, and used",
         values.flag,
+    )
+    count: CountMode = _setting(
+        "auto",
+        "when the provider is asked to count a request: `auto` (where it is free: before a first call, with new images "
+        "or files, and where the interval leaves a decision open), `always`, `never`",
+        values.one_of(*get_args(CountMode)),
+        who=authority.EFFORT,
     )
     near_limit: float = _setting(
         0.8,

@@ -12,6 +12,7 @@ from typing import Literal, TypedDict
 
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
+from ullage.meter.counting import CountMode
 from ullage.reasoning import Strip
 
 
@@ -38,6 +39,7 @@ class AgentSettings(TypedDict, total=False):
     auto: bool | None
     estimator: str | Callable[[str], float] | None
     overhead: bool | None
+    count: CountMode | None
     near_limit: float | None
     near_limit_off: float | None
     strategy: Sequence[str | Strategy] | None

@@ -25,10 +25,9 @@ from msgspec.structs import replace
 from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for
 from ullage.codec.draft import shortened
-from ullage.codec.foreign import parse_json
-from ullage.codec.history import History, encode_count
+from ullage.codec.history import History
 from ullage.codec.problems import problem_in_body
-from ullage.codec.repair import EVERYTHING, Repaired, repair
+from ullage.codec.repair import EVERYTHING, Repaired
 from ullage.codec.stream import (
     Answer,
     CallDelta,
@@ -37,7 +36,7 @@ from ullage.codec.stream import (
     StreamFailed,
     UsageSeen,
 )
-from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, LOADING_S
+from ullage.envelope import EMPTY_EVENTS, LOADING_S
 from ullage.errors import (
     LimitExceeded,
     ModelLoading,
@@ -116,7 +115,7 @@ def prepare(
 
     With the ``history`` of its session it costs what was added since the last request.
     """
-    request = _addressed(request, endpoint)
+    request = addressed(request, endpoint)
     history = History() if history is None else history
     repaired, encoded, content = history.prepare(request, policy=policy, options=options)
     post = Post(
@@ -130,7 +129,7 @@ def prepare(
     return Prepared(request, repaired, encoded, post)
 
 
-def _addressed(request: Request, endpoint: Endpoint) -> Request:
+def addressed(request: Request, endpoint: Endpoint) -> Request:
     """The request with the wire and the provider of the endpoint it goes to."""
     provider = endpoint.provider or request.provider
     if (request.wire, request.provider) == (endpoint.wire, provider):
@@ -215,44 +214,6 @@ async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
             if isinstance(event, Answer):
                 return event
     raise ServerError("The call ended without an answer.")
-
-
-async def count(
-    request: Request,
-    endpoint: Endpoint,
-    *,
-    client: Client,
-    policy: ReasoningPolicy = EVERYTHING,
-    options: Options = PLAIN,
-) -> int | None:
-    """The tokens of this request's input as the provider counts them; ``None`` where it has no such endpoint.
-
-    Sent once, not retried. Raises ``ProviderError``, also for an answer that names no count.
-    """
-    request = _addressed(request, endpoint)
-    encoded = encode_count(repair(request, policy=policy).request, options=options)
-    if encoded is None:
-        return None
-    post = Post(
-        endpoint=endpoint,
-        path=encoded.path,
-        headers=encoded.headers,
-        content=encoded.content,
-        model=request.model,
-    )
-    async with client.send(post) as incoming:
-        body = await incoming.body(ERROR_BODY_BYTES)
-    try:
-        said = parse_json(body)
-    except ValueError:
-        said = None
-    for name in ("input_tokens", "totalTokens"):
-        value = said.get(name) if isinstance(said, Mapping) else None
-        if isinstance(value, int) and value >= 0:
-            return value
-    raise ServerError(
-        f"{endpoint.provider or endpoint.base_url} gave no count of this request."
-    )
 
 
 async def _attempt(

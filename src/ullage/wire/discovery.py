@@ -10,7 +10,6 @@ https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -129,9 +128,7 @@ async def _get(
 ) -> dict[str, Any]:
     """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
     if root:
-        endpoint = dataclasses.replace(
-            endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url
-        )
+        endpoint = endpoint.root
     post = Post(
         endpoint=endpoint,
         path=path,

@@ -19,6 +19,7 @@ from ullage.models.providers import (
     Auth,
     Provider,
     check_wire,
+    provider_named,
     read_name,
     vendors_of,
 )
@@ -96,6 +97,19 @@ class Endpoint:
     def is_local(self) -> bool:
         """Whether the endpoint is on this machine."""
         return (urlsplit(self.base_url).hostname or "") in _LOOPBACK
+
+    @property
+    def counts_free(self) -> bool:
+        """Whether counting a request costs nothing here: on an own server, and where a provider documents it."""
+        row = provider_named(self.provider)
+        if self.is_local or row.hosting == "own server":
+            return True
+        return row.counts_free and origin_of(self.base_url) == origin_of(row.base_url)
+
+    @property
+    def root(self) -> Endpoint:
+        """The same server without the version in its address, where llama.cpp, vLLM and Ollama have paths."""
+        return replace(self, base_url=self.base_url.rpartition("/v1")[0] or self.base_url)
 
     def auth_header(self) -> dict[str, str]:
         """The header that carries the key, to be sent and not to be kept or shown; empty without a key.

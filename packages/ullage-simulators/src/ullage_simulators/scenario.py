@@ -62,7 +62,7 @@ class ScriptLine:
 class Scenario:
     """A run's script. ``key``: the only API key accepted; without one, any is. ``delay_s`` goes before each event.
 
-    ``assistant`` answers what no line of ``answers`` is for.
+    ``counts`` is whether the count endpoints are there. ``assistant`` answers what no line of ``answers`` is for.
     """
 
     answers: tuple[ScriptLine, ...] = ()
@@ -73,6 +73,7 @@ class Scenario:
     chunk: int = 16
     max_body_bytes: int = 0
     max_images: int = 0
+    counts: bool = True
     drawn: Mapping[str, float | bool] = field(default_factory=dict)
     assistant: Callable[[ScriptContext], ScriptedAnswer] = default_answer
 
@@ -154,12 +155,13 @@ def read(content: Any) -> Scenario:
     server = _table(
         given.get("server", {}),
         "[server]",
-        {"key", "delay_s", "chunk", "max_body_bytes", "max_images"},
+        {"key", "delay_s", "chunk", "max_body_bytes", "max_images", "counts"},
     )
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
-    counts = {"chunk": int, "max_body_bytes": int, "max_images": int}
-    _check(server, "[server]", {"key": str, "delay_s": (int, float), **counts})
+    whole = {"chunk": int, "max_body_bytes": int, "max_images": int}
+    kinds = {"key": str, "delay_s": (int, float), "counts": bool, **whole}
+    _check(server, "[server]", kinds)
     return Scenario(
         answers=tuple(_line(each) for each in _list(given, "answers")),
         faults=tuple(_fault(each) for each in _list(given, "faults")),

@@ -134,6 +134,8 @@ class App:
     ) -> tuple[WireSimulator, Route] | None:
         for wire in self.wires.get(name, ()):
             endpoint = wire.route(method, path, query)
+            if endpoint and endpoint.kind == "count" and not self.memory.scenario.counts:
+                return None
             if endpoint:
                 return wire, endpoint
         return None
@@ -184,7 +186,7 @@ class App:
                     _understood(wire, call), call.model, call.drawn, stream=False
                 )
                 return Exchange(number, wire.name, "", "", 200, body), _Answer(
-                    200, [_body(wire.count_reply(counted))]
+                    200, [_body(wire.count_reply(call, counted))]
                 )
             bill, answer = self._generate(wire, call, faults)
             return Exchange(

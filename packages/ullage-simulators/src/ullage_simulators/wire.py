@@ -207,7 +207,7 @@ class WireSimulator(ABC):
     ) -> list[Frame]:
         """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
 
-    def count_reply(self, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
         return {"input_tokens": counted.input}
 
     @abstractmethod

@@ -11,7 +11,7 @@ import pytest
 from tests.codec.streams import request, user
 from ullage.codec.blocks import Encoded, Options
 from ullage.codec.bodies import read_body
-from ullage.codec.history import encode, encode_count
+from ullage.codec.history import encode
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -277,7 +277,3 @@ def test_a_tool_without_a_description_has_none() -> None:
     assert sent["tools"] == [
         {"type": "function", "function": {"name": "f", "parameters": {}}}
     ]
-
-
-def test_there_is_nothing_to_ask_for_a_count() -> None:
-    assert encode_count(request("chat", user())) is None

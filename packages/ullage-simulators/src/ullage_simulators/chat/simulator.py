@@ -40,14 +40,24 @@ class Chat(WireSimulator):
         match method, path.removeprefix("/v1").rstrip("/").split("/")[1:]:
             case "POST", ["chat", "completions"]:
                 return Route("generate")
+            case "POST", ["chat", "completions", "input_tokens"]:
+                return self._counting("input_tokens")
+            case "POST", ["tokenize"]:
+                return self._counting("tokenize")
             case "GET", ["models", *name]:
                 return Route("models", "/".join(name))
         return None
+
+    def _counting(self, how: str) -> Route | None:
+        return Route("count") if self.variant.counts == how else None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return bearer(headers)
 
     def check(self, call: CallInProgress) -> None:
+        if call.endpoint.kind == "count" and self.variant.counts == "tokenize":
+            # Without it vLLM's template leaves out the beginning of the answer; its default is to add it.
+            call.body.pop("add_generation_prompt", None)
         self.checks.check_shape(call)
         self.checks.check_messages(call)
 
@@ -93,6 +103,17 @@ class Chat(WireSimulator):
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
+
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+        if self.variant.counts == "tokenize":
+            size = counted.input
+            return {
+                "count": size,
+                "max_model_len": call.model.window,
+                "tokens": [0] * size,
+                "token_strs": None,
+            }
+        return super().count_reply(call, counted)
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
         own = [model for model in models if model.name in self.variant.models] or list(

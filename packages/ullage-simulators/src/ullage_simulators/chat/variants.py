@@ -19,7 +19,10 @@ class Variant:
     ``completion_tokens`` contains it. ``usage_chunk``: only when asked for, in a chunk of its own after the
     ``finish_reason``; otherwise it comes with the last chunk, asked for or not. ``sums``: whether ``max_tokens`` counts
     against the window. ``shape`` is that of its errors. DeepSeek takes bodies of 39.8 MB and refuses those of 56.1 MB
-    (https://github.com/vm0-ai/vm0/issues/34178); what most others take is not documented.
+    (https://github.com/vm0-ai/vm0/issues/34178); what most others take is not documented. ``counts`` is how a
+    request is counted: llama.cpp at ``/v1/chat/completions/input_tokens``
+    (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md), vLLM at ``/tokenize``
+    (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/tokenize/protocol.py), others not at all.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Variant:
         "openai"
     )
     max_body_bytes: int = 50_000_000
+    counts: Literal["", "input_tokens", "tokenize"] = ""
     call_id: str = "call_"
     call_id_length: int = 24
 
@@ -110,12 +114,14 @@ _ALL: Final = (
         ("gpt-oss-20b", "qwen3"),
         reasoning="content",
         shape="llamacpp",
+        counts="input_tokens",
     ),
     Variant(
         "vllm",
         rules.VLLM,
         ("qwen3", "gpt-oss-20b", "glm-4.7"),
         reasoning="content",
+        counts="tokenize",
         sums=True,
     ),
     Variant("azure", rules.AZURE, ("gpt-4.1",), shape="azure", cache_block=128),

@@ -126,7 +126,7 @@ class Gemini(WireSimulator):
     ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
         return {
             "totalTokens": counted.input,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": counted.input}],

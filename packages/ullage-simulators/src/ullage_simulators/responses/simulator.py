@@ -82,7 +82,7 @@ class Responses(WireSimulator):
     ) -> list[Frame]:
         return events(call, spoken, usage)
 
-    def count_reply(self, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
         return {"object": "response.input_tokens", "input_tokens": counted.input}
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.codec.wire import Wire
+from ullage.codec.wire import CountEndpoint, Wire
 from ullage.codec.wires.anthropic import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
@@ -23,6 +23,6 @@ WIRE: Final = Wire(
     default_output=encode.MAX_OUTPUT,
     adds_version=True,
     models_path="/models?limit=1000",
-    count=encode.encode_count,
+    counts=(CountEndpoint("count_tokens", encode.encode_count),),
     settle=encode.settle,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.blocks import JSON_HEADERS
-from ullage.codec.wire import Wire
-from ullage.codec.wires.chat import decode, encode, read, reports, rules
+from ullage.codec.wire import CountEndpoint, Wire
+from ullage.codec.wires.chat import count, decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
     name="chat",
@@ -20,4 +20,8 @@ WIRE: Final = Wire(
     reader=read,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
+    counts=(
+        CountEndpoint("input_tokens", count.encode_input_tokens),
+        CountEndpoint("tokenize", count.encode_tokenize, "count", at_root=True),
+    ),
 )

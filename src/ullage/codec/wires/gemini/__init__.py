@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.blocks import JSON_HEADERS
-from ullage.codec.wire import Wire
+from ullage.codec.wire import CountEndpoint, Wire
 from ullage.codec.wires.gemini import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
@@ -24,6 +24,6 @@ WIRE: Final = Wire(
     version="v1beta",
     adds_version=True,
     models_path="/models?pageSize=1000",
-    count=encode.encode_count,
+    counts=(CountEndpoint("countTokens", encode.encode_count, "totalTokens"),),
     model_prefix="models/",
 )

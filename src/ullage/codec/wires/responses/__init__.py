@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.blocks import JSON_HEADERS
-from ullage.codec.wire import Wire
+from ullage.codec.wire import CountEndpoint, Wire
 from ullage.codec.wires.responses import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
@@ -21,5 +21,5 @@ WIRE: Final = Wire(
     reader=read,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
-    count=encode.encode_count,
+    counts=(CountEndpoint("input_tokens", encode.encode_count),),
 )

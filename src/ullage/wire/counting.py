@@ -1,0 +1,65 @@
+"""Asks a provider's count endpoint how many tokens a request is. It goes where the request itself goes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from ullage.codec.blocks import PLAIN, Encoded, Options
+from ullage.codec.foreign import is_dense, parse_object
+from ullage.codec.history import encode_count
+from ullage.codec.repair import EVERYTHING, repair
+from ullage.codec.wire import CountEndpoint
+from ullage.envelope import LIST_BYTES
+from ullage.errors import ServerError
+from ullage.messages import Request
+from ullage.reasoning import ReasoningPolicy
+from ullage.wire.call import addressed
+from ullage.wire.client import Client, Post
+from ullage.wire.endpoints import Endpoint
+
+MOST_TOKENS: Final = 10**9
+"""No request has more tokens: a larger number is no count."""
+
+
+async def count(
+    request: Request,
+    endpoint: Endpoint,
+    way: CountEndpoint,
+    *,
+    client: Client,
+    policy: ReasoningPolicy = EVERYTHING,
+    options: Options = PLAIN,
+) -> int:
+    """The tokens of this request's input as the provider counts them in this way.
+
+    Sent once, not retried; safe to cancel. Raises ``ProviderError``, also for an answer that names no count, and
+    ``InvalidRequest``.
+    """
+    request = addressed(request, endpoint)
+    encoded = await asyncio.to_thread(_encoded, request, way, policy, options)
+    post = Post(
+        endpoint=endpoint.root if way.at_root else endpoint,
+        path=encoded.path,
+        headers=encoded.headers,
+        content=encoded.content,
+        model=request.model,
+    )
+    async with client.send(post) as incoming:
+        body = await incoming.body(LIST_BYTES)
+    answer = {} if is_dense(body) else await asyncio.to_thread(parse_object, body)
+    tokens = answer.get(way.field)
+    if type(tokens) is int and 0 < tokens <= MOST_TOKENS:
+        return tokens
+    raise ServerError(
+        f"{endpoint.provider or endpoint.base_url} gave no count of this request."
+    )
+
+
+def _encoded(
+    request: Request, way: CountEndpoint, policy: ReasoningPolicy, options: Options
+) -> Encoded:
+    repaired = repair(request, policy=policy).request
+    encoded = encode_count(repaired, way=way, options=options)
+    assert encoded is not None, "a way was named"
+    return encoded

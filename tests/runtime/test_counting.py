@@ -1,0 +1,267 @@
+"""Counts of a session's provider: when they are asked for, and that nothing waits for one that does not come."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ullage_simulators import Server, running
+
+from tests.promises.stage import FIVE, GEMINI, Speaker, agent_for, generated, script
+from tests.wire.local_server import LocalServer, Reply, chat, problem, serving
+from ullage import Agent, Meter
+from ullage.events import CallStarted, CompactionStarted, Event, InputCounted
+from ullage.wire.endpoints import Endpoint
+
+COUNTING = [speaker for speaker in FIVE if speaker.codec != "chat"]
+PIXEL = (
+    b"\x89PNG\r\n\x1a\n" + b"\0" * 8 + (640).to_bytes(4) + (480).to_bytes(4) + b"\0" * 9
+)
+
+
+LOOKS = {"calls": [{"name": "look", "arguments": {"path": "a"}}], "times": 1}
+
+
+def look(path: str) -> str:
+    """What a file of the museum holds.
+
+    Args:
+        path: Where it lies, from the museum's directory.
+    """
+    return f"{path}: three amphorae, one of them broken. " * 8
+
+
+async def asked(agent: Agent, text: str, **settings: Any) -> list[Event]:
+    async with agent.session("s", **settings) as session:
+        await session.ask(text)
+        return list(await session.history())
+
+
+def counts(events: list[Event]) -> list[InputCounted]:
+    return [event for event in events if isinstance(event, InputCounted)]
+
+
+def paths(server: Server) -> list[str]:
+    return [
+        exchange.path
+        for exchange in server.exchanges
+        if not exchange.number and exchange.method == "POST"
+    ]
+
+
+def replayed(events: list[Event]) -> Meter:
+    meter = Meter()
+    for event in events:
+        meter.apply(event)
+    return meter
+
+
+@pytest.mark.parametrize("speaker", COUNTING, ids=lambda speaker: speaker.name)
+async def test_the_first_call_is_estimated_by_the_provider_s_count(
+    speaker: Speaker, tmp_path: Path
+) -> None:
+    with running(script({"text": "Three."})) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
+        events = await asked(agent, "How many amphorae are there?", **speaker.settings())
+        (bill,) = server.truth().bills
+        assert len(counts(events)) == len(paths(server)) == 1
+    (step,) = replayed(events).steps
+    assert abs(step.estimated - bill.input) <= 0.005 * bill.input
+    assert step.low <= bill.input <= step.high
+
+
+async def test_never_sends_no_count(tmp_path: Path) -> None:
+    with running(script({"text": "Three."})) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, count="never")
+        events = await asked(agent, "How many?", **FIVE[0].settings())
+        assert (counts(events), paths(server)) == ([], [])
+
+
+async def test_always_counts_every_call(tmp_path: Path) -> None:
+    answers = (LOOKS, {"text": "ok"})
+    with running(script(*answers)) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look], count="always")
+        events = await asked(agent, "Look.", **FIVE[0].settings())
+        assert len(counts(events)) == len(generated(server)) == 2
+        inputs = [bill.input for bill in server.truth().bills]
+    assert [step.estimated for step in replayed(events).steps] == inputs
+
+
+async def test_later_calls_are_not_counted_while_nothing_depends_on_it(
+    tmp_path: Path,
+) -> None:
+    answers = (LOOKS, {"text": "ok"})
+    with running(script(*answers)) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
+        events = await asked(agent, "Look.", **FIVE[0].settings())
+        assert (len(counts(events)), len(generated(server))) == (1, 2)
+
+
+async def test_new_images_are_counted(tmp_path: Path) -> None:
+    with running(script({"text": "ok"})) as server:
+        agent = agent_for(tmp_path / "s.db", server=server)
+        async with agent.session("s", **FIVE[0].settings()) as session:
+            await session.ask("Hello.")
+            await session.ask("What is this?", PIXEL)
+            events = list(await session.history())
+    assert len(counts(events)) == 2
+
+
+async def test_where_the_interval_holds_the_threshold_the_count_decides(
+    tmp_path: Path,
+) -> None:
+    """The same session with a threshold just above what the count can mean, and with one at the count itself."""
+    words = "The amphora of the second room has a crack below its left handle. " * 60
+
+    async def told(name: str, trigger: int, count: str) -> tuple[Meter, list[Event]]:
+        scenario = script({"text": words, "times": 1}, {"text": "Noted."})
+        with running(scenario, seed=11) as server:
+            agent = agent_for(
+                tmp_path / f"{name}.db", server=server, window=100_000, count=count
+            )
+            async with agent.session("s", **GEMINI.settings()) as session:
+                await session.ask("Describe it.")
+                await session.set(trigger=trigger)
+                await session.ask(words)
+                events = list(await session.history())
+        return replayed(events), events
+
+    step = (await told("plain", 50_000, "never"))[0].steps[-1]
+    assert step.actual is not None
+    above, at = step.actual + 20, step.actual
+    assert step.low < at < above <= step.high, "the estimate alone leaves it open"
+    for name, trigger, compactions in (("above", above, 0), ("at", at, 1)):
+        _, events = await told(name, trigger, "auto")
+        assert step.actual in [event.tokens for event in counts(events)]
+        begun = [event for event in events if isinstance(event, CompactionStarted)]
+        assert min(1, len(begun)) == compactions
+
+
+# -- endpoints that do not count --
+
+
+INPUT_TOKENS = "/v1/chat/completions/input_tokens"
+TOKENIZE = "/tokenize"
+JSON = {"content-type": "application/json"}
+REFUSALS = {
+    "missing": problem(404, "no such path"),
+    "a wrong key": problem(401, "invalid api key"),
+    "asked too often": problem(429, "rate limit"),
+    "broken": Reply([b'{"input_tok'], headers=JSON),
+    "huge": Reply([b'{"input_tokens": 900000000, "count": 900000000}'], headers=JSON),
+    "no number": Reply([b'{"input_tokens": "many"}'], headers=JSON),
+    "redirect": Reply(status=307, headers={"location": "http://127.0.0.1:9/x"}),
+    "cut": Reply([b"{"], headers=JSON, then="cut"),
+}
+
+
+def local(server: LocalServer, place: Path, **more: Any) -> Agent:
+    settings = {"wire": "chat", "base_url": server.url, "window": 50_000, **more}
+    environment = {"ULLAGE_DATA": str(place / "data")}
+    return Agent(
+        "vllm:m", store=place / "s.db", environment=environment, config=False, **settings
+    )
+
+
+def counted(server: LocalServer) -> list[str]:
+    return [one.path for one in server.asked if one.path in (INPUT_TOKENS, TOKENIZE)]
+
+
+def answering(server: LocalServer, reply: Reply) -> None:
+    server.at = {INPUT_TOKENS: reply, TOKENIZE: reply}
+
+
+@pytest.mark.parametrize("reply", REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_count_that_can_not_be_had_changes_nothing(
+    reply: Reply, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, reply)
+        async with local(server, tmp_path).session("s") as session:
+            estimate = (await session.context()).used
+            assert (await session.ask("Hello.")).text == "Hello."
+            assert (await session.ask("And again.")).text == "Hello."
+            events = list(await session.history())
+            first = next(one for one in events if isinstance(one, CallStarted))
+        assert len(counted(server)) <= 2, "a failing endpoint is asked once"
+    assert first.estimate is not None and first.estimate.tokens < 1_000
+    assert estimate.tokens < 1_000
+    assert not caplog.records
+
+
+async def test_a_slow_count_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply(then="hang", headers=JSON))
+        async with local(server, tmp_path).session("s") as session:
+            assert (await session.ask("Hello.")).text == "Hello."
+            assert (await session.ask("And again.")).text == "Hello."
+            assert counts(list(await session.history())) == []
+        assert len(counted(server)) == 1
+
+
+async def test_a_count_in_flight_ends_with_a_cancel(tmp_path: Path) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply(then="hang", headers=JSON))
+        async with local(server, tmp_path).session("s") as session:
+            await session.send("Hello.")
+            while not counted(server):
+                await asyncio.sleep(0.01)
+            await session.cancel()
+            result = await session.wait()
+            assert result.reason == "cancelled"
+            await asyncio.wait_for(server.gone.wait(), 10)
+            events = list(await session.history())
+    assert counts(events) == []
+    assert not [event for event in events if isinstance(event, CallStarted)]
+
+
+async def test_a_count_in_flight_ends_with_its_session(tmp_path: Path) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply(then="hang", headers=JSON))
+        async with local(server, tmp_path).session("s") as session:
+            await session.send("Hello.")
+            while not counted(server):
+                await asyncio.sleep(0.01)
+        await asyncio.wait_for(server.gone.wait(), 10)
+
+
+async def test_the_way_a_server_counts_is_found_once_and_kept(tmp_path: Path) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        server.at = {
+            INPUT_TOKENS: problem(404),
+            TOKENIZE: Reply([b'{"count": 17, "tokens": [1]}'], headers=JSON),
+        }
+        for name in ("one", "two"):
+            async with local(server, tmp_path).session(name) as session:
+                await session.ask("Hello.")
+                events = list(await session.history())
+                assert [event.tokens for event in counts(events)] == [17]
+        assert counted(server) == [INPUT_TOKENS, TOKENIZE, TOKENIZE]
+    file = (tmp_path / "data" / "counts.json").read_text()
+    assert "127.0.0.1" not in file and "Hello" not in file
+
+
+async def test_a_server_that_can_not_count_is_not_asked_by_the_next_session(
+    tmp_path: Path,
+) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, problem(404))
+        for name in ("one", "two"):
+            async with local(server, tmp_path).session(name) as session:
+                await session.ask("Hello.")
+        assert counted(server) == [INPUT_TOKENS, TOKENIZE]
+
+
+async def test_a_provider_that_may_charge_is_asked_only_where_counts_are_always_wanted(
+    tmp_path: Path,
+) -> None:
+    def at(provider: str, address: str) -> bool:
+        return Endpoint(provider=provider, wire="chat", base_url=address).counts_free
+
+    assert at("anthropic", "https://api.anthropic.com/v1")
+    assert not at("anthropic", "https://gateway.example/v1")
+    assert not at("deepseek", "https://api.deepseek.com/v1")
+    assert at("deepseek", "http://127.0.0.1:1/v1")
+    assert at("vllm", "http://gpu.example:8000/v1")
