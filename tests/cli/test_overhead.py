@@ -133,6 +133,17 @@ def test_what_was_learnt_is_listed_and_forgotten_by_program(
     assert store.read().calls == ()
 
 
+def test_many_logs_are_learnt_from_at_once(
+    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = [str(claude_code(tmp_path, day, QUESTION, OVERHEAD)) for day in (1, 2, 3)]
+    (shown,) = reading(capsys, "calibration", *logs)["overhead"]
+    assert shown["sessions"] == 3
+    assert store.read().calls == ()
+    reading(capsys, "calibration", *logs, "--save")
+    assert len(store.read().calls) == 3
+
+
 def test_files_and_forgetting_exclude_each_other(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

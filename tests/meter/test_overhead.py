@@ -246,6 +246,21 @@ def test_no_earlier_sessions_alone_start_a_compaction(reports: list[int]) -> Non
     assert reading.used.tokens <= 0.5 * 200_000 + 100
 
 
+def test_an_event_that_somebody_else_wrote_is_held_to_the_same_bounds() -> None:
+    honest = taught("a", at=1)
+    mad = [
+        msgspec.structs.replace(honest, id=f"{n}", session=f"{n}", tokens=tokens, at=n)
+        for n, tokens in enumerate([10**15, -(10**15), 150_000] * 1_000, 2)
+    ]
+    events = begun("now", at=9_000)
+    event = OverheadLearnt(calls=(*mad, honest))
+    reading = folded([events[0], event, *events[1:]]).reading()
+    assert reading.used == foretold([]).used
+    event = OverheadLearnt(calls=(honest, *mad[:3]))
+    reading = folded([events[0], event, *events[1:]]).reading()
+    assert reading.used == foretold([honest]).used
+
+
 # -- an agent whose system prompt and tools are known --
 
 

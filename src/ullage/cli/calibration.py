@@ -12,13 +12,19 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.cli.listing import Column, columns
-from ullage.cli.overhead import overhead_table, overheads, stored_overhead
+from ullage.cli.overhead import (
+    overhead_table,
+    overheads,
+    remember_first_call,
+    stored_overhead,
+)
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
 from ullage.display.text import Line, Span, counted, number, printable, wrapped
 from ullage.errors import InputError, SettingError
 from ullage.events import FirstCall
 from ullage.meter.meter import Meter
+from ullage.meter.overhead import kept
 from ullage.store.calibration import CalibrationStore
 from ullage.store.overhead import OverheadStore
 from ullage.tokens.calibration import Calibration
@@ -48,7 +54,6 @@ def calibration(options: argparse.Namespace) -> int:
     store = CalibrationStore()
     if options.forget is not None:
         return forget(options.forget, options.files)
-    first_calls: tuple[FirstCall, ...] = ()
     if not options.files:
         if options.save:
             raise SettingError(
@@ -57,12 +62,13 @@ def calibration(options: argparse.Namespace) -> int:
         learnt, source = store.read(), str(store.path)
         first_calls = stored_overhead()
     else:
-        learnt, used = learn_from(
-            [Path(file) for file in options.files], options.estimator
-        )
+        logs = [Path(file) for file in options.files]
+        learnt, used, first_calls = learn_from(logs, options.estimator)
         source = counted(used, "log")
         if options.save:
             store.add(learnt)
+            for call in first_calls:
+                remember_first_call(call)
     screen = Screen()
     saved = str(store.path) if options.save else None
     if options.json:
@@ -97,12 +103,21 @@ def forget(name: str, files: Sequence[str]) -> int:
     return 0
 
 
-def learn_from(files: Sequence[Path], estimator: str) -> tuple[Calibration, int]:
-    """What these logs teach, one after the other, and how many could be read. The others are named on standard error.
+class LearntFromLogs(NamedTuple):
+    """What logs teach, and how many could be read."""
+
+    calibration: Calibration
+    used: int
+    first_calls: tuple[FirstCall, ...]
+
+
+def learn_from(files: Sequence[Path], estimator: str) -> LearntFromLogs:
+    """What these logs teach, one after the other. Those that can't be read are named on standard error.
 
     Raises the last one's error when none can be read.
     """
     learnt, used, problem = Calibration(), 0, None
+    first_calls: list[FirstCall] = []
     for file in files:
         try:
             imported = read_session(file)
@@ -111,9 +126,10 @@ def learn_from(files: Sequence[Path], estimator: str) -> tuple[Calibration, int]
             if len(files) > 1:
                 print(f"ullage: {unusable}", file=sys.stderr)
             continue
-        learnt = metered(
-            imported, Meter(calibration=learnt, estimator=estimator)
-        ).meter.calibration
+        meter = Meter(calibration=learnt, estimator=estimator)
+        learnt = metered(imported, meter).meter.calibration
+        if meter.first_call is not None:
+            first_calls.append(meter.first_call)
         used += 1
     if not used and problem is not None:
         raise (
@@ -121,7 +137,7 @@ def learn_from(files: Sequence[Path], estimator: str) -> tuple[Calibration, int]
             if len(files) == 1
             else InputError(f"None of the {len(files)} files could be used.")
         )
-    return learnt, used
+    return LearntFromLogs(learnt, used, kept(first_calls))
 
 
 def known(learnt: Calibration) -> list[Taught]:

@@ -13,7 +13,7 @@ from ullage.cli.drawing import WIDEST, Subject, draw
 from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.logged import logged
-from ullage.cli.overhead import remember_first_call, stored_overhead
+from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
@@ -39,7 +39,7 @@ def context(options: argparse.Namespace) -> int:
     learnt = stored_calibration()
     meter = Meter(
         calibration=learnt,
-        overhead=stored_overhead(),
+        overhead=usable_overhead(),
         window=options.window,
         reserve=options.reserve,
         trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
@@ -47,7 +47,7 @@ def context(options: argparse.Namespace) -> int:
     )
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
-    remember_first_call(meter)
+    remember_first_call(meter.first_call)
     screen = Screen()
     earlier = sum(
         state.n

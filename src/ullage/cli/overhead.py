@@ -11,7 +11,6 @@ from typing import NamedTuple
 from ullage.cli.listing import Column, columns
 from ullage.display.text import Line, Span, number, wrapped
 from ullage.events import FirstCall
-from ullage.meter.meter import Meter
 from ullage.runtime.layers import environment_layer
 from ullage.runtime.settings import Settings
 from ullage.store.overhead import OverheadStore, UnwritableOverhead
@@ -25,22 +24,25 @@ def is_learnt(environment: Mapping[str, str] = os.environ) -> bool:
     return bool(environment_layer(own).values.get("overhead", Settings().overhead))
 
 
+def usable_overhead() -> tuple[FirstCall, ...]:
+    """The stored first calls, unless they are not to be used. Raises ``SettingError``."""
+    return stored_overhead() if is_learnt() else ()
+
+
 def stored_overhead() -> tuple[FirstCall, ...]:
     """The stored first calls. Files that can't be read are named on standard error: no reading needs them."""
-    if not is_learnt():
-        return ()
     stored = OverheadStore().read()
     if stored.problem:
         print(f"ullage: {stored.problem}", file=sys.stderr)
     return stored.calls
 
 
-def remember_first_call(meter: Meter) -> None:
+def remember_first_call(call: FirstCall | None) -> None:
     """Store what a session's first call shows for later sessions. That it can't be written is no error."""
-    if meter.first_call is None or not is_learnt():
+    if call is None or not is_learnt():
         return
     try:
-        OverheadStore().add(meter.first_call)
+        OverheadStore().add(call)
     except UnwritableOverhead as problem:
         print(f"ullage: {problem}", file=sys.stderr)
 

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from ullage.cli.context import stored_calibration
-from ullage.cli.overhead import remember_first_call, stored_overhead
+from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import Notice, near_limit_notice, window_notice
 from ullage.cli.scroll import Scroll
@@ -109,7 +109,7 @@ class Watched:
             meter = Meter._of(after(meter._fold, growth.held))
         if meter.first_call != self._first_call:
             self._first_call = meter.first_call
-            remember_first_call(meter)
+            remember_first_call(meter.first_call)
         return self._seen(growth, meter)
 
     def _seen(self, growth: Growth, meter: Meter) -> Seen:
@@ -157,7 +157,7 @@ def _is_usable(events: Sequence[Event]) -> bool:
 
 def watch(options: argparse.Namespace) -> int:
     """Follow until Ctrl-C. 0 after it, or with ``--once`` when there was something to see. Raises ``UllageError``."""
-    learnt, overhead = stored_calibration(), stored_overhead()
+    learnt, overhead = stored_calibration(), usable_overhead()
 
     def new_meter() -> Meter:
         return Meter(

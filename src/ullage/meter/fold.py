@@ -47,7 +47,7 @@ from ullage.meter.counting import CountedInput, is_believed
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.overhead import first_call_id
+from ullage.meter.overhead import first_call_id, kept
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.shares import estimates_of, learn_first, learn_rows, widths_of
 from ullage.meter.spend import BESIDE, SpendCategory
@@ -200,7 +200,7 @@ class Fold(State):
             return
 
     def _overhead_learnt(self, event: OverheadLearnt) -> None:
-        self.earlier_calls = event.calls
+        self.earlier_calls = kept(event.calls)
 
     def _input_counted(self, event: InputCounted) -> None:
         """The count of the next request, unless it names another one or can't be true."""
