@@ -8,14 +8,14 @@ from ullage.errors import SettingError
 from ullage.events import Pruned
 
 KEEP = 0.08
-"""Share of the messages' tokens, the newest, that a summary leaves unchanged. Seed 003 keeps 0.3 of the messages; why
-less is better: docs/why/compaction.md, measured in docs/compaction-beside.md."""
+"""Share of the messages' tokens, the newest, that a summary leaves unchanged. Dexto's plan keeps 0.3 of the
+messages (docs/from-the-seeds.md); why less is better: docs/why/compaction.md, measured in docs/compaction-beside.md."""
 
 KEEP_UNREAD = 0.3
 """The same if no model reads the leaving messages: a digest says less than a summary, so more of them stay."""
 
 PROTECT_TOKENS = 40_000
-"""Newest tokens of tool results that are never cleared (OpenCode's figure, taken over by seed 003)."""
+"""Newest tokens of tool results that are never cleared (OpenCode's figure, docs/from-the-seeds.md)."""
 
 PROTECT_SHARE = 0.25
 """The same as a share of the input limit: the smaller one counts, so that a small window has something to clear."""
@@ -36,7 +36,7 @@ CLEARING = frozenset({"clear", "trim"})
 """The built-in strategies that only shorten contents: every message stays."""
 
 NOTICE = str(Pruned(parts=()).notice)
-"""Replaces a cleared result: the text of seed 000."""
+"""Replaces a cleared result: Dexto's words (docs/from-the-seeds.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

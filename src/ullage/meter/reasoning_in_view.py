@@ -1,8 +1,9 @@
 """The reasoning in the window, and how much of it the next input counts.
 
 Amounts are tokens by message, as the provider reported them or, without a report, as estimated. Which of them count is
-the product of two rules: what the provider keeps and what the application sends (seed 004). A property test compares
-these sums with the same rules applied to all messages (``tests/reasoning_in_full.py``).
+the product of two rules: what the provider keeps and what the application sends (LLxprt's effective count,
+docs/from-the-seeds.md). A property test compares these sums with the same rules applied to all messages
+(``tests/reasoning_in_full.py``).
 """
 
 from __future__ import annotations

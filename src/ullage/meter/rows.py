@@ -1,7 +1,7 @@
 """The rows of a reading. They sum to the total exactly, and each has an interval.
 
 What every request carries is attributed to its rows as the reports leave it (``meter.attribution``), Messages are the
-rest (seed 000's back-calculation). Inside a row its children are corrected within their own doubt, and what messages
+rest (back-calculated, as in Dexto). Inside a row its children are corrected within their own doubt, and what messages
 hold beyond that is shown as *unattributed* instead of being hidden.
 """
 

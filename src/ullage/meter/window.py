@@ -14,10 +14,10 @@ from ullage.events import LimitLearnt
 from ullage.meter.reading import Window, WindowSource
 
 DEFAULT_TRIGGER = 0.8
-"""Share of the window at which compaction starts (seed 003's threshold)."""
+"""Share of the window at which compaction starts: Dexto's figure (docs/from-the-seeds.md)."""
 
 DEFAULT_RESERVE = 16_000
-"""Tokens kept free for the answer (seed 000's output buffer)."""
+"""Tokens kept free for the answer (Dexto's output buffer, docs/from-the-seeds.md)."""
 
 RESERVE_SHARE = 5
 """The default reserve takes at most this part (a fifth) of the window."""
