@@ -616,7 +616,7 @@ class CompactionCommitted(
     before: int | None = None
     after: int | None = None
     rung: str = ""
-    """The strategy: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, or a user's own."""
+    """The strategy: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, ``server``, or a user's own."""
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
 

@@ -7,7 +7,7 @@ a new ``revision``, so that ids and revisions name the exact content of a reques
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -96,6 +96,10 @@ class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="f
     source: str = ""
     revision: int = 0
     provider: ProviderData | None = None
+
+
+COMPACTION: Final = "compaction"
+"""``ProviderItem.kind`` of a conversation that the provider compacted. Its ``text`` stands for it with other models."""
 
 
 class ProviderItem(

@@ -19,12 +19,20 @@ from tests.codec.streams import (
     user,
 )
 from ullage.codec.blocks import Encoded, Options
-from ullage.codec.history import encode
+from ullage.codec.decode import decoder_for
+from ullage.codec.history import encode, encode_compaction
 from ullage.codec.repair import repair
 from ullage.encoding import decode_event
 from ullage.encoding import encode as write
+from ullage.errors import InvalidRequest
 from ullage.events import MessageAdded
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    ProviderItem,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.reasoning import ReasoningPolicy
 
 PLAIN = Options(cache=None)
@@ -521,3 +529,149 @@ def test_the_same_request_is_the_same_bytes(wire: str) -> None:
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_the_body_is_json_that_any_reader_takes(wire: str) -> None:
     msgspec.json.decode(replay(wire, GOLDEN[wire]).content)
+
+
+# -- compactions --
+
+COMPACTED: dict[str, object] = {
+    "type": "compaction",
+    "content": "Two casks leak.",
+    "signature": "EuYBCkQY+/==",
+}
+
+
+def compaction_stream() -> list[object]:
+    """https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand: the block comes whole, no deltas."""
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    once = {"type": "compaction", "input_tokens": 144, "output_tokens": 276}
+    message = {"id": "msg_1", "model": "claude-opus-4-6", "usage": usage}
+    return [
+        {"type": "message_start", "message": message},
+        {"type": "ping"},
+        {"type": "content_block_start", "index": 0, "content_block": COMPACTED},
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "compaction"},
+            "usage": {**usage, "iterations": [once]},
+        },
+        {"type": "message_stop"},
+    ]
+
+
+def in_front(answer: Message) -> Message:
+    """The compaction as a summary stands in a history."""
+    return Message(id="s", role="user", origin="summary", parts=stored(answer).parts)
+
+
+def test_anthropics_compaction_goes_back_first_as_it_came_and_with_its_header() -> None:
+    played = play("messages", compaction_stream())
+    (item,) = played.parts
+    assert isinstance(item, ProviderItem)
+    assert (item.kind, item.text) == ("compaction", "Two casks leak.")
+    next_request = request("messages", in_front(played.answer.message), user())
+    made = encode(repair(next_request).request, options=PLAIN)
+    (turn,) = body(made)["messages"]
+    assert turn["content"] == [COMPACTED, {"type": "text", "text": "go"}]
+    assert made.headers["anthropic-beta"] == "compact-2026-09-04"
+    betas = Options(cache=None, betas=("other-1", "compact-2026-09-04"))
+    made = encode(repair(next_request).request, options=betas)
+    assert made.headers["anthropic-beta"] == "other-1,compact-2026-09-04"
+
+
+def test_a_compaction_at_a_threshold_has_no_signature_and_asks_for_no_header() -> None:
+    """https://platform.claude.com/docs/en/build-with-claude/compaction-threshold: it comes in pieces."""
+    start = {"type": "compaction", "content": ""}
+    events = compaction_stream()
+    events[2] = {"type": "content_block_start", "index": 0, "content_block": start}
+    pieces = [
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "compaction_delta", "content": text},
+        }
+        for text in ("Two casks ", "leak.")
+    ]
+    played = play("messages", [*events[:3], *pieces, *events[3:]])
+    made = encode(
+        request("messages", user(), played.answer.message, user("on", "u2")),
+        options=PLAIN,
+    )
+    assert body(made)["messages"][1]["content"] == [
+        {"type": "compaction", "content": "Two casks leak."}
+    ]
+    assert "anthropic-beta" not in made.headers
+
+
+WINDOW_OF_OPENAI: list[dict[str, object]] = [
+    {
+        "id": "msg_1",
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Which leak?"}],
+    },
+    {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAAAB+/=="},
+]
+
+
+def test_openais_compacted_window_goes_back_item_by_item() -> None:
+    answer = {
+        "id": "resp_1",
+        "object": "response.compaction",
+        "created_at": 1,
+        "output": WINDOW_OF_OPENAI,
+        "usage": {"input_tokens": 139, "output_tokens": 438, "total_tokens": 577},
+    }
+    decoded = decoder_for(request("responses"), message_id="a").read(
+        json.dumps(answer).encode()
+    )
+    assert decoded.outcome == "finished"
+    assert decoded.usage.output == 438
+    made = encode(
+        repair(request("responses", in_front(decoded.message), user())).request,
+        options=PLAIN,
+    )
+    assert body(made)["input"][:2] == WINDOW_OF_OPENAI
+
+
+@pytest.mark.parametrize(
+    ("wire", "model"),
+    [("messages", "claude-sonnet-4-5"), ("responses", "gpt-5"), ("chat", "gpt-5")],
+)
+def test_another_model_gets_a_compactions_text(wire: str, model: str) -> None:
+    played = play("messages", compaction_stream())
+    made = encode(
+        repair(
+            request(wire, in_front(played.answer.message), user(), model=model)
+        ).request,
+        options=PLAIN,
+    )
+    assert "Two casks leak." in made.content.decode()
+    assert '"compaction"' not in made.content.decode()
+    assert "EuYBCkQY" not in made.content.decode()
+
+
+def test_a_request_for_a_compaction_leaves_out_what_would_do_nothing() -> None:
+    params: dict[str, object] = {
+        "stop_sequences": ["END"],
+        "context_management": {"edits": []},
+        "tool_choice": {"type": "any"},
+        "output_config": {"effort": "low", "format": {"type": "json_schema"}},
+    }
+    asked = request("messages", user(), params=params)
+    made = encode_compaction(asked, encode(asked, options=PLAIN), "Keep the names.")
+    sent = body(made)
+    assert sent["compaction"] == {"type": "summarize", "instructions": "Keep the names."}
+    assert sent["output_config"] == {"effort": "low"}
+    assert not sent.keys() & {"stop_sequences", "context_management", "tool_choice"}
+    asked = request("responses", user(), params={"prompt_cache_key": "k", "top_p": 0.5})
+    made = encode_compaction(asked, encode(asked, options=PLAIN), "")
+    assert made.path == "/responses/compact"
+    assert body(made).keys() == {"model", "input", "prompt_cache_key"}
+
+
+def test_a_wire_without_a_compaction_says_so() -> None:
+    asked = request("chat", user())
+    with pytest.raises(InvalidRequest, match="no compaction of its own"):
+        encode_compaction(asked, encode(asked, options=PLAIN), "")

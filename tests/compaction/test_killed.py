@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ullage_simulators import running
+import pytest
+from ullage_simulators import Scenario, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
+    RESPONSES,
+    Dialect,
     generated,
     imported,
     is_summary_call,
@@ -18,6 +21,7 @@ from tests.compaction.stage import (
     script,
     turns,
 )
+from tests.compaction.test_server import history, is_compaction_call, told
 from tests.sweeps.forks import fork_server
 from tests.sweeps.orders import Kill, Order, Said, report_of
 from tests.sweeps.points import IS_THOROUGH, spread
@@ -33,6 +37,7 @@ from ullage.events import (
     Pruned,
     TurnEnded,
 )
+from ullage.messages import Message
 
 PROCESSES = 3
 POINTS = 24
@@ -93,38 +98,68 @@ def judge(life: Life, before: list[str]) -> str:
     return "under way" if of_kind(life.found, CompactionStarted) else "old"
 
 
-def order(runs: Runs, run: str, name: str, kill: Kill) -> Order:
-    return runs.order(run, name, kill=kill, said=NEWEST, window=16_000)
+class Kind(NamedTuple):
+    """A way to compact: who does it, with which settings and simulator, and of which history."""
+
+    name: str
+    wire: Wire
+    settings: dict[str, Any]
+    scenario: Scenario
+    messages: list[Message]
 
 
+def served(dialect: Dialect, wire: Wire) -> Kind:
+    """Compaction by the provider."""
+    settings = {"strategy": ["server"], "window": 64_000, "trigger": 0.25}
+    scenario = told(dialect)
+    return Kind(f"server, {dialect.name}", wire, settings, scenario, history())
+
+
+KINDS = (
+    Kind("pieces", WIRE, {"window": 16_000}, script(ANTHROPIC), turns(60)),
+    served(ANTHROPIC, WIRE),
+    served(RESPONSES, Wire("openai", "openai:small", "openai")),
+)
+
+
+def order(runs: Runs, kind: Kind, run: str, name: str, kill: Kill) -> Order:
+    return runs.order(run, name, kill=kill, said=NEWEST, **kind.settings)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.name)
 async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_or_the_new(
-    tmp_path: Path,
+    kind: Kind, tmp_path: Path
 ) -> None:
-    messages = turns(60)
+    messages = kind.messages
     before = [message.id for message in messages]
     happened: list[str] = []
     problems: list[str] = []
     at_once = asyncio.Semaphore(PROCESSES)
-    with running(script(ANTHROPIC)) as server:
+    with running(kind.scenario) as server:
         async with fork_server() as forks:
-            runs = Runs(forks, server, WIRE, tmp_path)
+            runs = Runs(forks, server, kind.wire, tmp_path)
             await runs.whole(
                 runs.order(
-                    "warm", "first", life="warm converse", said=NEWEST, window=16_000
+                    "warm",
+                    "first",
+                    life="warm converse",
+                    said=NEWEST,
+                    **kind.settings,
                 )
             )
-            whole = order(runs, "whole", "first", Kill())
+            whole = order(runs, kind, "whole", "first", Kill())
             await imported(whole.database, messages)
             counts = (await runs.whole(whole)).counts
 
             async def point(at: int) -> None:
                 first, second = (
-                    order(runs, f"r{at}", name, Kill()) for name in ("first", "second")
+                    order(runs, kind, f"r{at}", name, Kill())
+                    for name in ("first", "second")
                 )
                 await imported(first.database, messages)
                 async with at_once:
                     status = await forks.run(
-                        order(runs, f"r{at}", "first", Kill("store", at))
+                        order(runs, kind, f"r{at}", "first", Kill("store", at))
                     )
                     went_on = await forks.run(second)
                 try:
@@ -150,4 +185,6 @@ async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_
         )
         assert {"old", "under way", "new"} <= set(happened), happened
         assert not refused(server)
-        assert any(is_summary_call(one) for one in generated(server))
+        assert any(
+            is_summary_call(one) or is_compaction_call(one) for one in generated(server)
+        )

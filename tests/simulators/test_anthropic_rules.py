@@ -8,6 +8,7 @@ from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
+from tests.simulators.compactions import ANTHROPIC_CASES
 
 PATH = "/v1/messages"
 TOOL: Body = {"name": "get_weather", "input_schema": WEATHER}
@@ -398,6 +399,9 @@ CASES: dict[str, Maker] = {
         ask(user([*[IMAGE] * 20, png(2_000, 2_000)])),
     ),
 }
+
+
+CASES |= ANTHROPIC_CASES
 
 
 def test_every_rule_has_a_case() -> None:

@@ -7,6 +7,7 @@ from ullage_simulators.responses.rules import RULES
 from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
+from tests.simulators.compactions import altered_item
 
 PATH = "/responses"
 TOOL: Body = {"type": "function", "name": "get_weather", "parameters": WEATHER}
@@ -182,6 +183,7 @@ CASES: dict[str, Maker] = {
     "reasoning_alone": reasoning_alone,
     "reasoning_left_out": reasoning_left_out,
     "reasoning_altered": reasoning_altered,
+    "compaction_altered": altered_item,
     "item_not_kept": item_not_kept,
     "item_unknown": item_unknown,
     "item_twice": item_twice,

@@ -100,6 +100,7 @@ _STRATEGIES: Final = {
     "digest": "a digest made without a model",
     "drop": "nothing: the oldest were left out",
     "trim": "shorter ones",
+    "server": "a compaction by the provider",
 }
 _ENDS: Final = {
     "max_steps": "the limit of steps is reached",

@@ -68,6 +68,8 @@ class Options:
     ``max_output`` and ``thinking_budget`` are tokens. ``media`` holds bytes of images and files by their ``source``.
     ``include_usage`` asks a Chat stream for its usage; off for servers that refuse the field. ``stateless`` has the
     Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
+    ``compaction`` asks for the provider's own compaction of the conversation instead of an answer, with these
+    instructions; empty is the provider's own prompt.
     """
 
     max_output: int | None = None
@@ -78,6 +80,7 @@ class Options:
     include_usage: bool = True
     stateless: bool = True
     betas: tuple[str, ...] = ()
+    compaction: str | None = None
     media: Mapping[str, bytes] = field(default_factory=dict)
 
 
@@ -163,6 +166,10 @@ class MessageWriter(ABC):
 
         The first call takes anything.
         """
+
+    def headers(self, head: Mapping[str, str]) -> dict[str, str]:
+        """The headers of the request, ``head`` and what its messages need beside it."""
+        return dict(head)
 
     def items(self, marks: CacheMarks | None) -> list[bytes | bytearray]:
         """All that was added, in pieces to be joined: JSON items, each with a comma behind it. To be copied at once."""

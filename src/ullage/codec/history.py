@@ -20,6 +20,7 @@ from ullage.codec.repair import EVERYTHING, Repaired, Repairing
 from ullage.codec.rules import Target
 from ullage.codec.wire import CountEndpoint
 from ullage.codec.wires import target_of, wire_named
+from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
 
@@ -101,8 +102,12 @@ class History:
         self._messages = request.messages
         marks = options.cache
         marks_all = marks is not None and marks.messages < 0
+        target = target_of(request)
+        if options.compaction is not None:
+            # No answer follows, so the conversation may end with one.
+            target = replace(target, user_last=False, space_at_end=True)
         kind = _Kind(
-            target_of(request),
+            target,
             policy,
             bool(request.chained),
             marks is not None,
@@ -155,6 +160,14 @@ def encode_count(
     if way is None and ways:
         way = ways[0]
     return None if way is None else way.encode(request, _in_one_piece(request, options))
+
+
+def encode_compaction(request: Request, encoded: Encoded, instructions: str) -> Encoded:
+    """The call for the provider's own compaction of an encoded request. Raises ``InvalidRequest`` without one."""
+    offered = wire_named(request.wire).compaction
+    if offered is None:
+        raise InvalidRequest(f"The wire {request.wire!r} has no compaction of its own.")
+    return offered.request(encoded, instructions)
 
 
 def _in_one_piece(request: Request, options: Options) -> Encoded:
@@ -314,7 +327,7 @@ def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
         unsent.append(_AFTER_MESSAGES)
     encoded = Encoded(
         head.path,
-        dict(head.headers),
+        writer.headers(head.headers),
         {**head.body, frame.field: listed},
         head.blocks + tuple(writer.blocks.made),
         tuple(unsent),

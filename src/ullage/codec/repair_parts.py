@@ -14,6 +14,7 @@ from ullage.codec.blocks import BOUND, UNREADABLE_ARGUMENTS
 from ullage.codec.foreign import parse_json, to_raw
 from ullage.codec.rules import Target
 from ullage.messages import (
+    COMPACTION,
     FilePart,
     ImagePart,
     Message,
@@ -28,7 +29,7 @@ from ullage.messages import (
     UnknownPart,
     clean_text,
 )
-from ullage.reasoning import is_native, same_house
+from ullage.reasoning import bare_model, is_native, same_house
 
 RepairKind = Literal[
     "text",
@@ -145,6 +146,10 @@ def sound_part(part: Part, message: str, target: Target, notes: Notes) -> Part |
             return _result(part, message, target, notes)
         case ImagePart() | FilePart():
             return _media(part, message, target, notes)
+        case ProviderItem() if part.kind == COMPACTION and _must_be_text(part, target):
+            note = "another model's compaction sent as the text that stands for it"
+            notes.add("foreign_data", message, part.id, note)
+            return TextPart(id=part.id, text=cleaned(part.text), revision=part.revision)
         case ProviderItem():
             return _item(part, message, target, notes)
         case UnknownPart():
@@ -279,6 +284,15 @@ def _item(
         "an item that only another provider knows left out",
     )
     return None
+
+
+def _must_be_text(part: ProviderItem, target: Target) -> bool:
+    """Whether a compaction was made by another model than this one, which nobody says can read it."""
+    data = part.provider
+    if not part.text or data is None:
+        return False
+    is_same = not data.model or bare_model(data.model) == bare_model(target.model)
+    return not (is_same and same_house(data, target) and fields_of(data) is not None)
 
 
 def _own_data(part: _Tagged, message: str, target: Target, notes: Notes) -> _Tagged:

@@ -96,6 +96,20 @@ class CountEndpoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCompaction:
+    """How a wire's own compaction of a conversation is asked for.
+
+    ``request`` turns an encoded call with its messages into the call for a compaction, with instructions; empty is the
+    provider's own prompt. ``takes_instructions`` is whether there may be any. ``leads`` is whether what comes back has
+    to begin the messages of every later request, alone of its kind.
+    """
+
+    request: Callable[[Encoded, str], Encoded]
+    takes_instructions: bool = False
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
     """How one wire is spoken.
 
@@ -104,7 +118,8 @@ class Wire:
     ``target`` gives the rules of a request by wire, provider, model and mode of thinking.
     ``dialects`` are the ways in which its servers report usage, the first that of a server of which nothing else is
     known; ``overflows`` their wordings for a request that is too long.
-    ``counts`` are the ways in which its servers count a request, the most usual first.
+    ``counts`` are the ways in which its servers count a request, the most usual first; ``compaction`` is how they
+    compact a conversation themselves.
     ``settle`` puts those options among a request's parameters that the validator has to see before it is encoded.
     ``model_prefix`` is accepted before a model's name in a body.
 
@@ -126,6 +141,7 @@ class Wire:
     dialects: tuple[Dialect, ...]
     overflows: tuple[Wording, ...]
     counts: tuple[CountEndpoint, ...] = ()
+    compaction: ServerCompaction | None = None
     settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
     model_prefix: str = ""
     default_output: int | None = None

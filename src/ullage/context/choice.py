@@ -13,6 +13,7 @@ from typing import Final
 from ullage.context.clear import ClearToolResults
 from ullage.context.digest import Digests
 from ullage.context.drop import DropOldest
+from ullage.context.server import CompactOnServer
 from ullage.context.strategy import Strategy
 from ullage.context.summary import Summarize, SummarizePieces
 from ullage.context.trim import Trim
@@ -27,8 +28,13 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
 )
 """The strategies of ``hybrid`` in their order."""
 
-BUILT_IN: Final[Mapping[str, Strategy]] = {each.name: each for each in STRATEGIES}
-"""Every strategy that can be chosen by its own name. One that runs only where it is chosen is not in ``STRATEGIES``."""
+ALONE: Final[tuple[Strategy, ...]] = (CompactOnServer(),)
+"""Strategies that run only where they are chosen by name."""
+
+BUILT_IN: Final[Mapping[str, Strategy]] = {
+    each.name: each for each in (*STRATEGIES, *ALONE)
+}
+"""Every strategy that can be chosen by its own name."""
 
 NAMED_LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "hybrid": tuple(each.name for each in STRATEGIES),

@@ -29,7 +29,7 @@ GOAL = 0.45
 MOST_PIECES = 6
 """The most model calls of a summary in pieces. A longer history is shown in excerpts instead."""
 
-ASKING = frozenset({"summary", "pieces"})
+ASKING = frozenset({"summary", "pieces", "server"})
 """The built-in strategies that ask a model for a summary."""
 
 CLEARING = frozenset({"clear", "trim"})

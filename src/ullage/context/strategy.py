@@ -26,6 +26,7 @@ Reason = Literal[
     "nothing_to_do",
     "not_worth_it",
     "does_not_fit",
+    "not_offered",
     "too_large",
     "above_point",
     "no_progress",
@@ -47,7 +48,8 @@ Reason = Literal[
 """Why a strategy was not used, as a word that programs can count.
 
 Before any call: ``nothing_to_do``; ``not_worth_it`` (the cache costs more than is saved); ``does_not_fit`` (no summary
-request of that kind fits into the window). Of the result: ``too_large`` (over the input limit), ``above_point``,
+request of that kind fits into the window); ``not_offered``
+(the endpoint has no compaction of its own). Of the result: ``too_large`` (over the input limit), ``above_point``,
 ``no_progress``, ``uncovered`` (messages unaccounted for), ``touched`` (something that must stay), ``invalid`` (the wire
 would reject it), ``bytes``, ``images``. Of a summary: ``empty``, ``longer``, ``echo``, ``truncated``, ``refused``,
 ``reasoning_only``, ``tool_call``, ``failed`` (the call itself, or a strategy that raised). ``changed``: a prepared
@@ -61,7 +63,8 @@ class Ask(NamedTuple):
     With ``extends`` the call is the session's next request and one message more: same system prompt, same tools, so
     that the provider's cache holds; then ``system`` is empty. Without, it stands alone, with ``system`` and no tools.
     ``tokens`` is the most its input may be, ``max_output`` what it may ask for; both together fit into the window.
-    ``covers`` are the ids of the messages it shows in full or in excerpts.
+    ``covers`` are the ids of the messages it shows in full or in excerpts. With ``compaction`` the provider compacts
+    these messages itself, by these instructions or its own (``codec.blocks.Options``).
     """
 
     messages: tuple[Message, ...]
@@ -70,6 +73,7 @@ class Ask(NamedTuple):
     max_output: int
     extends: bool = False
     system: tuple[SystemBlock, ...] = ()
+    compaction: str | None = None
 
 
 class SummaryAnswer(NamedTuple):

@@ -102,38 +102,15 @@ class Summarize:
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         aim = summary_aim(situation)
         plan = plan_for(situation)
-        if (refused := _unplannable(plan) or _too_short_answers(situation)) is not None:
+        if (refused := unplannable(plan) or _too_short_answers(situation)) is not None:
             return refused
         if answers:
             return self._finish(situation, aim, plan, answers[-1])
-        if (
-            situation.rules.own_model
-            or situation.is_over_bytes
-            or situation.is_over_images
-        ):
-            return Declined(
-                "does_not_fit",
-                "The current request is not sent to the model that summarises.",
-            )
-        shown = _up_to(plan.leaving[-1], situation.messages)
-        ids = tuple(message.id for message in shown)
-        if any(
-            exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges
-        ):
-            return Declined(
-                "does_not_fit",
-                "The messages to summarise contain a call without a result.",
-            )
-        behind = situation.sizes.messages - situation.sizes.of(ids)
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
-        tokens = round(
-            situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked)
-        )
-        if excess := _excess(situation, aim, tokens):
-            return Declined("does_not_fit", excess)
-        assert aim.window is not None
-        room = min(answer_room(situation, aim), aim.window - tokens)
-        return Ask((*shown, asked), ids, tokens, room, extends=True)
+        found = on_request(situation, aim, plan, SAFETY * situation.cost(asked))
+        if isinstance(found, Declined):
+            return found
+        return found._replace(messages=(*found.messages, asked))
 
     def _finish(
         self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer
@@ -159,6 +136,33 @@ class Summarize:
         return Candidate(event)
 
 
+def on_request(
+    situation: Situation, aim: Aim, plan: Plan, prompt: float
+) -> Ask | Declined:
+    """The call that shows the current request up to the last leaving message, if there is room for a summary of it.
+
+    ``prompt`` are the tokens of what asks for the summary.
+    """
+    if situation.rules.own_model or situation.is_over_bytes or situation.is_over_images:
+        return Declined(
+            "does_not_fit",
+            "The current request is not sent to the model that summarises.",
+        )
+    shown = _up_to(plan.leaving[-1], situation.messages)
+    ids = tuple(message.id for message in shown)
+    if any(exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges):
+        return Declined(
+            "does_not_fit", "The messages to summarise contain a call without a result."
+        )
+    behind = situation.sizes.messages - situation.sizes.of(ids)
+    tokens = round(situation.sizes.high - behind / SAFETY + prompt)
+    if excess := _excess(situation, aim, tokens):
+        return Declined("does_not_fit", excess)
+    assert aim.window is not None
+    room = min(answer_room(situation, aim), aim.window - tokens)
+    return Ask(shown, ids, tokens, room, extends=True)
+
+
 @dataclass(frozen=True, slots=True)
 class SummarizePieces:
     """Asks for a summary in calls of their own, each bounded: a piece of the history and the summary so far.
@@ -175,7 +179,7 @@ class SummarizePieces:
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         aim = summary_aim(situation)
         plan = plan_for(situation)
-        if (refused := _unplannable(plan) or _too_short_answers(situation)) is not None:
+        if (refused := unplannable(plan) or _too_short_answers(situation)) is not None:
             return refused
         room = piece_room(situation, aim)
         if room < 1:
@@ -278,7 +282,7 @@ def _up_to(last: Message, messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(messages[: ids.index(last.id) + 1])
 
 
-def _unplannable(plan: Plan) -> Declined | None:
+def unplannable(plan: Plan) -> Declined | None:
     if not plan.leaving:
         return Declined("nothing_to_do", "Every message has to stay.")
     if not plan.verdict.is_proved:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ullage.context.constraints import collected, rules_part_id, written
 from ullage.context.situation import Situation
-from ullage.messages import Message, TextPart
+from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
 from ullage.usage import Usage
 
 PREFIX: Final = (
@@ -95,14 +95,19 @@ def summary_message(
 
 def earlier_text(messages: Iterable[Message]) -> str:
     """The text of the summaries among these messages, oldest first, without prefix, rules and files."""
-    texts = [
-        "".join(
-            part.text
-            for part in message.of_type(TextPart)
-            if not part.id.endswith((".prefix", ".rules"))
-            and not is_file_part(message, part)
-        )
-        for message in messages
-        if message.origin == "summary"
-    ]
+    texts = [_own_text(message) for message in messages if message.origin == "summary"]
     return "\n\n".join(text for text in texts if text)
+
+
+def _own_text(message: Message) -> str:
+    compacted = [
+        item.text.removeprefix(PREFIX).lstrip()
+        for item in message.of_type(ProviderItem)
+        if item.kind == COMPACTION
+    ]
+    written_by_us = [
+        part.text
+        for part in message.of_type(TextPart)
+        if not part.id.endswith((".prefix", ".rules")) and not is_file_part(message, part)
+    ]
+    return "".join([*compacted, *written_by_us])

@@ -308,7 +308,7 @@ def message_cost(
                     "files",
                     sums.count_media(part, in_result=False) + tokens,
                 )
-            elif isinstance(part, ProviderItem):
+            elif isinstance(part, ProviderItem) and not _is_known(part, message):
                 sums.items += 1
                 sums.over += UNKNOWN_ITEM
         if not isinstance(part, ToolResultPart):
@@ -374,6 +374,12 @@ def _reasoning_carried(message: Message) -> _ReasoningCarried:
             return _ReasoningCarried(True, Maker(data.wire, data.provider, data.model))
         carried = _ReasoningCarried(True)
     return carried
+
+
+def _is_known(part: ProviderItem, message: Message) -> bool:
+    """Whether the item's text is all that it costs: of a compaction's items, those that are not encrypted."""
+    data = b"" if part.provider is None else bytes(part.provider.data)
+    return message.origin == "summary" and b'"encrypted_content"' not in data
 
 
 def _text_of(part: TextPart | FilePart | ProviderItem | UnknownPart) -> str:

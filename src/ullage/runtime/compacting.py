@@ -37,6 +37,8 @@ from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stu
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
 from ullage.errors import (
     BodyTooLarge,
+    ContentFiltered,
+    NotFound,
     Overflow,
     ProviderError,
     RequestRejected,
@@ -132,6 +134,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
         task_start=memory.task_start,
         instructions=step.instructions,
+        has_refused=_served(runtime) in runtime.shared.client.without_compaction,
     )
     if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
         refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
@@ -273,6 +276,8 @@ async def summarise(
         request = _request(runtime, wanted, model, endpoint.wire, endpoint.provider)
         answer = await _bounded(runtime, wanted, request, endpoint, call)
     except ProviderError as problem:
+        if wanted.compaction is not None and is_not_offered(problem):
+            runtime.shared.client.without_compaction.add(_served(runtime))
         kind = type(problem).__name__
         failed = CallEnded(
             call=call,
@@ -300,6 +305,18 @@ async def summarise(
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
 
+def is_not_offered(problem: ProviderError) -> bool:
+    """Whether an endpoint's refusal says that it compacts no conversations of this model.
+
+    A refusal of what the request holds is none: its size, its content, or the compaction in it, which Anthropic names
+    with a code of its own (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand).
+    """
+    if isinstance(problem, Overflow | ContentFiltered):
+        return False
+    is_refused = isinstance(problem, NotFound | RequestRejected)
+    return is_refused and "compaction_" not in f"{problem.said} {problem}"
+
+
 async def _bounded(
     runtime: SessionRuntime, wanted: Ask, request: Request, endpoint: Endpoint, call: str
 ) -> Answer:
@@ -310,7 +327,11 @@ async def _bounded(
     """
     known = _known_output(runtime, request.model, endpoint)
     most = wanted.max_output if known is None else min(wanted.max_output, known)
-    options = Options(max_output=most, media=runtime.media if wanted.extends else {})
+    options = Options(
+        max_output=most,
+        media=runtime.media if wanted.extends else {},
+        compaction=wanted.compaction,
+    )
 
     def attempt(options: Options) -> Awaitable[Answer]:
         return ask(
@@ -329,6 +350,8 @@ async def _bounded(
     except RequestRejected:
         if known is not None or default_output(endpoint.wire) is not None:
             raise
+        if wanted.compaction is not None:
+            raise
     return await attempt(dataclasses.replace(options, max_output=None))
 
 
@@ -346,6 +369,8 @@ def _request(
     runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provider: str
 ) -> Request:
     held = runtime.ledger.meter.request(stream=runtime.settings.stream)
+    if wanted.compaction is not None:
+        return replace(held, messages=wanted.messages, stream=False)
     if wanted.extends:
         return replace(held, messages=wanted.messages)
     return Request(

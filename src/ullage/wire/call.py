@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for
 from ullage.codec.draft import shortened
-from ullage.codec.history import History
+from ullage.codec.history import History, encode_compaction
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired
 from ullage.codec.stream import (
@@ -118,6 +118,9 @@ def prepare(
     request = addressed(request, endpoint)
     history = History() if history is None else history
     repaired, encoded, content = history.prepare(request, policy=policy, options=options)
+    if options.compaction is not None:
+        encoded = encode_compaction(request, encoded, options.compaction)
+        content = encoded.content
     post = Post(
         endpoint=endpoint,
         path=encoded.path,

@@ -233,6 +233,8 @@ class Client:
         self._opening = asyncio.Lock()
         self.without_usage: set[str] = set()
         """Addresses of servers that refuse to be asked for usage in a stream."""
+        self.without_compaction: set[tuple[str, str, str]] = set()
+        """Provider, model and address of endpoints that refuse to compact a conversation."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,12 +21,16 @@ _ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
 class Route(NamedTuple):
-    """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead."""
+    """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead.
+
+    ``compact``: a compaction of the conversation and no answer.
+    """
 
     kind: Literal["generate", "count", "models"]
     model: str = ""
     stream: bool = False
     sse: bool = True
+    compact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ const PERSISTED = {
   tools_in_progress: "what the tools had done is kept",
   compaction_rolled_back: "the compaction was rolled back",
 };
-const TRIGGERS = { ladder: "", trim: "results trimmed", summary: "summarised", pieces: "summarised in pieces", digest: "digest", drop: "oldest left out" };
+const TRIGGERS = { ladder: "", trim: "results trimmed", summary: "summarised", pieces: "summarised in pieces", digest: "digest", drop: "oldest left out", server: "compacted by the provider" };
 
 /** The node of a mark; `acts` carries out what its buttons offer. */
 export function drawMark(item, acts) {

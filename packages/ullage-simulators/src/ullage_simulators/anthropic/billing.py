@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from ullage_simulators.anthropic.checks import blocks, is_turn
+from ullage_simulators.anthropic.compaction import context, is_asked
 from ullage_simulators.anthropic.thinking import size_of
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
@@ -43,7 +44,7 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
             prompt.turn_begins = len(prompt.pieces)
     if "cache_control" in body:
         prompt.add(marked=True)
-    prompt.ask = _ask(body)
+    prompt.ask = context(body, _ask(body)) if is_asked(body) else _ask(body)
     return prompt
 
 
@@ -68,6 +69,8 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
                 _add(prompt, nested)
         case "image":
             prompt.add(framing="image", marked=marked)
+        case "compaction":
+            prompt.add(block.get("content") or "", marked=marked)
         case _:
             plain = {
                 name: value
@@ -105,7 +108,7 @@ def _text(found: list[dict[str, Any]]) -> str:
 
 def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, Any]:
     """The usage object. With several sampling passes its top-level numbers are their sum; ``added`` came with each."""
-    once = _numbers(bill.input - bill.cache_read - bill.cache_write, bill)
+    once = numbers(bill)
     usage: dict[str, Any] = dict(once)
     if iterations > 1:
         passes = []
@@ -133,7 +136,9 @@ def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, An
     return {**usage, "service_tier": "standard"}
 
 
-def _numbers(uncached: int, bill: Bill) -> dict[str, Any]:
+def numbers(bill: Bill) -> dict[str, Any]:
+    """The counts of one pass."""
+    uncached = bill.input - bill.cache_read - bill.cache_write
     return {
         "input_tokens": uncached,
         "cache_creation_input_tokens": bill.cache_write,

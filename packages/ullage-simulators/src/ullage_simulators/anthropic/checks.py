@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ullage_simulators.anthropic.compaction import KIND, has_beta, is_asked
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
@@ -17,7 +18,7 @@ FIELDS = frozenset(
         "model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "temperature", "top_p",
         "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container", "context_management",
         "mcp_servers", "cache_control", "output_config", "output_format", "inference_geo", "speed", "fallbacks",
-        "user_profile_id", "diagnostics",
+        "user_profile_id", "diagnostics", "compaction",
     }
 )  # fmt: skip
 BLOCKS = frozenset(
@@ -109,7 +110,12 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
 
 
 def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
-    """Kinds of blocks that this run itself has answered with are known, whatever they are."""
+    """Kinds of blocks that this run itself has answered with are known, whatever they are.
+
+    A compaction is known where the request carries the beta header.
+    """
+    if block.get("type") == KIND:
+        return has_beta(call)
     return f"kind {block.get('type')}" in call.memory.items
 
 
@@ -246,7 +252,7 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
 def check_end(call: CallInProgress) -> None:
     """What may stand last: the user, or on older models the beginning of the answer."""
     last = call.body["messages"][-1]
-    if last.get("role") != "assistant":
+    if last.get("role") != "assistant" or is_asked(call.body):
         return
     if "prefill" not in call.model.traits:
         raise refuse(RULES, "prefill")

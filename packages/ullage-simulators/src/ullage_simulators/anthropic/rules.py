@@ -12,6 +12,9 @@ _DOCS: Final = "https://platform.claude.com/docs/en/"
 _EMPTY: Final = "https://github.com/experientiallabs/experiential/pull/804"
 """A table of what the live API answered to each shape of empty content."""
 
+_COMPACTION: Final = f"{_DOCS}build-with-claude/compaction-on-demand"
+"""What is refused and the codes; the page gives few of the words."""
+
 RULES: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
         "The request body is not valid JSON: {detail}", f"{_CLAUDE_CODE}60394"
@@ -165,6 +168,44 @@ RULES: Final[Mapping[str, Rule]] = {
         "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
         f"{_DOCS}build-with-claude/extended-thinking",
+    ),
+    "compaction_without_beta": Rule(
+        "compaction: this parameter requires anthropic-beta: compact-2026-09-04",
+        _COMPACTION,
+    ),
+    "compaction_unsupported": Rule(
+        "compaction: {model} does not support this parameter", OWN
+    ),
+    "compaction_type": Rule(
+        "compaction: Input tag '{tag}' found using 'type' does not match any of the expected tags: 'summarize'",
+        _COMPACTION,
+    ),
+    "compaction_instructions": Rule(
+        "compaction.summarize.instructions: String should have at most {most} characters",
+        _COMPACTION,
+    ),
+    "compaction_with": Rule(
+        "{field}: can't be combined with `compaction`. Remove it from the request.",
+        _COMPACTION,
+    ),
+    "compaction_twice": Rule(
+        "messages: at most one `compaction` block may be sent. Send the newest.",
+        _COMPACTION,
+    ),
+    "compaction_block_misplaced": Rule(
+        "messages: the `compaction` block must come first. Remove the messages in front of it.",
+        _COMPACTION,
+        code="compaction_block_misplaced",
+    ),
+    "compaction_signature_invalid": Rule(
+        "messages.0.content.0: Invalid `signature` in `compaction` block",
+        _COMPACTION,
+        code="compaction_signature_invalid",
+    ),
+    "compaction_content_mismatch": Rule(
+        "messages.0.content.0: the `content` of the `compaction` block is not what was returned",
+        _COMPACTION,
+        code="compaction_content_mismatch",
     ),
     "cache_marks": Rule(
         "A maximum of 4 blocks with cache_control may be provided. Found {found}.",

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage_simulators.answer import Spoken
-from ullage_simulators.anthropic.billing import pieces, shown
+from ullage_simulators.anthropic.billing import numbers, pieces, shown
 from ullage_simulators.anthropic.checks import (
     check_end,
     check_media,
     check_pairs,
     check_shape,
 )
+from ullage_simulators.anthropic.compaction import check_compaction, is_asked, usage_of
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
@@ -63,6 +64,7 @@ class Anthropic(WireSimulator):
 
     def check(self, call: CallInProgress) -> None:
         check_shape(call)
+        check_compaction(call)
         check_pairs(call.body["messages"])
         check_media(call)
         check_thinking(call)
@@ -99,6 +101,8 @@ class Anthropic(WireSimulator):
         return read, cache.write(counted, marked_only=True) - read
 
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        if is_asked(call.body):
+            return usage_of(numbers(bill))
         return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
 
     def reply(
@@ -138,8 +142,10 @@ class Anthropic(WireSimulator):
         }
 
     def error(self, refused: Refused) -> dict[str, Any]:
+        code = {"error_code": refused.code}
+        details = {"details": code} if refused.code else {}
         return {
             "type": "error",
-            "error": {"type": refused.kind, "message": refused.text},
+            "error": {"type": refused.kind, "message": refused.text, **details},
             "request_id": "req_simulated",
         }

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.anthropic.compaction import blocks_of, is_asked
 from ullage_simulators.anthropic.thinking import sign
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
@@ -21,14 +22,18 @@ def message(
     call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The whole answer."""
+    content = _content(call, spoken)
+    stop = STOPS.get(spoken.stop) or ("tool_use" if spoken.answer.calls else "end_turn")
+    if is_asked(call.body):
+        content = blocks_of(spoken)
+        stop = "compaction" if content else stop
     body: dict[str, Any] = {
         "id": call.memory.new_id("msg_01"),
         "type": "message",
         "role": "assistant",
         "model": call.model.name,
-        "content": _content(call, spoken),
-        "stop_reason": STOPS.get(spoken.stop)
-        or ("tool_use" if spoken.answer.calls else "end_turn"),
+        "content": content,
+        "stop_reason": stop,
         "stop_sequence": None,
     }
     if usage is not None:

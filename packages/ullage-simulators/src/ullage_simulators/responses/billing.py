@@ -16,6 +16,8 @@ from ullage_simulators.seal import unseal
 from ullage_simulators.wire import Bill, CallInProgress
 
 CACHE_BLOCK = 128
+PROMPT = "Summarize this conversation."
+"""Stands for the server's own prompt for a compaction, whose words are not known."""
 
 
 def pieces(call: CallInProgress) -> PromptPieces:
@@ -28,6 +30,8 @@ def pieces(call: CallInProgress) -> PromptPieces:
     for item in body["input"]:
         _add(prompt, item, call)
     prompt.ask = _ask(body)
+    if call.endpoint.compact:
+        prompt.ask = ScriptContext(prompt.ask.step, PROMPT)
     return prompt
 
 
@@ -53,6 +57,8 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
                 prompt.turn_begins = len(prompt.pieces)
         case "reasoning":
             prompt.add(hidden=_size(item, call), reasoning=True)
+        case "compaction":
+            prompt.add(hidden=_size(item, call))
         case "function_call":
             prompt.add(f"{item['name']} {item['arguments']}", framing="call")
         case "function_call_output":

@@ -20,10 +20,22 @@ FIELDS = frozenset(
         "background", "context_management", "verbosity",
     }
 )  # fmt: skip
+COMPACT_FIELDS = frozenset(
+    {
+        "model", "input", "instructions", "previous_response_id", "image", "prompt_cache_key",
+        "prompt_cache_options", "prompt_cache_retention", "service_tier",
+    }
+)  # fmt: skip
+"""openai 3.52, ``types/responses/response_compact_params.py``."""
 _ROLES = ("assistant", "system", "developer", "user")
 _GIVEN = ("input_text", "input_image", "input_file", "input_audio")
 _SAID = ("output_text", "refusal")
-_PREFIXES = {"function_call": "fc", "reasoning": "rs", "message": "msg"}
+_PREFIXES = {
+    "function_call": "fc",
+    "reasoning": "rs",
+    "message": "msg",
+    "compaction": "cmp",
+}
 _TYPES = (*_PREFIXES, "function_call_output", "item_reference")
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -36,7 +48,7 @@ def kind(item: dict[str, Any]) -> str:
 def check_shape(call: CallInProgress) -> None:
     body = call.body
     for name in body:
-        if name not in FIELDS:
+        if name not in (COMPACT_FIELDS if call.endpoint.compact else FIELDS):
             raise refuse(RULES, "param_unknown", path=name)
     if (
         "input" not in body
@@ -146,6 +158,9 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             _check_length(f"{path}.call_id", str(item.get("call_id", "")), 64)
         case "reasoning":
             _check_sealed(item, call)
+        case "compaction":
+            if unseal(WIRE, item.get("encrypted_content")) is None:
+                raise refuse(RULES, "compaction_altered")
         case other if f"kind {other}" not in call.memory.items:
             known = ", ".join(f"'{each}'" for each in _TYPES)
             raise refuse(RULES, "value_unknown", value=other, known=known, path=path)

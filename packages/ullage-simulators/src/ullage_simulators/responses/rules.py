@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ullage_simulators.openai_rules import SHARED
-from ullage_simulators.refusal import Rule
+from ullage_simulators.refusal import OWN, Rule
 
 _DOCS: Final = "https://developers.openai.com/api/docs/"
 
@@ -42,6 +42,11 @@ RULES: Final[Mapping[str, Rule]] = {
         "The encrypted content {start}...{end} could not be verified. Reason: Encrypted content could not be "
         "decrypted or parsed.",
         "https://github.com/Wei-Shaw/sub2api/issues/2863",
+        code="invalid_encrypted_content",
+    ),
+    "compaction_altered": Rule(
+        "The encrypted content of the compaction item could not be verified.",
+        OWN,
         code="invalid_encrypted_content",
     ),
     "item_not_kept": Rule(

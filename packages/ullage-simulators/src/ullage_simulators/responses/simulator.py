@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: ``/v1/responses``, ``/v1/responses/input_tokens``, ``/v1/models``."""
+"""OpenAI's Responses API: ``/v1/responses``, ``…/compact``, ``…/input_tokens``, ``/v1/models``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.checks import check_items, check_shape, complete
 from ullage_simulators.responses.rules import RULES
-from ullage_simulators.responses.stream import UNKNOWN, events, failed, response
+from ullage_simulators.responses.stream import (
+    UNKNOWN,
+    compacted,
+    events,
+    failed,
+    response,
+)
 from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
 
@@ -36,6 +42,8 @@ class Responses(WireSimulator):
         match method, path.rstrip("/").split("/")[1:]:
             case "POST", ["v1", "responses"]:
                 return Route("generate")
+            case "POST", ["v1", "responses", "compact"]:
+                return Route("generate", compact=True)
             case "POST", ["v1", "responses", "input_tokens"]:
                 return Route("count")
             case "GET", ["v1", "models", *name]:
@@ -70,6 +78,8 @@ class Responses(WireSimulator):
     def reply(
         self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
     ) -> dict[str, Any]:
+        if call.endpoint.compact:
+            return compacted(call, spoken, usage)
         return response(call, spoken, usage)
 
     def frames(

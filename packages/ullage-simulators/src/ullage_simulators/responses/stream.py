@@ -42,6 +42,43 @@ def response(
     }
 
 
+def compacted(
+    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The answer of ``/responses/compact``: the user's messages, and one item that stands for all else.
+
+    openai 3.52, ``types/responses/compacted_response.py`` and ``response_compaction_item.py``.
+    """
+    said = [item for item in call.body["input"] if item.get("role") == "user"]
+    kept = [_retained(call, item) for item in said]
+    carried = {"n": spoken.output, "id": call.memory.new_id("", 12)}
+    item = {
+        "id": call.memory.new_id("cmp_0", 48),
+        "type": "compaction",
+        "encrypted_content": seal(WIRE, carried),
+    }
+    return {
+        "id": call.memory.new_id("resp_0", 48),
+        "object": "response.compaction",
+        "created_at": CREATED + call.number,
+        "output": [*kept, item],
+        "usage": usage,
+    }
+
+
+def _retained(call: CallInProgress, item: dict[str, Any]) -> dict[str, Any]:
+    content = item.get("content")
+    if isinstance(content, str):
+        content = [{"type": "input_text", "text": content}]
+    return {
+        "id": item.get("id") or call.memory.new_id("msg_0", 48),
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": content,
+    }
+
+
 def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
     body = call.body
     return {

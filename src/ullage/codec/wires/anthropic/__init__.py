@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.codec.wire import CountEndpoint, Wire
+from ullage.codec.wire import CountEndpoint, ServerCompaction, Wire
 from ullage.codec.wires.anthropic import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
@@ -24,5 +24,8 @@ WIRE: Final = Wire(
     adds_version=True,
     models_path="/models?limit=1000",
     counts=(CountEndpoint("count_tokens", encode.encode_count),),
+    compaction=ServerCompaction(
+        request=encode.encode_compaction, takes_instructions=True, leads=True
+    ),
     settle=encode.settle,
 )

@@ -33,6 +33,7 @@ from ullage.codec.blocks import (
 )
 from ullage.codec.wires.anthropic.rules import PARAMS
 from ullage.messages import (
+    COMPACTION,
     FilePart,
     ImagePart,
     Message,
@@ -54,6 +55,11 @@ MAX_OUTPUT: Final = 16_000
 """Tokens, unless it is set: the field is required. The reserve that the meter keeps by default."""
 MOST_MARKS: Final = 4
 """Cache markers in one request: https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
+COMPACTION_BETA: Final = "compact-2026-09-04"
+"""Goes with a request for a compaction, and with every later one that carries a signed block
+(https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand)."""
+_NOT_COMPACTED: Final = ("stop_sequences", "context_management", "stream")
+"""Fields that a request for a compaction may not have; the same page."""
 _UNCOUNTED: Final = frozenset(
     {
         "max_tokens",
@@ -69,6 +75,7 @@ _UNCOUNTED: Final = frozenset(
 )
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
+_BETAS: Final = "anthropic-beta"
 
 JsonBlock = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
@@ -128,10 +135,37 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
     return encoded._replace(path="/messages/count_tokens", body={**body, **params})
 
 
+def encode_compaction(encoded: Encoded, instructions: str) -> Encoded:
+    """The call that summarises all messages of an encoded request and gives one signed block.
+
+    https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
+    """
+    body = drop(encoded.body, *_NOT_COMPACTED)
+    choice = body.get("tool_choice")
+    if isinstance(choice, Mapping) and choice.get("type") in ("any", "tool"):
+        del body["tool_choice"]
+    output = body.get("output_config")
+    if isinstance(output, Mapping):
+        body["output_config"] = drop(output, "format")
+    asked = {"type": "summarize"}
+    if instructions:
+        asked["instructions"] = instructions
+    headers = with_beta(encoded.headers, COMPACTION_BETA)
+    return encoded._replace(headers=headers, body={**body, "compaction": asked})
+
+
+def with_beta(headers: Mapping[str, str], beta: str) -> dict[str, str]:
+    """The headers with one more beta."""
+    named = [name for name in headers.get(_BETAS, "").split(",") if name]
+    if beta not in named:
+        named.append(beta)
+    return {**headers, _BETAS: ",".join(named)}
+
+
 def _headers(options: Options) -> dict[str, str]:
     headers = dict(HEADERS)
     if options.betas:
-        headers["anthropic-beta"] = ",".join(options.betas)
+        headers[_BETAS] = ",".join(options.betas)
     return headers
 
 
@@ -171,6 +205,10 @@ class AnthropicWriter(MessageWriter):
         super().__init__()
         self._recent: list[_Turn] = []  # the last of them is the one that may grow
         self._markable = 0  # how many of them can be marked
+        self._has_compaction = False
+
+    def headers(self, head: Mapping[str, str]) -> dict[str, str]:
+        return with_beta(head, COMPACTION_BETA) if self._has_compaction else dict(head)
 
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         recent = self._recent
@@ -185,6 +223,8 @@ class AnthropicWriter(MessageWriter):
                     self._close()
                 recent.append(_Turn(speaker))
             turn = recent[-1]
+            if any(is_signed_compaction(part) for part in message.parts):
+                self._has_compaction = True
             for block in _content_of(sending, message, self.blocks):
                 turn.content.append(block)
                 if not turn.is_markable and speaker == "user" and _can_be_marked(block):
@@ -216,6 +256,13 @@ class AnthropicWriter(MessageWriter):
                 left -= 1
             items += (b",", wire_message(turn.speaker, "content", written))
         yield from reversed(items)
+
+
+def is_signed_compaction(part: Part) -> bool:
+    """Whether a part is the block of a compaction that was asked for; others belong to ``context_management``."""
+    if not isinstance(part, ProviderItem) or part.kind != COMPACTION:
+        return False
+    return part.provider is not None and b'"signature"' in bytes(part.provider.data)
 
 
 def _most_marked(marks: CacheMarks | None) -> int:

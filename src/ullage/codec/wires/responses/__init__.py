@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.blocks import JSON_HEADERS
-from ullage.codec.wire import CountEndpoint, Wire
+from ullage.codec.wire import CountEndpoint, ServerCompaction, Wire
 from ullage.codec.wires.responses import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
@@ -22,4 +22,5 @@ WIRE: Final = Wire(
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
     counts=(CountEndpoint("input_tokens", encode.encode_count),),
+    compaction=ServerCompaction(request=encode.encode_compaction),
 )

@@ -48,6 +48,8 @@ _ENDS: Final = frozenset(
 _LAST: Final = _ENDS | {"error", "response.error"}
 """Events that are taken whatever their number is: gateways that make them themselves do not count."""
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+COMPACTED: Final = "response.compaction"
+"""``object`` of an answer of ``/responses/compact``: ``compacted_response.py`` in openai 3.52."""
 
 
 class ResponsesDecoder:
@@ -178,12 +180,26 @@ class ResponsesDecoder:
             self.draft.fail(response)
             return self.finish(False)
         output = response.get("output")
+        if response.get("object") == COMPACTED:
+            return self._compacted(body, response)
         if not isinstance(output, list) or not all(
             isinstance(item, dict) for item in output
         ):
             self.draft.damage("its output is no list of items", body)
             return self.finish(False)
         self._end(body, response)
+        return self.finish(True)
+
+    def _compacted(self, body: bytes, response: Mapping[str, Any]) -> Answer:
+        """A compacted conversation: its items as they are, for they go back as they came."""
+        whole = fields_of(body)
+        self._name(response)
+        for raw in items_of(whole.get("output")):
+            self.draft.tally.hold(len(raw))
+            self.draft.close(self.draft.open_item(raw))
+        self.draft.note_usage(response.get("usage"), whole.get("usage"))
+        self.draft.said = "completed"
+        self.is_done = True
         return self.finish(True)
 
     def _name(self, response: Mapping[str, Any]) -> None:

@@ -60,6 +60,15 @@ _COUNTED_FIELDS: Final = (
     "conversation",
     "previous_response_id",
 )
+_COMPACTED_FIELDS: Final = (
+    "model",
+    "instructions",
+    "input",
+    "previous_response_id",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "service_tier",
+)
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
 Item = dict[str, Any] | msgspec.Raw
@@ -108,6 +117,17 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
         if name in _COUNTED
     }
     return encoded._replace(path="/responses/input_tokens", body={**body, **params})
+
+
+def encode_compaction(encoded: Encoded, instructions: str) -> Encoded:
+    """The call of ``POST /responses/compact`` for an encoded request; it takes no instructions of its own.
+
+    https://developers.openai.com/api/docs/guides/compaction, ``response_compact_params.py`` in openai 3.52.
+    """
+    body = {
+        name: encoded.body[name] for name in _COMPACTED_FIELDS if name in encoded.body
+    }
+    return encoded._replace(path="/responses/compact", body=body)
 
 
 def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
@@ -223,6 +243,11 @@ def _items_of(
             item for part in others if (item := _whole(sending, part)) is not None
         )
         return
+    if message.origin == "summary":  # the items of a compaction stand by themselves
+        yield from (
+            item for part in others if (item := _whole(sending, part)) is not None
+        )
+        others = [part for part in others if not isinstance(part, ProviderItem)]
     content = [
         made for part in others if (made := _content(sending, part, blocks)) is not None
     ]

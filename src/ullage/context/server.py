@@ -1,0 +1,196 @@
+"""Compaction by the provider: the endpoint summarises the conversation, and its block or item takes its place.
+
+Anthropic gives a signed block with a summary that can be read
+(https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand), OpenAI the user's messages and an
+encrypted item (https://developers.openai.com/api/docs/guides/compaction). Either goes back byte for byte with every
+later request, to the model that made it; any other model gets the text that stands for it: the summary, or a digest.
+
+Both also compact by themselves inside a call, from a number of tokens on. Ullage does not ask for that: what such a
+call removed would be known only afterwards, and could be neither proved nor undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from ullage.codec.dialects import DIALECTS
+from ullage.codec.usage import sampling_passes
+from ullage.codec.wire import ServerCompaction
+from ullage.codec.wires import WIRES
+from ullage.context.budget import Aim
+from ullage.context.constraints import collected, rules_part_id, written
+from ullage.context.digest import digest
+from ullage.context.plan import Plan, committed, plan_for
+from ullage.context.situation import Situation
+from ullage.context.strategy import (
+    Ask,
+    Candidate,
+    Declined,
+    Proposal,
+    Reason,
+    SummaryAnswer,
+)
+from ullage.context.summary import on_request, summary_aim, unplannable
+from ullage.context.summary_message import PREFIX, own_tokens, rules_room, summary_id
+from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
+from ullage.usage import Usage
+
+PROMPT: Final = 2_000
+"""Tokens that the provider's own prompt for a summary may have. None says how long it is."""
+
+NOT_TO_CALL: Final = "Do not call tools; answer with the text of the summary alone."
+"""Ends instructions of a user: they replace the provider's whole prompt, which says so itself (the page above)."""
+
+MOST_APART: Final = 2.0
+"""A reported length that differs from the estimate of a summary's text by more than this factor is not its length."""
+
+_STOPS: Final[dict[str, Reason]] = {
+    "length": "truncated",
+    "context_full": "truncated",
+    "refused": "refused",
+    "tool_calls": "tool_call",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CompactOnServer:
+    """Asks the endpoint to compact what leaves. Declines where its wire has no such call, or it has refused one.
+
+    The provider sees what a summary would show: the current request up to the last leaving message.
+    """
+
+    name: str = "server"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 1
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        wire = WIRES.get(situation.fold.wire)
+        offered = None if wire is None else wire.compaction
+        if offered is None:
+            return Declined("not_offered", "This API has no compaction of its own.")
+        if situation.has_refused:
+            note = "This endpoint has refused to compact a conversation."
+            return Declined("not_offered", note)
+        aim = summary_aim(situation)
+        plan = plan_for(situation)
+        if (refused := unplannable(plan)) is not None:
+            return refused
+        if answers:
+            return self._finish(situation, aim, plan, answers[-1])
+        return _ask(situation, aim, plan, offered)
+
+    def _finish(
+        self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer
+    ) -> Proposal:
+        if answer.error or answer.message is None:
+            return Declined("failed", f"The call failed: {answer.error or 'no answer'}.")
+        items = tuple(answer.message.of_type(ProviderItem))
+        if not items or items[-1].kind != COMPACTION:
+            reason = _STOPS.get(answer.stop, "empty")
+            return Declined(reason, "The provider's answer holds no compaction.")
+        if not _is_whole(items[-1]):
+            return Declined("empty", "The provider could not summarise the conversation.")
+        event = committed(situation, plan.kept, plan.leaving, text="", rung=self.name)
+        message = _message(situation, aim, plan, items)
+        tokens = _reported(situation, message, items, answer.usage)
+        return Candidate(replace(event, summary=message, summary_tokens=tokens))
+
+
+def _ask(
+    situation: Situation, aim: Aim, plan: Plan, offered: ServerCompaction
+) -> Ask | Declined:
+    wishes = [
+        wish for wish in (situation.rules.instructions, situation.instructions) if wish
+    ]
+    if wishes and not offered.takes_instructions:
+        note = "This API's compaction takes no instructions."
+        return Declined("not_offered", note)
+    kept = [message for message in situation.messages if message.id in plan.kept.why]
+    if offered.leads and any(_stands_in_front(message) for message in kept):
+        note = "A message has to stay in front of the place where this API wants its compaction."
+        return Declined("not_offered", note)
+    found = on_request(situation, aim, plan, PROMPT)
+    if isinstance(found, Declined):
+        return found
+    # OpenAI gives the user's messages back word for word: one that stays would be there twice.
+    shown = found.messages if offered.leads else plan.leaving
+    instructions = "\n".join([*wishes, NOT_TO_CALL]) if wishes else ""
+    return found._replace(messages=shown, compaction=instructions)
+
+
+def _stands_in_front(message: Message) -> bool:
+    """A system prompt among the messages, or an earlier compaction that is pinned."""
+    items = message.of_type(ProviderItem)
+    return message.role == "system" or any(item.kind == COMPACTION for item in items)
+
+
+def _is_whole(item: ProviderItem) -> bool:
+    """Whether a compaction holds anything. Anthropic sends null where it could not be made."""
+    data = b"" if item.provider is None else bytes(item.provider.data)
+    return bool(item.text) or b"encrypted_content" in data
+
+
+def _message(
+    situation: Situation, aim: Aim, plan: Plan, items: Sequence[ProviderItem]
+) -> Message:
+    """The provider's items, and those of the user's rules that they don't hold word for word."""
+    name = summary_id(situation.compaction)
+    *retained, compaction = items
+    text = compaction.text or _digest(situation, aim, plan)
+    stood_for = replace(compaction, text=f"{PREFIX}\n\n{text}")
+    named = [
+        replace(item, id=f"{name}.{place}")
+        for place, item in enumerate((*retained, stood_for))
+    ]
+    held = "\n".join(item.text for item in items)
+    rules = collected(plan.leaving, most=rules_room(aim.window), count=situation.count)
+    missing = written(rule for rule in rules if rule not in held)
+    texts = [TextPart(id=rules_part_id(name), text=missing)] if missing else []
+    return Message(id=name, role="user", origin="summary", parts=(*named, *texts))
+
+
+def _digest(situation: Situation, aim: Aim, plan: Plan) -> str:
+    """What another model reads in the place of an encrypted item."""
+    return digest(situation, plan.leaving, most=aim.summary).text
+
+
+def _reported(
+    situation: Situation,
+    message: Message,
+    items: Sequence[ProviderItem],
+    usage: Usage | None,
+) -> int | None:
+    """Tokens of the message in the provider's measure; ``None`` where it reported no usable length."""
+    length = _length(usage)
+    compaction = items[-1]
+    if length is None:
+        return None
+    if compaction.text:  # it can be read, so the report is held against an estimate
+        estimate = situation.fold.learnt.ratio * situation.count(compaction.text)
+        if not estimate / MOST_APART <= length <= estimate * MOST_APART:
+            return None
+    retained = _texts(items[:-1])
+    around = own_tokens(situation, [*retained, *message.of_type(TextPart)])
+    return round(length + around)
+
+
+def _texts(items: Iterable[ProviderItem]) -> list[TextPart]:
+    return [TextPart(id=item.id, text=item.text) for item in items]
+
+
+def _length(usage: Usage | None) -> int | None:
+    """What the compaction's own pass put out, without reasoning. Anthropic reports it as a pass beside the call."""
+    if usage is None or not usage.verified or usage.placeholder:
+        return None
+    dialect = DIALECTS.get(usage.dialect or "")
+    passes = () if dialect is None else sampling_passes(dialect, usage.raw)
+    own = [one.usage for one in passes if one.kind == COMPACTION]
+    said = own[-1] if own else usage
+    if said.output is None:
+        return None
+    return max(0, said.output - (said.reasoning or 0))
