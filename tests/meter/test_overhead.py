@@ -194,6 +194,15 @@ def test_another_directory_version_and_model_widen_the_interval_in_this_order() 
     assert foretold([same]).used.high < 31_500
 
 
+def test_a_log_without_a_model_is_taken_to_be_of_the_last_sessions_model() -> None:
+    old = [taught(f"o{n}", at=n + 1.0, model="claude-opus-4-6") for n in range(3)]
+    new = [taught(f"n{n}", at=n + 10.0, reported=36_000) for n in range(3)]
+    reading = foretold([*old, *new], model="")
+    assert abs(reading.used.tokens - 36_000) < 100
+    assert row_of(reading).note == "as in 6 earlier sessions of claude-code 2.1.197"
+    assert reading.used.low <= 30_000
+
+
 def test_the_nearest_sessions_are_asked_first() -> None:
     elsewhere = [taught(f"e{n}", at=n + 1.0, cwd="/press") for n in range(4)]
     here = taught("h", at=0.5, reported=34_000)

@@ -11,7 +11,8 @@ import httpx2
 import pytest
 from ullage_simulators import running
 
-from tests.server.served import MODEL, Api, frames_of, script
+from tests.importers.first_calls import claude_code
+from tests.server.served import MODEL, Api, frames_of, script, serving
 from ullage.codec.stream import Answer
 from ullage.events import CallStarted, CompactionStarted, Event, ReadingTaken
 from ullage.importers import read
@@ -23,6 +24,7 @@ from ullage.runtime.hooks import Hook
 from ullage.server.app import application
 from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.window import step_lines
+from ullage.store.overhead import OverheadStore
 
 MOMENTS = 1_000
 
@@ -269,6 +271,22 @@ def test_it_is_read_as_a_file_is(api: Api, path: Path) -> None:
     assert len(looked["steps"]) == len(meter.steps)
     assert looked["log"]["format"] == imported.format
     assert looked["log"]["skipped_lines"] == imported.skipped_lines
+
+
+def test_a_log_is_shown_with_what_was_learnt_and_teaches_nothing(
+    provider: str, tmp_path: Path
+) -> None:
+    taught = Meter()
+    for event in read(claude_code(tmp_path, 1, "Which price?", 21_000)).events:
+        taught.apply(event)
+    assert taught.first_call is not None
+    log = claude_code(tmp_path, 2, "Which price?", 30_000)
+    with serving(provider, tmp_path / "s.db") as server:
+        store = OverheadStore(server.agent._data)
+        store.add(taught.first_call)
+        looked = server.api.post("/v1/look", content=log.read_bytes()).json()
+        assert abs(looked["steps"][0]["estimated"] - 21_000) < 100
+        assert store.read().calls == (taught.first_call,)
 
 
 def test_there_are_logs_to_look_at() -> None:

@@ -146,8 +146,10 @@ def _is_alike(call: FirstCall, now: FirstCall) -> bool:
 def _distance(call: FirstCall, now: FirstCall) -> _Distance:
     if not now.unlogged:  # what is sent is known: only its estimate is corrected
         return _Distance(False, False, False)
+    # Some logs name no model before the first answer: it is taken to be that of the last sessions.
+    is_same_model = (call.provider, call.model) == (now.provider, now.model)
     return _Distance(
-        (call.provider, call.model) != (now.provider, now.model),
+        bool(now.model) and not is_same_model,
         call.program != now.program,
         call.directory != now.directory,
     )
