@@ -63,9 +63,18 @@ def test_changed_tools_take_part_in_the_next_report_and_the_system_prompt_is_set
     assert sum(row.tokens for row in rows.values()) == approx(5_300, abs=20)
 
 
-def test_a_first_report_outside_what_was_expected_is_a_surprise() -> None:
-    assert not learnt(HELLO, 1_484).is_surprised
-    assert learnt(HELLO, 1_504).is_surprised
+def test_a_first_report_far_from_what_was_expected_is_a_surprise() -> None:
+    assert not learnt(HELLO, 1_092 + 150).is_surprised
+    assert learnt(HELLO, 1_092 + 300).is_surprised
+
+
+def test_doubts_that_are_learnt_later_widen_the_interval_and_move_no_row() -> None:
+    known = learnt(RowEstimate(400, 40), 1_000)
+    before = attributed(known, TOOLS, ROWS).rows["tools"]
+    wider = {"tools": RowEstimate(1_084, 900, 108)}
+    after = attributed(known, TOOLS, wider, 140).rows["tools"]
+    assert after.tokens == before.tokens
+    assert after.doubt > before.doubt
 
 
 @given(total=st.floats(0, 1e7), rows=st.lists(estimates, min_size=1, max_size=6))

@@ -41,7 +41,6 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
-from ullage.meter.attribution import Attribution
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput, is_believed
 from ullage.meter.fingerprint import digest
@@ -49,7 +48,7 @@ from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import first_call_id, kept
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.shares import estimates_of, learn_first, learn_rows, widths_of
+from ullage.meter.shares import estimates_of, learn_first, learn_rows
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
@@ -214,7 +213,7 @@ class Fold(State):
         )
         if self.anchor is None:
             messages = estimate.tokens - sum(estimates_of(self).values())
-            self._learn_rows(learn_first(self, messages, event.tokens))
+            self.attribution = learn_first(self, messages, event.tokens)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -635,7 +634,7 @@ class Fold(State):
             self._note_first_call(anchor, pending)
         if pending is not None:
             self._measure(pending, context)
-        self._learn_rows(learn_rows(self, anchor, pending))
+        self.attribution = learn_rows(self, anchor, pending)
         self.anchor = anchor
         self.counted = None
         self.output = None
@@ -650,13 +649,6 @@ class Fold(State):
                 self.since = self.since.plus(entry)
         if self.output is not None:
             self._carry(self.output)
-
-    def _learn_rows(self, attribution: Attribution) -> None:
-        """Take what a report or a count shows of the rows that every request carries."""
-        before = widths_of(self)
-        self.attribution = attribution
-        if widths_of(self) != before:
-            self.shares = None
 
     def _note_first_call(self, anchor: Anchor, pending: Pending) -> None:
         """What later sessions can learn of this one's first reported input: what it held beyond its estimate."""

@@ -54,7 +54,8 @@ def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     known = fold.attribution
     if known is None and forecast.overhead and not fold.partly_unlogged:
         known = expected_rows(fold, forecast)
-    fixed = attributed(known, estimates_of(fold), priors_of(shares))
+    doubt = 0.0 if known is None else messages_estimate(fold, known.messages.tokens).doubt
+    fixed = attributed(known, estimates_of(fold), priors_of(shares), doubt)
     used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
     doubt = fixed.doubt
     if fold.attribution is None:

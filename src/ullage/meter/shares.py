@@ -23,6 +23,7 @@ from ullage.meter.opening import (
 )
 from ullage.meter.state import State
 from ullage.meter.view import Share
+from ullage.tokens.calibration import CORRECTS_FROM, Learnt
 from ullage.tokens.tools import is_hosted
 
 SYSTEM_ROWS: Final = {
@@ -57,13 +58,22 @@ is visible of it, whose estimate is within a tenth of the answer (``growth.PLACE
 
 
 def widths_of(state: State) -> OpeningWidths:
-    """How far the rows may be off: as measured, until a report shows that the model does not count so."""
-    if state.attribution is not None and state.attribution.is_surprised:
+    """How far the rows may be off: as measured, until reports show that the model does not count so."""
+    is_surprised = state.attribution is not None and state.attribution.is_surprised
+    if is_surprised or _counts_otherwise(state.learnt):
         return OTHERWISE
     forecaster = state.forecaster
     return opening_widths(
         forecaster.template.stratum, is_exact=forecaster.counter.name == "bpe"
     )
+
+
+def _counts_otherwise(learnt: Learnt) -> bool:
+    """Whether the growth from report to report speaks for a model that counts in another way than measured."""
+    if len(learnt.seen) < CORRECTS_FROM or not learnt.fits:
+        return False
+    measured, *others = learnt.fits
+    return any(fit.evidence > measured.evidence for fit in others)
 
 
 # -- what every request carries --
@@ -102,15 +112,10 @@ def least_of(share: Share) -> float:
 
 
 def request_shares(state: State) -> dict[str, Share]:
-    """The rows of what every request carries, by key; made again only when that changes."""
-    if state.shares is None:
-        widths = widths_of(state)
-        state.shares = (
-            _system_shares(state, widths.text)
-            | _tool_shares(state, widths.tools)
-            | _answer_share(state, widths.answer)
-            | _hidden_share(state, widths.tools)
-        )
+    """The rows of what every request carries, by key; made again only when that or their doubt changes."""
+    widths = widths_of(state)
+    if state.shares is None or state.share_widths != widths:
+        state.shares, state.share_widths = _shares(state, widths), widths
     if not state.expected_unlogged:
         return state.shares
     unlogged = Share(
@@ -129,6 +134,15 @@ def request_shares(state: State) -> dict[str, Share]:
             note=f"as in {overhead.source}",
         )
     return state.shares | {"unlogged": unlogged}
+
+
+def _shares(state: State, widths: OpeningWidths) -> dict[str, Share]:
+    return (
+        _system_shares(state, widths.text)
+        | _tool_shares(state, widths.tools)
+        | _answer_share(state, widths.answer)
+        | _hidden_share(state, widths.tools)
+    )
 
 
 def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
@@ -156,25 +170,28 @@ def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
 def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
     tools = state.tools or ()
     cost = state.fixed.tools
+    # What the batch is off by may all be in what is there once, or in each tool alike.
+    whole = hypot(width.of(cost.tokens - cost.hosted), _hosted_doubt(cost.hosted))
+    of_each = whole / max(1, len(tools))
     loaded: list[Share] = []
     deferred: list[Share] = []
     servers: dict[str, str] = {}
     for tool, each, later in zip(tools, cost.each, cost.deferred, strict=True):
         servers[tool.name] = tool.server
         if tool.deferred:
-            deferred.append(_tool_share(tool, later, width))
+            deferred.append(_tool_share(tool, later, width, of_each))
         else:
-            loaded.append(_tool_share(tool, each, width))
+            loaded.append(_tool_share(tool, each, width, of_each))
     shares: dict[str, Share] = {}
     if loaded:
         children = _by_server(loaded, servers)
         once = cost.overhead + cost.choice
         if once >= 1:
-            children.append(Share(name="once for all", tokens=once, doubt=width.of(once)))
+            children.append(Share(name="once for all", tokens=once, doubt=whole))
         shares["tools"] = Share(
             name=f"Tools ({len(loaded)})",
             tokens=cost.tokens,
-            doubt=hypot(width.of(cost.tokens - cost.hosted), _hosted_doubt(cost.hosted)),
+            doubt=whole,
             children=tuple(children),
         )
     if deferred:
@@ -189,8 +206,10 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
     return shares
 
 
-def _tool_share(tool: Tool, tokens: float, width: HalfWidth) -> Share:
-    doubt = _hosted_doubt(tokens) if is_hosted(tool) else width.of(tokens)
+def _tool_share(tool: Tool, tokens: float, width: HalfWidth, common: float) -> Share:
+    doubt = hypot(width.of(tokens), common)
+    if is_hosted(tool):
+        doubt = _hosted_doubt(tokens)
     return Share(name=tool.name, tokens=tokens, doubt=doubt, id=tool.name)
 
 
@@ -242,12 +261,13 @@ def learn_rows(state: State, anchor: Anchor, pending: Pending | None) -> Attribu
 
 def learn_first(state: State, messages: float, total: int) -> Attribution:
     """The same for the first total that is known of a session, beside what the messages in it are estimated at."""
-    priors = priors_of(request_shares(state))
-    estimate = messages_estimate(state, messages)
-    learnt = learn(None, estimates_of(state), priors, estimate, total)
-    if learnt.is_surprised:
+    estimates, priors = estimates_of(state), priors_of(request_shares(state))
+    learnt = learn(None, estimates, priors, messages_estimate(state, messages), total)
+    known = state.attribution
+    if learnt.is_surprised or (known is not None and known.is_surprised):
+        priors |= priors_of(_shares(state, OTHERWISE))
         wider = _messages_estimate(state, OTHERWISE, messages)
-        learnt = replace(learnt, messages=wider)
+        learnt = replace(learn(None, estimates, priors, wider, total), is_surprised=True)
     return learnt
 
 

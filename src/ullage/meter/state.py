@@ -15,6 +15,7 @@ from ullage.meter.attribution import Attribution
 from ullage.meter.counting import CountedInput, CountMode
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.opening import OpeningWidths
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
@@ -108,6 +109,8 @@ class State:
     fixed: Fixed = field(default_factory=Fixed)
     shares: dict[str, Share] | None = field(default=None, metadata=DERIVED)
     """The rows of ``fixed`` by their keys; ``None`` until they are asked for."""
+    share_widths: OpeningWidths | None = field(default=None, metadata=DERIVED)
+    """The widths that their doubts were taken from."""
     attribution: Attribution | None = None
     """What reports have shown of these rows."""
     anchor: Anchor | None = None

@@ -1,0 +1,177 @@
+"""The rows of the readings beside each simulator, whose tokens for a text and for a tool are drawn for each seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from ullage_simulators import running
+from ullage_simulators.tokenizer import tokens
+
+from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
+from tests.integration.test_readings import prose, script, text
+from ullage import Meter
+from ullage.messages import SystemBlock, Tool
+from ullage.meter.reading import Reading, Row
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+SEEDS = range(1, 21) if THOROUGH else (1, 2, 3, 4)
+CALLS = 8
+LEARNT = 2
+"""Reports after which the rows are held to their promise, as the totals are in ``test_readings.py``."""
+DIALECTS = FIVE + MORE
+
+LEAST_INSIDE = 0.93
+"""Of all rows of all dialects: system prompt, tools, each tool, what is there once for all tools, and messages."""
+
+STABLE = 0.05
+"""Share by which a row whose content does not change may move from the second call on."""
+
+
+def declared(dice: random.Random, name: str) -> Tool:
+    fields = {
+        f"{name}_{place}": {
+            "type": "string",
+            "description": prose(dice, dice.randint(2, 12)),
+        }
+        for place in range(dice.randint(1, 5))
+    }
+    schema = {"type": "object", "properties": fields}
+    return Tool(
+        name=name,
+        description=prose(dice, dice.randint(4, 40)),
+        schema=msgspec.Raw(msgspec.json.encode(schema)),
+    )
+
+
+class RowsBeside(NamedTuple):
+    """One call: the reading before it, and what its pieces cost by the simulator's own numbers."""
+
+    reading: Reading
+    total: int
+    system: float
+    tools: float
+    each: dict[str, float]
+
+
+def row(reading: Reading, name: str) -> Row:
+    return next(each for each in reading.rows if each.name.startswith(name))
+
+
+@cache
+def calls(dialect: Dialect, seed: int) -> list[RowsBeside]:
+    """A conversation of some steps with system prompt and tools of drawn sizes, and the meter beside it."""
+    dice = random.Random(f"rows {seed} {dialect.name}")
+    system = (SystemBlock(text=prose(dice, dice.choice((20, 200, 1500)))),)
+    tools = tuple(
+        declared(dice, name)
+        for name in ("read", "list", "search", "write")[: dice.randint(1, 4)]
+    )
+    readings: list[Reading] = []
+    with (
+        running(script(seed), seed=seed) as server,
+        Conversation(server, system=system, tools=tools) as conversation,
+    ):
+        meter = Meter(dialect.model, wire=dialect.wire, provider=dialect.provider)
+        conversation.say(f"{prose(dice, dice.choice((3, 30, 300)))} go on 0")
+        for step in range(1, CALLS + 1):
+            before = meter.before(conversation.request_to(dialect))
+            answer = conversation.ask(dialect)
+            meter.after(before.call, answer.usage, answer.message)
+            readings.append(before)
+            if step < CALLS:
+                conversation.give(f"{text(dice)} go on {step}")
+        truth = server.truth()
+        body = conversation.sent[0].body
+    (drawn,) = truth.drawn.values()
+    framing = 0 if dialect.wire in {"messages", "generateContent"} else drawn.message
+    cost = {
+        name: drawn.tool + drawn.factor * tokens(json.dumps(tool, separators=(",", ":")))
+        for name, tool in tool_bodies(body)
+    }
+    return [
+        RowsBeside(
+            reading,
+            bill.input,
+            drawn.factor * tokens(system[0].text) + framing,
+            drawn.tools + sum(cost.values()),
+            cost,
+        )
+        for reading, bill in zip(readings, truth.bills, strict=True)
+    ]
+
+
+def tool_bodies(body: dict[str, Any]) -> list[tuple[str, Any]]:
+    found = body["tools"]
+    if "functionDeclarations" in found[0]:
+        found = [each for group in found for each in group["functionDeclarations"]]
+    return [(each.get("name") or each["function"]["name"], each) for each in found]
+
+
+def held(one: RowsBeside) -> dict[str, bool]:
+    """Whether each row's interval holds what its content cost."""
+    reading = one.reading
+    tools = row(reading, "Tools")
+    told = {
+        "system": inside(row(reading, "System prompt"), one.system),
+        "tools": inside(tools, one.tools),
+        "messages": inside(row(reading, "Messages"), one.total - one.system - one.tools),
+    }
+    for child in tools.children:
+        if child.name in one.each:
+            told[child.name] = inside(child, one.each[child.name])
+        else:
+            told["once"] = inside(child, one.tools - sum(one.each.values()))
+    return told
+
+
+def inside(found: Row, cost: float) -> bool:
+    assert found.low is not None
+    assert found.high is not None
+    return found.low - 0.5 <= cost <= found.high + 0.5
+
+
+def after_two_reports(dialect: Dialect) -> list[RowsBeside]:
+    return [one for seed in SEEDS for one in calls(dialect, seed)[LEARNT:]]
+
+
+def test_over_all_dialects_the_intervals_of_the_rows_hold_what_their_content_cost() -> (
+    None
+):
+    told = [
+        is_inside
+        for dialect in DIALECTS
+        for one in after_two_reports(dialect)
+        for is_inside in held(one).values()
+    ]
+    assert sum(told) >= LEAST_INSIDE * len(told)
+
+
+@pytest.mark.parametrize(
+    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
+)
+def test_system_prompt_and_tools_keep_their_numbers_from_the_second_call_on(
+    dialect: Dialect,
+) -> None:
+    for seed in SEEDS:
+        for name in ("System prompt", "Tools"):
+            seen = [row(one.reading, name).tokens for one in calls(dialect, seed)[1:]]
+            assert max(seen) <= (1 + STABLE) * min(seen)
+
+
+@pytest.mark.parametrize(
+    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
+)
+def test_rows_sum_to_the_total_and_none_is_zero_while_it_has_content(
+    dialect: Dialect,
+) -> None:
+    for seed in SEEDS:
+        for one in calls(dialect, seed):
+            reading = one.reading
+            assert sum(each.tokens for each in reading.rows) == reading.used.tokens
+            assert all(each.tokens > 0 for each in reading.rows)
