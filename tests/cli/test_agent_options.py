@@ -132,3 +132,17 @@ def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
         f"Warning: Commands of shell are not confined, so each one needs approval: {place} holds the home directory, "
         "with files that start programs and hold keys; choose another --root, such as the directory of one project."
     ) + (" --yes gives it without asking." if yes else "")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_each_command_that_runs_an_agent_takes_a_strategy(
+    command: tuple[str, ...],
+) -> None:
+    chosen = options(*command, "--strategy", "clear,summary")
+    assert endpoint_settings(chosen)["strategy"] == "clear,summary"
+    assert "strategy" not in endpoint_settings(options(*command))
+
+
+def test_run_s_agent_has_the_chosen_strategies(place: Path) -> None:
+    agent = agent_of(options("run", "hello", "--strategy", "clear,summary"))
+    assert agent.settings.strategy == ("clear", "summary")

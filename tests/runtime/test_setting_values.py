@@ -125,3 +125,24 @@ def test_a_secret_written_out_is_found_and_a_reference_is_not() -> None:
         ("params", "a", "token"),
         ("params", "api_key"),
     ]
+
+
+class Newest:
+    """An own strategy, of which only its name can be shown."""
+
+    name = "newest"
+
+    def calls_at_most(self, situation: object) -> int:
+        return 0
+
+    def propose(self, situation: object, answers: object) -> object:
+        return None
+
+
+def test_strategies_are_names_or_objects_and_shown_by_their_names() -> None:
+    own = Newest()
+    read = values.strategies((own, "hybrid"))
+    assert [isinstance(one, Newest) for one in read] == [True, False]
+    assert values.plain_value(read) == ("newest", "hybrid")
+    assert values.is_storable(["clear", "hybrid"]) and not values.is_storable((own,))
+    assert not values.is_storable(len)

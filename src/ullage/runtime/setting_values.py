@@ -366,7 +366,9 @@ def shown(value: object) -> str:
 
 
 def plain_value(value: object) -> object:
-    """A value as JSON types."""
+    """A value as JSON types; a strategy of the program's own is its name."""
+    if isinstance(value, tuple):
+        value = tuple(one.name if hasattr(one, "propose") else one for one in value)
     return _without_empty(msgspec.to_builtins(value, enc_hook=str))
 
 

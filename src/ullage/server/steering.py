@@ -16,6 +16,7 @@ from ullage.runtime.approvals import Question
 from ullage.runtime.precedence import left_out
 from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
+from ullage.runtime.setting_values import plain_value
 from ullage.runtime.settings import KEYS
 from ullage.server.api_types import (
     Approval,
@@ -174,10 +175,7 @@ async def _view(opened: Session, secrets: Secrets) -> SettingsView:
     work = await opened._look()
     resolved = work.resolve_settings()
     shown_keys = [key for key in KEYS if key not in PRIVATE]
-    effective = {
-        key: msgspec.to_builtins(getattr(resolved.settings, key), enc_hook=str)
-        for key in shown_keys
-    }
+    effective = {key: plain_value(getattr(resolved.settings, key)) for key in shown_keys}
     narrowed = {
         each.key: str(each) for each in resolved.narrowed if each.place == "session"
     }
