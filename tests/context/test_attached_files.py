@@ -18,7 +18,8 @@ from ullage.context.attached_files import MOST_FILES, KnownFile, known_files
 from ullage.context.budget import aim_of
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
-from ullage.context.strategies import Commit
+from ullage.context.strategies import Commit, Strategies
+from ullage.context.summary import Summarize
 from ullage.context.summary_message import earlier_text, is_file_part
 from ullage.events import CompactionCommitted, MessageAdded
 from ullage.messages import Message, TextPart, ToolCallPart
@@ -186,6 +187,15 @@ def test_an_attached_file_is_followed_and_attached_again() -> None:
     (second,) = [each for each in outcome.events if isinstance(each, CompactionCommitted)]
     assert attached(second.summary)[0].endswith("first = 1\nsecond = 3")
     assert "first = 1" not in earlier_text([event.summary] if event.summary else [])
+
+
+def test_the_only_strategy_of_an_urgent_compaction_attaches_files_too() -> None:
+    messages = [*read("x1", "file.py", words(300, 7)), *turns(40, size=200)]
+    situation = Situation(fold=fold_of(*messages, window=32_000), trigger="limit")
+    end = attempted(situation, FakeModel(), Strategies((Summarize(),))).end
+    assert isinstance(end, Commit) and end.strategy == "summary"
+    (event,) = [each for each in end.events if isinstance(each, CompactionCommitted)]
+    assert 'File "file.py"' in attached(event.summary)[0]
 
 
 def test_a_small_window_attaches_little_or_nothing() -> None:

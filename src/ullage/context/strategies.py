@@ -161,8 +161,7 @@ def _proposed(
                 verdict = prove(situation, event, must_fit_only=must_fit_only)
                 if verdict.reason is not None:
                     return Declined(verdict.reason, verdict.note)
-                proved = _Proved(event, verdict)
-                return proved if must_fit_only else _with_files(situation, proved)
+                return _with_files(situation, _Proved(event, verdict))
             case Ask():
                 if len(answers) < _calls_at_most(strategy, situation):
                     return proposal
