@@ -387,9 +387,13 @@ class QueueLeft(
 class CompactAsked(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compact_asked"
 ):
-    """Somebody wants the history compacted now; ``instructions`` are for the summary."""
+    """Somebody wants the history compacted now; ``instructions`` are for the summary.
+
+    With ``up_to`` exactly what stands before this message is to leave; empty leaves that to the strategies.
+    """
 
     instructions: str = ""
+    up_to: str = ""
 
 
 class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):

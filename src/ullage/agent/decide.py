@@ -118,7 +118,7 @@ def decide(situation: LoopSituation) -> NextStep:
 
 def _at_rest(loop: Loop) -> NextStep:
     if loop.compact_asked is not None:
-        return Compact("asked", loop.compact_asked)
+        return Compact("asked", loop.compact_asked, loop.compact_up_to)
     if loop.queue:
         first = (loop.steers or loop.queue)[0]
         return Deliver((first.message.id,), begins_turn=True)
@@ -234,7 +234,7 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     if breach := _breach(situation):
         return Pause("budget", breach)
     if loop.compact_asked is not None:
-        return Compact("asked", loop.compact_asked)
+        return Compact("asked", loop.compact_asked, loop.compact_up_to)
     return _call(situation)
 
 

@@ -145,6 +145,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """The result of the cancel is recorded; the turn is not closed yet."""
     compact_asked: str | None = None
     """Instructions of a requested compaction that was not tried yet."""
+    compact_up_to: str = ""
+    """The message that a requested compaction ends before; empty where the person named none."""
     damaged: tuple[int, ...] = ()
     """Numbers of the first unreadable rows."""
     settings: dict[str, object] = {}
@@ -506,7 +508,7 @@ def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
 
 
 def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
-    return replace(loop, compact_asked=event.instructions)
+    return replace(loop, compact_asked=event.instructions, compact_up_to=event.up_to)
 
 
 def _settings(loop: Loop, event: SettingsChanged) -> Loop:

@@ -47,10 +47,11 @@ class DropAttempt(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """Make the view smaller. ``instructions`` are a person's wishes for the summary."""
+    """Make the view smaller, by a person's wishes for the summary. All before the message ``up_to`` is to leave."""
 
     trigger: CompactionTrigger
     instructions: str = ""
+    up_to: str = ""
 
 
 class Deliver(NamedTuple):

@@ -33,10 +33,11 @@ class KeptMessages(NamedTuple):
 def must_stay(situation: Situation) -> dict[str, str]:
     """Ids that no compaction may remove from the view, each with its reason. Exchanges are never split.
 
-    They are: system prompts at the beginning of the messages, pinned messages, the newest request, and calls that wait
-    for a result or a person.
+    They are: system prompts at the beginning of the messages, pinned messages, the newest request, calls that wait
+    for a result or a person, and the message that a person named with all behind it.
     """
     why: dict[str, str] = {}
+    is_behind = False
     request = situation.request
     leading = True
     for exchange in situation.exchanges:
@@ -49,6 +50,9 @@ def must_stay(situation: Situation) -> dict[str, str]:
                 is_leading=leading,
                 is_latest=message is request,
             )
+            is_behind = is_behind or message.id == situation.up_to
+            if is_behind and not reason:
+                reason = "behind the chosen message"
             if reason:
                 why |= {each: why.get(each, reason) for each in exchange.ids}
     return why
@@ -89,9 +93,10 @@ def keep(
     choice.take(must_stay(situation))
     if request_room is not None and situation.request is not None:
         choice.shorten(situation.request, request_room)
-    choice.unseen()
-    choice.task()
-    choice.tail(tail)
+    if not situation.up_to:
+        choice.unseen()
+        choice.task()
+        choice.tail(tail)
     choice.images()
     return KeptMessages(choice.why, tuple(choice.replaced.values()), choice.tokens)
 

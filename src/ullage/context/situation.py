@@ -27,6 +27,7 @@ class Situation:
     calls that wait for a person or a tool. ``task_start`` is the first message since the last finished task.
     ``correction`` is the provider's tokens per token of the reading, after a refusal of a request that fits by the
     reading (``budget.correction_of``). ``bytes_limit`` and ``image_limit`` are the provider's limits, if known.
+    With ``up_to`` a person wants this message and all behind it to stay, and nothing else of its own accord.
     ``has_refused`` says that the endpoint has refused to compact a conversation itself.
     """
 
@@ -44,6 +45,7 @@ class Situation:
     bytes_limit: int | None = None
     image_limit: int | None = None
     has_refused: bool = False
+    up_to: str = ""
     _worked_out: dict[object, object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -134,6 +134,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
         task_start=memory.task_start,
         instructions=step.instructions,
+        up_to=step.up_to,
         has_refused=_served(runtime) in runtime.shared.client.without_compaction,
     )
     if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
@@ -202,7 +203,7 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     order = ordered(runtime.settings.strategy)
     if is_optional:
         order = tuple(each for each in order if isinstance(each, ClearToolResults))
-    elif compactions.prepared is not None:
+    elif compactions.prepared is not None and not step.up_to:
         order = (PreparedSummary(*compactions.prepared), *order)
     strategies, attempt = Strategies(order), Attempt()
     while True:

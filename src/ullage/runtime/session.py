@@ -494,15 +494,21 @@ class Session:
 
     # -- compaction --
 
-    async def compact(self, instructions: str = "") -> None:
+    async def compact(self, instructions: str = "", *, up_to: str = "") -> None:
         """Compact now, or before the next model call of the current turn.
 
-        Raises ``CommandRefused`` with the strategy ``noop``, which compacts nothing.
+        With ``up_to``, the id of a message in view, everything before that message is summarised, and it stays with all
+        behind it. Raises ``CommandRefused`` for an id that is not in view, and with the strategy ``noop``, which
+        compacts nothing.
         """
         runtime = await self._driving.look()
         if not ordered(runtime.resolve_settings().settings.strategy):
             raise CommandRefused(NOOP)
-        await self._command(CompactAsked(instructions=instructions))
+        if up_to:
+            in_view = {message.id for message in await self.messages()}
+            if up_to not in in_view:
+                raise CommandRefused(f"There is no message {up_to} in view.")
+        await self._command(CompactAsked(instructions=instructions, up_to=up_to))
 
     async def uncompact(self, compaction: str) -> None:
         """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""

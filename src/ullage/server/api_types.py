@@ -281,9 +281,10 @@ class GrantList(Struct, frozen=True, kw_only=True):
 
 
 class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``instructions`` are for the summary."""
+    """``instructions`` are for the summary. With ``up_to`` what stands before this message leaves, and no more."""
 
     instructions: str = ""
+    up_to: str = ""
 
 
 class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

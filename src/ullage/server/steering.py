@@ -219,8 +219,8 @@ async def change_settings(
 )
 async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
     """At rest immediately; in a turn before its next call. The result is an event."""
-    instructions = "" if data is None else data.instructions
-    await opened.compact(instructions)
+    order = CompactOrder() if data is None else data
+    await opened.compact(order.instructions, up_to=order.up_to)
 
 
 @post(

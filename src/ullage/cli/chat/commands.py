@@ -43,8 +43,8 @@ COMMANDS: Final = (
     Command("context", "", "what fills the window, down to a single message"),
     Command(
         "compact",
-        "[INSTRUCTIONS]",
-        "make the view smaller now; instructions are for the summary",
+        "[up-to MESSAGE] [INSTRUCTIONS]",
+        "make the view smaller now; instructions are for the summary; up-to keeps a message and all behind it",
     ),
     Command("uncompact", "", "undo the last compaction or prune"),
     Command(
@@ -208,7 +208,7 @@ class Acting:
         """What changes this session."""
         match name:
             case "compact":
-                await self.session.compact(argument)
+                await self._compact(argument)
                 return CommandResult()
             case "uncompact":
                 if not transcript.undoable:
@@ -307,6 +307,16 @@ class Acting:
                 )
             return messages[int(place) - 1].id
         return name
+
+    async def _compact(self, argument: str) -> None:
+        """Compact everything, or what stands before a message: ``up-to MESSAGE``."""
+        first, _, rest = argument.partition(" ")
+        if first != "up-to":
+            await self.session.compact(argument)
+            return
+        name, _, instructions = rest.strip().partition(" ")
+        message = await self._named(name)
+        await self.session.compact(instructions.strip(), up_to=message)
 
     async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""

@@ -1,0 +1,68 @@
+"""A compaction up to a message: what stands before it is summarised, and it stays with all behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ullage_simulators import running
+
+from tests.compaction.stage import (
+    ANTHROPIC,
+    RESPONSES,
+    Dialect,
+    agent_on,
+    conversing,
+    generated,
+    imported,
+    of_kind,
+    refused,
+    script,
+    turns,
+)
+from ullage.errors import CommandRefused
+from ullage.events import CompactionCommitted
+
+WAYS = [
+    (ANTHROPIC, ["hybrid"]),
+    (RESPONSES, ["pieces"]),
+    (ANTHROPIC, ["server"]),
+    (RESPONSES, ["server"]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "strategy"), WAYS)
+async def test_exactly_what_stands_before_the_message_leaves_and_comes_back(
+    dialect: Dialect, strategy: list[str], tmp_path: Path
+) -> None:
+    store = tmp_path / "s.db"
+    before = turns(40, size=300)
+    await imported(store, before)
+    scenario = script(dialect, window=64_000, max_output=16_000)
+    with running(scenario, seed=3) as server:
+        agent = agent_on(server, store, dialect, strategy=strategy, window=64_000)
+        async with conversing(agent) as session:
+            await session.compact(up_to="u30")
+            await session.wait()
+            names = [message.id for message in await session.messages()]
+            (event,) = of_kind(await session.history(), CompactionCommitted)
+            assert event.summary is not None
+            places = [message.id for message in before]
+            start = places.index("u30")
+            assert names == [event.summary.id, *places[start:]]
+            assert list(event.summarised) == places[:start]
+            await session.send("And now?")
+            assert (await session.wait()).reason == "finished"
+            await session.uncompact(event.compaction)
+            assert list(await session.messages())[: len(before)] == before
+        assert not refused(server)
+        assert len(generated(server)) >= 2
+
+
+async def test_a_message_that_is_not_in_view_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    await imported(store, turns(3))
+    with running(script(ANTHROPIC)) as server:
+        async with conversing(agent_on(server, store, ANTHROPIC)) as session:
+            with pytest.raises(CommandRefused, match="no message gone in view"):
+                await session.compact(up_to="gone")
