@@ -19,7 +19,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.meter.counting import COUNTED, block_key, overhead_key, tools_key
+from ullage.meter.counting import COUNTED, all_tools_key, block_key, pieces_of, tools_key
 
 STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
 FIRST: tuple[Event, ...] = (
@@ -176,7 +176,41 @@ def test_a_key_names_the_content_the_model_and_the_place() -> None:
         tools_key("m", [find]),
         tools_key("m", [read, find]),
         tools_key("other", [read]),
-        overhead_key("m"),
-        overhead_key("other"),
+        all_tools_key("m", [read]),
+        all_tools_key("other", [read]),
     }
     assert len(keys) == 10
+
+
+def test_what_does_not_change_keeps_its_key_whatever_stands_beside_it() -> None:
+    read = Tool(name="read", schema=msgspec.Raw(b"{}"), server="files")
+    find = Tool(name="find", schema=msgspec.Raw(b"{}"))
+    alone = {piece.key for piece in pieces_of("m", (), (read,), ())}
+    beside = {piece.key for piece in pieces_of("m", (), (find, read), {"find"})}
+    assert tools_key("m", [read]) in alone & beside
+    assert len(alone & beside) == 1 and len(beside) == 3
+
+
+def test_counted_rows_say_so_and_sum_to_the_total() -> None:
+    system = (SystemBlock(text="Be brief. " * 40),)
+    tools = (Tool(name="read", description="Reads. " * 90, schema=msgspec.Raw(b"{}")),)
+    pieces = {
+        block_key("claude-haiku-4-5", system): 222,
+        all_tools_key("claude-haiku-4-5", tools): 777,
+    }
+    meter = folded(
+        STARTED,
+        SystemChanged(system=system),
+        ToolsChanged(tools=tools),
+        MessageAdded(message=said("u", "some words " * 200)),
+        PiecesCounted(pieces=pieces),
+        InputCounted(tokens=1_450),
+    )
+    for _ in range(2):
+        reading = meter.reading()
+        rows = {row.name: row for row in reading.rows}
+        counted = [row for row in reading.rows if row.source == "counted"]
+        assert [row.tokens for row in counted] == pytest.approx([222, 777], abs=4)
+        assert sum(row.tokens for row in rows.values()) == reading.used.tokens
+        meter.apply(CallStarted(call="c"))
+        meter.apply(CallEnded(call="c", usage=usage(1_452, 10)))

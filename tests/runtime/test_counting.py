@@ -10,7 +10,13 @@ from ullage_simulators import Server, running
 from tests.promises.stage import FIVE, GEMINI, Speaker, agent_for, generated, script
 from tests.wire.local_server import LocalServer, Reply, chat, problem, serving
 from ullage import Agent, Meter
-from ullage.events import CallStarted, CompactionStarted, Event, InputCounted
+from ullage.events import (
+    CallStarted,
+    CompactionStarted,
+    Event,
+    InputCounted,
+    PiecesCounted,
+)
 from ullage.wire.endpoints import Endpoint
 
 COUNTING = [speaker for speaker in FIVE if speaker.codec != "chat"]
@@ -64,7 +70,7 @@ async def test_the_first_call_is_estimated_by_the_provider_s_count(
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
         events = await asked(agent, "How many amphorae are there?", **speaker.settings())
         (bill,) = server.truth().bills
-        assert len(counts(events)) == len(paths(server)) == 1
+        assert len(counts(events)) == 1
     (step,) = replayed(events).steps
     assert abs(step.estimated - bill.input) <= 0.005 * bill.input
     assert step.low <= bill.input <= step.high
@@ -265,3 +271,36 @@ async def test_a_provider_that_may_charge_is_asked_only_where_counts_are_always_
     assert not at("deepseek", "https://api.deepseek.com/v1")
     assert at("deepseek", "http://127.0.0.1:1/v1")
     assert at("vllm", "http://gpu.example:8000/v1")
+
+
+# -- pieces --
+
+
+async def test_system_prompt_and_tools_are_counted_beside_the_calls(
+    tmp_path: Path,
+) -> None:
+    with running(script(LOOKS, {"text": "ok"})) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
+        async with agent.session("s", **FIVE[0].settings()) as session:
+            for _ in range(40):
+                await session.ask("Look.")
+                reading = await session.context()
+                counted = [row.name for row in reading.rows if row.source == "counted"]
+                if len(counted) == 2:
+                    break
+            events = list(await session.history())
+            asked = len(paths(server))
+            await session.ask("And again.")
+            assert len(paths(server)) == asked, "what was counted is not counted again"
+    assert counted == ["System prompt", "Tools (2)"]
+    assert [event for event in events if isinstance(event, PiecesCounted)]
+    assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
+    again = replayed(events).reading()
+    assert (again.used, again.rows) == (reading.used, reading.rows)
+
+
+async def test_never_counts_no_pieces(tmp_path: Path) -> None:
+    with running(script({"text": "ok"})) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look], count="never")
+        await asked(agent, "Hello.", **FIVE[0].settings())
+        assert paths(server) == []

@@ -8,15 +8,15 @@ by a small amount and may hold tokens that Anthropic adds and does not bill
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, Literal
+from collections.abc import Container, Iterable
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Forecast
-from ullage.meter.fingerprint import digest
+from ullage.meter.fingerprint import digest, of_system, of_tools
 
 CountMode = Literal["auto", "always", "never"]
 """When a provider is asked to count: see ``State.is_count_due``."""
@@ -90,23 +90,76 @@ class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
 
 # -- pieces: what every request carries --
 
+LARGE_TOOL: Final = 200.0
+"""Estimated tokens from which on a single tool is counted."""
+
+MOST_PIECES: Final = 24
+"""Pieces of one session that are counted, so that a change of many tools costs a bounded number of requests."""
+
+FIRST_TOOL: Final = Tool(
+    name="first", description="Is not called.", schema=msgspec.Raw(b"{}")
+)
+"""Stands beside counted tools, so that what a first tool adds once is not counted as theirs."""
+
+
+class Carried(NamedTuple):
+    """A system prompt and tools as a counted request has them."""
+
+    system: tuple[SystemBlock, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+class CountedPiece(NamedTuple):
+    """What is counted as the difference of two requests. ``key`` names the content and the model."""
+
+    key: str
+    whole: Carried
+    rest: Carried
+
 
 def block_key(model: str, blocks: Iterable[SystemBlock]) -> str:
     """Names the last of these system blocks as it follows the others, for one model."""
-    texts = [piece for block in blocks for piece in (block.kind, block.name, block.text)]
-    return digest("system", model, *texts)
+    return digest("system", model, of_system(blocks))
 
 
 def tools_key(model: str, tools: Iterable[Tool]) -> str:
     """Names a group of tools by its declarations, for one model."""
-    declared = [
-        piece
-        for tool in tools
-        for piece in (tool.name, tool.description, bytes(tool.schema), tool.kind)
-    ]
-    return digest("tools", model, *declared)
+    return digest("tools", model, of_tools(tools))
 
 
-def overhead_key(model: str) -> str:
-    """Names what the first tool adds beside its own declaration, for one model."""
-    return digest("overhead", model)
+def all_tools_key(model: str, tools: Iterable[Tool]) -> str:
+    """Names all tools of a request, with what the first one adds, for one model."""
+    return digest("all tools", tools_key(model, tools))
+
+
+def pieces_of(
+    model: str,
+    system: tuple[SystemBlock, ...],
+    tools: tuple[Tool, ...],
+    large: Container[str],
+) -> list[CountedPiece]:
+    """The pieces to count: system blocks, all tools, each server's tools and each ``large`` tool, by name.
+
+    Each system block is counted behind those before it. A server's tools and a single tool do not depend on the
+    others, so what does not change is not counted twice.
+    """
+    pieces: list[CountedPiece] = []
+    for end in range(1, len(system) + 1):
+        whole, rest = Carried(system=system[:end]), Carried(system=system[: end - 1])
+        pieces.append(CountedPiece(block_key(model, system[:end]), whole, rest))
+    sent = tuple(tool for tool in tools if not tool.deferred)
+    if not sent:
+        return pieces[:MOST_PIECES]
+    pieces.append(
+        CountedPiece(all_tools_key(model, sent), Carried(tools=sent), Carried())
+    )
+    groups: list[tuple[Tool, ...]] = []
+    groups += [(tool,) for tool in sent if tool.name in large]
+    servers = dict.fromkeys(tool.server for tool in sent if tool.server)
+    for server in servers:
+        groups.append(tuple(tool for tool in sent if tool.server == server))
+    first = Carried(tools=(FIRST_TOOL,))
+    for group in groups:
+        key = tools_key(model, group)
+        pieces.append(CountedPiece(key, Carried(tools=(FIRST_TOOL, *group)), first))
+    return pieces[:MOST_PIECES]

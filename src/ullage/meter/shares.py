@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, Pending
 from ullage.meter.attribution import CHANGE_DOUBT, Attribution, RowEstimate, learn
+from ullage.meter.counting import all_tools_key, block_key, tools_key
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.opening import (
     HOSTED_ABOVE,
@@ -47,6 +48,9 @@ fewer than half the tokens of another (``calibration.RATIO_RANGE``)."""
 LEAST_FIXED: Final = 0.1
 """The same for a row that every request carries: the hidden prompt of a batch of tools is 0 to 500 tokens
 (``tokens.template``)."""
+
+PIECE_DOUBT: Final = 4.0
+"""Tokens that a difference of two counts may be off by: what lies between two pieces belongs to neither."""
 
 ANY: Final = 1e7
 """The doubt of a row of which nothing is known: more tokens than any window."""
@@ -147,8 +151,15 @@ def _shares(state: State, widths: OpeningWidths) -> dict[str, Share]:
 
 def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
     by_kind: dict[str, list[tuple[SystemBlock, float]]] = {}
-    for block, tokens in zip(state.system or (), state.fixed.system, strict=True):
+    system = state.system or ()
+    places: dict[str, list[str]] = {}
+    for end, (block, tokens) in enumerate(
+        zip(system, state.fixed.system, strict=True), 1
+    ):
         by_kind.setdefault(block.kind, []).append((block, tokens))
+        if state.pieces:
+            places.setdefault(block.kind, []).append(block_key(state.model, system[:end]))
+    counts = state.pieces
     shares: dict[str, Share] = {}
     for kind, held in by_kind.items():
         name = SYSTEM_ROWS[kind]
@@ -164,7 +175,15 @@ def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
         shares[kind] = Share(
             name=name, tokens=whole, doubt=width.of(whole), children=children
         )
+        known = [counts[key] for key in places.get(kind, ()) if key in counts]
+        if len(known) == len(held):
+            shares[kind] = _counted_share(shares[kind], sum(known))
     return shares
+
+
+def _counted_share(share: Share, tokens: float) -> Share:
+    """The row as its provider counted it."""
+    return replace(share, tokens=tokens, doubt=PIECE_DOUBT, source="counted")
 
 
 def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
@@ -181,10 +200,14 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
         if tool.deferred:
             deferred.append(_tool_share(tool, later, width, of_each))
         else:
-            loaded.append(_tool_share(tool, each, width, of_each))
+            share = _tool_share(tool, each, width, of_each)
+            counted = state.pieces.get(tools_key(state.model, [tool]))
+            loaded.append(share if counted is None else _counted_share(share, counted))
     shares: dict[str, Share] = {}
     if loaded:
-        children = _by_server(loaded, servers)
+        children = [
+            _counted_server(state, share) for share in _by_server(loaded, servers)
+        ]
         once = cost.overhead + cost.choice
         if once >= 1:
             children.append(Share(name="once for all", tokens=once, doubt=whole))
@@ -194,6 +217,10 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
             doubt=whole,
             children=tuple(children),
         )
+        sent = [tool for tool in tools if not tool.deferred]
+        together = state.pieces.get(all_tools_key(state.model, sent))
+        if together is not None:
+            shares["tools"] = _counted_share(shares["tools"], together)
     if deferred:
         shares["deferred"] = Share(
             name=f"{DEFERRED} ({len(deferred)})",
@@ -215,6 +242,16 @@ def _tool_share(tool: Tool, tokens: float, width: HalfWidth, common: float) -> S
 
 def _hosted_doubt(tokens: float) -> float:
     return HOSTED_ABOVE * tokens + HOSTED_LEAST if tokens else 0.0
+
+
+def _counted_server(state: State, share: Share) -> Share:
+    """The row of a server's tools as they were counted together; any other row as it is."""
+    if not share.children or not state.pieces:
+        return share
+    names = {child.id for child in share.children}
+    held = [tool for tool in state.tools or () if tool.name in names]
+    tokens = state.pieces.get(tools_key(state.model, held))
+    return share if tokens is None else _counted_share(share, tokens)
 
 
 def _by_server(tools: Iterable[Share], server_of: dict[str, str]) -> list[Share]:

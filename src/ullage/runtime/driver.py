@@ -66,6 +66,11 @@ from ullage.runtime.compacting import (
     stop_preparing,
 )
 from ullage.runtime.counting import count_input, needs_count
+from ullage.runtime.counting_pieces import (
+    count_pieces,
+    record_pieces,
+    stop_counting,
+)
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.opening import opened, save_if_due
@@ -144,6 +149,7 @@ class Driver:
                     while not isinstance(await self._take_step(runtime), Rest):
                         pass
             finally:
+                await to_completion(stop_counting(runtime))
                 await to_completion(stop_preparing(runtime))
         except EXPECTED:
             raise
@@ -241,7 +247,11 @@ class Driver:
             await self._interruptible(runtime, count_input(runtime))
             return None
         if isinstance(step, Rest):
+            if runtime.counting is not None:
+                await record_pieces(runtime)
             await runtime.record_reading()
+        if isinstance(step, CallModel):
+            await count_pieces(runtime)
         if isinstance(step, Rest | CallModel):
             await save_if_due(runtime)
         try:

@@ -244,6 +244,8 @@ class SessionRuntime:
     """The model whose endpoint was asked for its limits."""
     count_asked: Fingerprint | None = None
     """The request whose count was asked for last, whatever came of it."""
+    counting: asyncio.Task[None] | None = None
+    """Counts of system prompt and tools in the background."""
     media: dict[str, bytes] = field(default_factory=dict)
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None

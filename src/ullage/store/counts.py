@@ -34,7 +34,8 @@ class KnownEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Endpoints by a digest of address, wire and model; counts of pieces by a digest of these and the content."""
+    """Endpoints by a digest of address, wire and model; counts of system prompts and tools by a
+    digest of these and the content."""
 
     version: int = VERSION
     endpoints: dict[str, KnownEndpoint] = {}
