@@ -1,4 +1,5 @@
 import random
+from math import hypot
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from ullage.errors import UnreadableInput
 from ullage.tokens.calibration import (
     AS_EXPECTED,
     MEMORY,
+    NEVER_MEASURED,
     NOTHING_LEARNT,
     SCALE_RANGE,
     Calibration,
@@ -16,7 +18,7 @@ from ullage.tokens.calibration import (
     calibration_from_json,
     learn,
 )
-from ullage.tokens.regression import Observation, terms
+from ullage.tokens.regression import Observation, TermValues, terms
 
 
 def seen(content: float, residual: float, **more: object) -> Observation:
@@ -36,9 +38,7 @@ def after(*observations: Observation) -> Learnt:
     return learnt
 
 
-def result(
-    content: float, *, results: int = 1
-) -> tuple[float, float, float, float, float, float]:
+def result(content: float, *, results: int = 1) -> TermValues:
     return terms(content, results=results, is_user=False, calls=0)
 
 
@@ -295,6 +295,68 @@ def test_a_store_of_an_earlier_version_is_read_and_goes_on_learning() -> None:
     more = learn(learnt, seen(600, 190))
     assert (more.n, len(more.seen), more.residuals) == (6, 4, ())
     assert more.ratio > 1.2
+
+
+BEFORE_KINDS = b"""{"models":{"x/m":{"n":2,"seen":[[900.0,280.0,false,"read",1,0,10.0,10.0,72.0,0.0,""],
+[30.0,22.0,false,"read",1,0,10.0,10.0,2.4,0.0,""]],"fits":[[-6.5,[1.2,0.01,0.3,0.0,0.0,0.0],
+[[5.0,0.0,0.0,0.0,0.0,0.0],[0.0,0.0003,0.0,0.0,0.0,0.0],[0.0,0.0,1.6,0.0,0.0,0.0],[0.0,0.0,0.0,2.5,0.0,0.0],
+[0.0,0.0,0.0,0.0,0.25,0.0],[0.0,0.0,0.0,0.0,0.0,1.6]]],[-3.5,[9.0,0.3,5.0,0.0,0.0,0.0],
+[[90.0,0.0,-60.0,0.0,0.0,0.0],[0.0,0.001,0.0,0.0,0.0,0.0],[-60.0,0.0,90.0,0.0,0.0,0.0],[0.0,0.0,0.0,144.0,0.0,0.0],
+[0.0,0.0,0.0,0.0,144.0,0.0],[0.0,0.0,0.0,0.0,0.0,144.0]]]]}}}"""
+"""What was stored before tokens were told apart by the kind of their text: six terms."""
+
+
+def test_a_state_without_kinds_of_text_is_read_and_learns_them() -> None:
+    learnt = calibration_from_json(BEFORE_KINDS).of("x", "m")
+    assert learnt.ratio > 1.2
+    arabic = terms(
+        400.0, results=1, is_user=False, calls=0, text_kinds=(0, 0, 0, 0, 400.0)
+    )
+    before = learnt.correction(arabic).tokens
+    for _ in range(4):
+        learnt = learn(learnt, seen(400, 700, text_kinds=(0.0, 0.0, 0.0, 0.0, 400.0)))
+    assert learnt.correction(arabic).tokens > before + 200
+    assert learnt.correction(result(400.0)).tokens < 300
+    stored = Calibration(models={"x/m": learnt}).as_json()
+    assert calibration_from_json(stored).of("x", "m") == learnt
+
+
+def test_the_kinds_of_text_that_were_seen_have_ratios_of_their_own() -> None:
+    learnt = NOTHING_LEARNT
+    for _ in range(6):
+        told = seen(400, 280, text_kinds=(0.0, 0.0, 400.0), is_known=False)
+        learnt = learn(learnt, told)
+    assert list(learnt.text_kind_ratios) == ["Cyrillic, Greek"]
+    assert learnt.text_kind_ratios["Cyrillic, Greek"] == pytest.approx(1.7, abs=0.1)
+    assert NOTHING_LEARNT.text_kind_ratios == {}
+
+
+def test_a_model_never_measured_is_corrected_and_unsure_from_its_first_call_on() -> None:
+    arabic = terms(
+        400.0, results=0, is_user=True, calls=0, text_kinds=(0, 0, 0, 0, 400.0)
+    )
+    correction = NEVER_MEASURED.correction(arabic, is_known=False)
+    assert correction.tokens > 50
+    assert correction.doubt > 200
+    assert NEVER_MEASURED.correction(arabic, is_known=True).tokens == 0
+
+
+def test_the_interval_holds_while_there_are_hardly_more_calls_than_terms() -> None:
+    held: list[bool] = []
+    for seed in range(12):
+        dice = random.Random(seed)
+        learnt = NOTHING_LEARNT
+        for number in range(16):
+            kinds = tuple(dice.choice((0.0, 300.0)) for _ in range(6))
+            row = terms(900.0, results=1, is_user=False, calls=0, text_kinds=kinds)
+            correction = learnt.correction(row)
+            half = hypot(0.08 * 900 * learnt.above.text, 10.0, correction.doubt)
+            residual = 0.3 * kinds[0] + 0.4 * kinds[3] + dice.gauss(0, 45)
+            if number >= 6:
+                held.append(abs(residual - correction.tokens) <= half)
+            told = seen(900.0, residual, text_kinds=kinds, is_known=False)
+            learnt = learn(learnt, told)
+    assert sum(held) >= 0.9 * len(held)
 
 
 def test_results_of_one_tool_have_an_offset_of_their_own() -> None:

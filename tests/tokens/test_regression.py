@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.tokens.regression import (
+    FIRST_TERMS,
     MEASURED,
     NOTHING,
     TERMS,
@@ -14,8 +15,10 @@ from ullage.tokens.regression import (
     likelihood,
     mixture,
     start,
+    terms,
     update,
 )
+from ullage.tokens.text_kinds import KINDS
 
 TRUTH: TermValues = (9.0, 0.22, -7.0, 4.0, 0.0, 6.0)
 
@@ -91,10 +94,10 @@ def test_without_suppositions_nothing_is_corrected() -> None:
 
 def test_what_is_not_known_yet_is_as_unsure_as_its_prior() -> None:
     fits = start(is_known=True)[:1]
-    for term, deviation in enumerate(MEASURED):
+    for term, deviation in enumerate(MEASURED.deviations):
         alone = [0.0] * TERMS
         alone[term] = 2.0
-        assert mixture(fits).of(tuple(alone))[1] == pytest.approx(2 * deviation)  # type: ignore[arg-type]
+        assert mixture(fits).of(tuple(alone))[1] == pytest.approx(2 * deviation)
 
 
 @given(
@@ -105,28 +108,64 @@ def test_what_is_not_known_yet_is_as_unsure_as_its_prior() -> None:
             st.booleans(),
             st.integers(0, 20),
             st.floats(-1e7, 1e7),
+            st.lists(st.floats(0, 1e6), max_size=len(KINDS)),
         ),
         max_size=60,
     )
 )
 def test_whatever_comes_variances_stay_variances(
-    rows: list[tuple[float, int, bool, int, float]],
+    rows: list[tuple[float, int, bool, int, float, list[float]]],
 ) -> None:
     fits = start(is_known=True)
-    for content, results, is_user, calls, residual in rows:
-        each: TermValues = (
-            1.0,
+    for content, results, is_user, calls, residual, text_kinds in rows:
+        each = terms(
             content,
-            float(results),
-            float(is_user),
-            float(calls),
-            float(results > 1),
+            results=results,
+            is_user=is_user,
+            calls=calls,
+            text_kinds=tuple(text_kinds),
         )
         before = mixture(fits).of(each)[1]
         fits = update(fits, each, residual, 5.0)
         assert all(
-            fit.spread[term][term] >= -1e-6 for fit in fits for term in range(TERMS)
+            variances[term] >= -1e-6
+            for fit in fits
+            for term, variances in enumerate(fit.spread)
         )
         assert all(abs(fit.mean[0]) < 1e9 for fit in fits)
         assert before >= 0
     assert sqrt(max(0.0, mixture(fits).spread[0][0])) < 1e9
+
+
+def text_of(kind: int, tokens: float) -> TermValues:
+    """A message of that many tokens, all of the kind at that place of ``KINDS``."""
+    kinds = (*(0.0,) * kind, tokens)
+    return terms(tokens, results=0, is_user=True, calls=0, text_kinds=kinds)
+
+
+def test_what_one_kind_of_text_costs_is_learnt_apart_from_the_others() -> None:
+    dice = random.Random(3)
+    fits = start(is_known=False)
+    for _ in range(6):
+        tokens = dice.uniform(100, 900)
+        fits = update(fits, text_of(2, tokens), 0.6 * tokens + dice.gauss(0, 5), 10.0)
+        fits = update(fits, text_of(3, tokens), -0.2 * tokens + dice.gauss(0, 5), 10.0)
+    learnt = mixture(fits)
+    assert learnt.of(text_of(2, 500.0))[0] == pytest.approx(300, abs=25)
+    assert learnt.of(text_of(3, 500.0))[0] == pytest.approx(-100, abs=25)
+
+
+def test_a_kind_of_text_that_was_never_seen_is_as_unsure_as_its_prior() -> None:
+    fits = start(is_known=False)
+    for _ in range(20):
+        fits = update(fits, text_of(0, 500.0), 40.0, 10.0)
+    arabic = mixture(fits).of(text_of(4, 500.0))[1]
+    assert arabic > 10 * mixture(fits).of(text_of(0, 500.0))[1]
+
+
+def test_terms_that_no_call_had_are_not_stored_and_change_nothing() -> None:
+    fits = start(is_known=False)
+    wide = update(fits, (*text_of(0, 500.0), 0.0, 0.0, 0.0), 40.0, 10.0)
+    narrow = update(fits, text_of(0, 500.0), 40.0, 10.0)
+    assert [len(fit.mean) for fit in narrow] == [FIRST_TERMS + 1] * 2
+    assert mixture(narrow).mean == pytest.approx(mixture(wide).mean)

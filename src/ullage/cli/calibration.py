@@ -47,6 +47,8 @@ class Taught(NamedTuple):
     error_before_percent: float
     error_after_percent: float
     turned: tuple[str, ...]
+    text_kinds: dict[str, float]
+    """The ratio of each kind of text that was seen, by its name."""
 
 
 def calibration(options: argparse.Namespace) -> int:
@@ -156,6 +158,7 @@ def known(learnt: Calibration) -> list[Taught]:
                 error_before_percent=round(100 * state.before, 3),
                 error_after_percent=round(100 * state.after, 3),
                 turned=state.flipped,
+                text_kinds=state.text_kind_ratios,
             )
         )
     return sorted(taught, key=lambda each: (-each.n, each.model))
@@ -196,6 +199,10 @@ def listed(
     ]
     lines += columns(table, rows, width)
     for each in taught:
+        if each.text_kinds:
+            ratios = [f"{name} {ratio:.2f}" for name, ratio in each.text_kinds.items()]
+            words = f"{each.model}, ratio by kind of text: {', '.join(ratios)}"
+            lines += [(Span(line),) for line in wrapped(words, width)]
         for rule in each.turned:
             where = "inside a tool loop" if rule.endswith(" loop") else "at a user turn"
             words = f"{each.model}: reasoning {where} is counted the other way round than the rule for it says"
@@ -208,5 +215,6 @@ def listed(
 
 EXPLAINED = (
     "Offset: tokens added to a call inside a tool loop, and to one that begins a user turn. Ratio: on the count of new "
-    "text. Before and after: mean error of the n estimates, in percent of the actual input, without and with learning."
+    "text, or of words where other kinds of text have their own. Before and after: mean error of the n estimates, in "
+    "percent of the actual input, without and with learning."
 )

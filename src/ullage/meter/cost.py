@@ -23,9 +23,10 @@ from ullage.messages import (
     UnknownPart,
 )
 from ullage.reasoning import Maker
-from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
+from ullage.tokens.content import argument_tokens, is_exact, result_tokens, text_tokens
 from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.text import TextCounter
+from ullage.tokens.text_kinds import KindTokens, kind_tokens, summed
 
 SUMMARY = "Summary"
 TOOL_RESULTS = "Tool results"
@@ -89,6 +90,8 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
     """Characters of the reasoning's signatures and encrypted content."""
     items: int = 0
     """The provider's own items, such as calls and results of its tools. The next request holds what they brought."""
+    text_kinds: KindTokens = ()
+    """Of the text and the arguments, tokens of each kind."""
 
     def visible(self, family: Family) -> float:
         """Tokens of the answer without its reasoning, as output."""
@@ -127,15 +130,22 @@ class Counted(msgspec.Struct, frozen=True, array_like=True):
 
     text: float = 0.0
     calls: int = 0
+    text_kinds: KindTokens = ()
+    """Of the text, tokens of each kind."""
 
     @classmethod
     def of(cls, answer: AnswerTokens) -> Counted:
         """The whole answer, but for its reasoning."""
-        return cls(answer.text + answer.names + answer.arguments, answer.calls)
+        text = answer.text + answer.names + answer.arguments
+        return cls(text, answer.calls, answer.text_kinds)
 
     def plus(self, other: Counted, sign: int = 1) -> Counted:
         """Both together; with ``sign=-1`` this without the other."""
-        return Counted(self.text + sign * other.text, self.calls + sign * other.calls)
+        return Counted(
+            self.text + sign * other.text,
+            self.calls + sign * other.calls,
+            summed(self.text_kinds, other.text_kinds, sign),
+        )
 
 
 NOTHING_COUNTED: Final = Counted()
@@ -153,6 +163,8 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
     """Tokens by which the media may cost less than estimated."""
     over: float = 0.0
     """Tokens by which the media may cost more."""
+    text_kinds: KindTokens = ()
+    """Of the text, tokens of each kind; none where it is counted with the provider's own tokenizer."""
 
     def plus(self, other: Added, sign: int = 1) -> Added:
         """Both together; with ``sign=-1`` this without the other."""
@@ -164,6 +176,7 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
             self.results + sign * other.results,
             self.under + sign * other.under,
             self.over + sign * other.over,
+            summed(self.text_kinds, other.text_kinds, sign),
         )
 
     def wrapping(self, family: Family, *, kept: bool = False) -> float:
@@ -224,6 +237,13 @@ class _Sums:
         self.calls = self.parameters = self.thoughts = self.opaque_size = self.items = 0
         self.users = self.results = 0
         self.media = self.under = self.over = 0.0
+        self.text_kinds: KindTokens = ()
+        self.is_exact = is_exact(family, counter)
+
+    def add_text_kinds(self, text: str, tokens: float) -> None:
+        """Add the kinds of a text of so many tokens to the sums."""
+        if not self.is_exact:
+            self.text_kinds = summed(self.text_kinds, kind_tokens(text, tokens))
 
     def count_media(self, part: ImagePart | FilePart, *, in_result: bool) -> float:
         """Tokens of an image or a file, added to the sums."""
@@ -241,6 +261,7 @@ class _Sums:
         self.calls += 1
         if self.is_answer:
             self.names += name
+            self.add_text_kinds(part.arguments, arguments.tokens)
         self.arguments += arguments.tokens
         self.parameters += arguments.parameters
         wrapping = self.family.answering
@@ -260,6 +281,7 @@ class _Sums:
         if not self.is_answer:
             self.results += 1
             self.text += tokens
+            self.add_text_kinds(part.text, tokens)
             self.names += text_tokens(name, self.family, self.counter)
         return tokens + shown + self.family.framing.result
 
@@ -302,6 +324,7 @@ def message_cost(
             tokens = text_tokens(written, family, counter)
             if isinstance(part, TextPart) or not is_answer:
                 sums.text += tokens
+                sums.add_text_kinds(written, tokens)
             if isinstance(part, FilePart):
                 row, name, tokens = (
                     "Media",
@@ -323,6 +346,7 @@ def message_cost(
             sums.results,
             sums.under,
             sums.over,
+            sums.text_kinds,
         )
         return MessageCost(added.tokens(family), 0.0, added, None, tuple(parts))
     answer = AnswerTokens(
@@ -335,6 +359,7 @@ def message_cost(
         sums.thoughts,
         sums.opaque_size,
         sums.items,
+        sums.text_kinds,
     )
     added = Added(
         text=answer.visible(family), media=sums.media, under=sums.under, over=sums.over

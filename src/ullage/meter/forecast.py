@@ -27,14 +27,15 @@ from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
-from ullage.tokens.calibration import Calibration, Learnt
-from ullage.tokens.content import text_tokens
+from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
+from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
 from ullage.tokens.template import Template, template_for
 from ullage.tokens.text import TextCounter, counter_for
+from ullage.tokens.text_kinds import summed
 from ullage.tokens.tools import (
     NO_TOOLS,
     ToolsCost,
@@ -122,7 +123,7 @@ class Forecaster:
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
-        self.exact_text = self.counter.name == "bpe" and self.family.has_public_vocabulary
+        self.exact_text = is_exact(self.family, self.counter)
         self.rules = tuple(
             reasoning.rule_for(wire, provider, model, stream=stream)
             for stream in (False, True)
@@ -268,6 +269,11 @@ class Forecaster:
 
     # -- the forecast --
 
+    def supposed(self, learnt: Learnt) -> Learnt:
+        """What is known of the model; before its first call, what is supposed where its family was not measured."""
+        is_new = not learnt.suppositions and not self.family.is_known
+        return NEVER_MEASURED if is_new else learnt
+
     def opening(
         self,
         fixed: Fixed,
@@ -329,6 +335,7 @@ class Forecaster:
         ``earlier`` is the reasoning of all earlier answers now, ``doubt`` what may be off beside the usual.
         """
         anchor, changed = basis.anchor, basis.changed
+        learnt = self.supposed(learnt)
         estimate = self._estimate(
             basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=learnt
         )
@@ -395,7 +402,7 @@ class Forecaster:
         if basis is None:
             return calibration
         anchor, since, earlier = basis.anchor, basis.since, pending.earlier
-        known = calibration.of(self.provider, self.model)
+        known = self.supposed(calibration.of(self.provider, self.model))
         rules_alone = Learnt(flipped=known.flipped)
         user_turn = pending.user_turn
         bare = self._estimate(
@@ -431,6 +438,7 @@ class Forecaster:
         )
         observation = Observation(
             content=since.added.text + bare.counted.text,
+            text_kinds=summed(since.added.text_kinds, bare.counted.text_kinds),
             residual=actual - bare.exact - moved,
             actual=actual,
             corrected=actual - shown.exact - moved,

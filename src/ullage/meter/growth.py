@@ -27,6 +27,7 @@ from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.regression import terms
+from ullage.tokens.text_kinds import summed
 
 FLOOR: Final = 64
 """OpenAI Responses reports reasoning of o-series and gpt-5 floored to a multiple of this."""
@@ -174,8 +175,14 @@ def next_input(
     )
     counted = answer.counted.plus(situation.counted)
     content = added.text + counted.text
-    row = terms(content, results=added.results, is_user=begins, calls=counted.calls)
-    correction = learnt.correction(row, kind=situation.kind)
+    row = terms(
+        content,
+        results=added.results,
+        is_user=begins,
+        calls=counted.calls,
+        text_kinds=summed(added.text_kinds, counted.text_kinds),
+    )
+    correction = learnt.correction(row, kind=situation.kind, is_known=family.is_known)
     framing = family.framing_for(kept=kept)
     grown = added.tokens(family, kept=kept) + framing.step + correction.tokens
     exact = max(0.0, last.input + answer.tokens + grown)
@@ -270,6 +277,9 @@ conversation's errors then say what it adds."""
 COUNTING = 0.08
 """Share of a text's count that it may be off in a vocabulary that was not published."""
 
+STRANGE_COUNTING = 0.12
+"""The same of a model whose family was not measured."""
+
 EXACT_COUNTING = 0.015
 """The same in the provider's own vocabulary."""
 
@@ -303,7 +313,9 @@ def expected(doubt: Doubt) -> Expected:
     elif doubt.rule_n >= 10:
         rule = 0.02
     answering = 0.4 if doubt.placeholder else 0.25
-    counting = EXACT_COUNTING if doubt.exact_text else COUNTING
+    counting = COUNTING if doubt.known else STRANGE_COUNTING
+    if doubt.exact_text:
+        counting = EXACT_COUNTING
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
     base += SESSION * session
     common = hypot(base, answering * doubt.answer, rule * doubt.hidden)

@@ -16,7 +16,8 @@ from ullage.errors import UllageError, UnreadableInput
 from ullage.store.private_file import replace_file
 from ullage.tokens.calibration import Calibration, Learnt
 
-VERSION = 1
+VERSION = 2
+"""1 had no kinds of text, and is read."""
 FILE = "calibration.json"
 
 

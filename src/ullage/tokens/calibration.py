@@ -24,6 +24,7 @@ from ullage.tokens.regression import (
     Older,
     terms,
 )
+from ullage.tokens.text_kinds import KINDS, KindTokens, summed
 
 MEMORY: Final = 32
 """Residuals that are kept."""
@@ -62,6 +63,9 @@ TEXT_ERRORS: Final = 3.0
 """Tokens of half-width for each token of root mean square error, when nothing is left of what was expected at first.
 What a text's ratio is off by differs from text to text, and is as likely at the width's end as in its middle; the
 wrapping's errors are few and large, so that their root mean square already is."""
+
+MOST_TAKEN_UP: Final = 0.6
+"""Share of a residual that terms may have taken up, at most."""
 
 MOST_ERROR: Final = 8.0
 """Errors beyond this many half-widths count as this many."""
@@ -144,16 +148,19 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     residuals: tuple[Older, ...] = ()
 
     def correction(
-        self, row: regression.TermValues, *, kind: str = ""
+        self, row: regression.TermValues, *, kind: str = "", is_known: bool = True
     ) -> LearntCorrection:
-        """What to add to the estimate of a call with these terms (``terms``), and how sure that is."""
+        """What to add to the estimate of a call with these terms (``terms``), and how sure that is.
+
+        A model whose family was not measured (``is_known``) is corrected from its first call on.
+        """
         tokens, deviation = self._mixture.of(row)
         slope = self._mixture.mean[1]
         tokens += (_within(RATIO_RANGE, 1 + slope) - 1 - slope) * row[1]
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
         doubt = DEVIATIONS * deviation
-        if len(self.known) < CORRECTS_FROM:
+        if is_known and len(self.known) < CORRECTS_FROM:
             return LearntCorrection(0.0, hypot(tokens, doubt))
         return LearntCorrection(tokens, doubt)
 
@@ -165,6 +172,20 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
             if len(self.known) < CORRECTS_FROM
             else _within(RATIO_RANGE, 1 + self._mixture.mean[1])
         )
+
+    @property
+    def text_kind_ratios(self) -> dict[str, float]:
+        """By what the count of each kind of text is multiplied, for the kinds that were seen."""
+        seen: KindTokens = ()
+        for each in self.known:
+            seen = summed(seen, each.text_kinds)
+        slope = self._mixture.mean[1]
+        ratios: dict[str, float] = {}
+        for place, tokens in enumerate(seen):
+            if tokens:
+                own = self._mixture.mean[regression.FIRST_TERMS + place]
+                ratios[KINDS[place].name] = round(1 + slope + own, 2)
+        return ratios
 
     def offset(self, *, is_user: bool, kind: str = "") -> float:
         """Tokens added to a call that begins a turn, or to one with a single tool result, whatever its text."""
@@ -212,6 +233,21 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return [each.residual - self._mixture.of(each.row)[0] for each in self.known]
 
     @cached_property
+    def _errors(self) -> list[float]:
+        """What the terms leave of each residual, were they learnt from all others.
+
+        Terms leave less of a residual that they were learnt from than of the next one: by the share that they took up,
+        which is the variance they are left with to the variance of what no term explains.
+        """
+        errors: list[float] = []
+        for each, left in zip(self.known, self._left, strict=True):
+            deviation = self._mixture.of(each.row)[1]
+            noise = _noise(each, AS_EXPECTED, AS_EXPECTED)
+            taken_up = min(MOST_TAKEN_UP, (deviation / noise) ** 2)
+            errors.append(left / (1 - taken_up))
+        return errors
+
+    @cached_property
     def _kind_offsets(self) -> dict[str, float]:
         """The offset of each kind of which there are enough observations that agree on it."""
         kinds: dict[str, list[float]] = {}
@@ -233,7 +269,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         if not self.known:
             return AS_EXPECTED
         text = wrapping = text_errors = wrapping_errors = 0.0
-        for each, left in zip(self.known, self._left, strict=True):
+        for each, left in zip(self.known, self._errors, strict=True):
             whole = hypot(each.above if sign > 0 else each.below, each.text)
             share = (each.text / whole) ** 2
             error = min(MOST_ERROR, max(0.0, sign * left / whole)) ** 2
@@ -249,6 +285,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
 
 
 NOTHING_LEARNT: Final = Learnt()
+NEVER_MEASURED: Final = Learnt(fits=regression.start(is_known=False))
+"""What is supposed of a model whose family was not measured, before its first call."""
 
 
 def _scale(number: float, errors: float, prior: float) -> float:
@@ -301,6 +339,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         seen.expected_text,
         seen.otherwise,
         seen.rule,
+        seen.text_kinds,
     )
     state = Learnt(
         n=n,

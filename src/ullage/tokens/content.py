@@ -27,6 +27,11 @@ def text_tokens(text: str, family: Family, counter: TextCounter) -> float:
     return counter.count(text, family.vocabulary) * family.ratio if text else 0.0
 
 
+def is_exact(family: Family, counter: TextCounter) -> bool:
+    """Whether text is counted with the provider's own tokenizer."""
+    return counter.name == "bpe" and family.has_public_vocabulary
+
+
 def argument_tokens(arguments: str, family: Family, counter: TextCounter) -> Arguments:
     """Tokens of a tool call's arguments. Text that is not a JSON object is counted as it stands."""
     if not family.answering.unpacked:

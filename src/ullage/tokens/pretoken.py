@@ -92,10 +92,16 @@ def _word(piece: str) -> str:
 
 _SCRIPTS: Final = (
     (0x0250, "nL"),  # Latin with marks
-    (0x0400, "nO"),
+    (0x0400, "nO"),  # Greek
     (0x0530, "nC"),  # Cyrillic
-    (0x1F00, "nO"),
-    (0x2010, "nX"),
+    (0x0600, "nW"),  # Armenian, Hebrew
+    (0x0780, "nR"),  # Arabic
+    (0x0900, "nX"),
+    (0x0E00, "nI"),  # the scripts of India
+    (0x1800, "nT"),  # Thai to Khmer, Georgian
+    (0x1E00, "nX"),
+    (0x1F00, "nL"),  # Latin of Vietnamese
+    (0x2010, "nO"),
     (0x2028, "nP"),  # dashes, quotes, ellipsis
     (0x2190, "nX"),
     (0x2200, "nA"),  # arrows
