@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -84,6 +85,9 @@ def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open)
     screen.is_at_rest()
     row = screen.row("Messages/You")
     expect(row).to_be_visible()
+    expect(row).to_have_attribute(
+        "title", re.compile(r"You · estimated · [\d,]+ to [\d,]+")
+    )
     row.focus()
     row.press("Enter")
     expect(screen.row("Messages/You")).to_be_focused()

@@ -53,7 +53,7 @@ export class Rows {
 
   // A source is said where it is another one than the row's above.
   inside(row, path, above) {
-    const said = [row.source === above ? "" : SOURCES[row.source], row.low === null ? "" : `${number(row.low)} to ${number(row.high)}`, row.note].filter(Boolean).join(" · ");
+    const said = [row.source === above ? "" : SOURCES[row.source], intervalOf(row), row.note].filter(Boolean).join(" · ");
     const source = said ? h("p", { class: "row-note" }, said) : null;
     const children = row.children.map((child) => this.row(child, path, row.source));
     return h("div", { class: "row-inside" }, source, children.length ? h("ul", { class: "rows" }, children) : null, this.itemsOf(row, path));
@@ -114,7 +114,9 @@ export class Rows {
   }
 }
 
-const titleOf = (row) => [row.name, SOURCES[row.source], row.summed ? "" : "not part of the sum", row.note].filter(Boolean).join(" · ");
+const intervalOf = (row) => (row.low === null ? "" : `${number(row.low)} to ${number(row.high)}`);
+
+const titleOf = (row) => [row.name, SOURCES[row.source], intervalOf(row), row.summed ? "" : "not part of the sum", row.note].filter(Boolean).join(" · ");
 
 /** Rows whose items are parts of messages: the summary, and what stands below Messages. */
 const isOfMessages = (path, row) => path === "Summary" || (path.startsWith("Messages/") && row.name !== "Unattributed" && row.name !== "Reasoning");
