@@ -263,7 +263,10 @@ def _children_of(share: Share, tokens: int, doubt: int) -> tuple[Row, ...]:
     granted = apportion(total, [value.tokens for value in values])
     rows: list[Row] = []
     for child, each, value in zip(share.children, granted, values, strict=True):
-        rows.append(_row_of(child, each, ceil(value.doubt)))
+        row = _row_of(child, each, ceil(value.doubt))
+        if row.high is not None and row.high > tokens + doubt:  # more than all of it
+            row = replace(row, high=tokens + doubt)
+        rows.append(row)
     return tuple(rows)
 
 

@@ -234,7 +234,8 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
 
 
 def _tool_share(tool: Tool, tokens: float, width: HalfWidth, common: float) -> Share:
-    doubt = hypot(width.of(tokens), common)
+    """``common`` is its part of what the whole batch may be off by."""
+    doubt = hypot(width.share * tokens, common)
     if is_hosted(tool):
         doubt = _hosted_doubt(tokens)
     return Share(name=tool.name, tokens=tokens, doubt=doubt, id=tool.name)
