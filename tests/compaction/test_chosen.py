@@ -33,14 +33,19 @@ OVER_POINT = 85
 OVER_WINDOW = 120
 
 
-@pytest.mark.parametrize("count", [OVER_POINT, OVER_WINDOW])
+@pytest.mark.parametrize("count", [25, 35])
 async def test_prune_keeps_every_message_and_asks_no_model(
     count: int, tmp_path: Path
 ) -> None:
     with running(script(ANTHROPIC, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", turns(count))
+        await imported(tmp_path / "s.db", turns(count, size=1_000))
         agent = agent_on(
-            server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, strategy="prune"
+            server,
+            tmp_path / "s.db",
+            ANTHROPIC,
+            window=WINDOW,
+            strategy="prune",
+            protect_tokens=2_000,
         )
         async with agent.session(SESSION) as session:
             result = await session.ask("And cask 7?")
