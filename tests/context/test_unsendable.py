@@ -9,6 +9,7 @@ from ullage.context.strategies import Strategies, Stuck
 from ullage.context.unsendable import FailedStrategy, unsendable
 from ullage.errors import ContextUnfixable
 from ullage.messages import ImagePart, Message
+from ullage.meter.meter import Meter
 
 
 def stuck(situation: Situation, *chosen: str, model: FakeModel | None = None) -> Stuck:
@@ -96,3 +97,34 @@ def test_further_strategies_are_advised_only_where_they_could_help(last: str) ->
     error = unsendable(full(), failures)
     assert error is not None
     assert ("`strategy`" in str(error)) == (last != "drop")
+
+
+def reported(*inputs: int) -> Situation:
+    """A short conversation in a window of 60,000 tokens, whose calls reported these inputs."""
+    meter = Meter("some-model", wire="chat", window=60_000, estimator="pretoken")
+    history: list[dict[str, str]] = []
+    for tokens in inputs:
+        history.append({"role": "user", "content": "And then? " * 60})
+        call = meter.before({"model": "some-model", "messages": list(history)}).call
+        answer = {"role": "assistant", "content": "Nothing more."}
+        usage = {"prompt_tokens": tokens, "completion_tokens": 4}
+        meter.after(call, usage, {"choices": [{"message": answer}]})
+        history.append(answer)
+    return Situation(fold=meter._fold, trigger="limit")
+
+
+def test_a_report_that_no_second_one_confirms_makes_no_request_unsendable() -> None:
+    situation = reported(55_000)
+    assert situation.sizes.high > 55_000
+    assert unsendable(situation, ()) is None
+
+
+def test_what_only_the_provider_reports_is_named_apart_from_system_prompt_and_tools() -> (
+    None
+):
+    situation = reported(55_000, 55_190, 55_380)
+    error = unsendable(situation, ())
+    assert error is not None
+    assert error.largest[0][0] == "reported by the provider and not in the session"
+    assert error.largest[0][1] > 54_000
+    assert dict(error.largest).get("system prompt and tools", 0) < 100

@@ -1,12 +1,13 @@
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import pytest
 from ullage_simulators import running
+from ullage_simulators.faults import HUGE, TINY
 from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Talk
@@ -88,6 +89,39 @@ def test_zero_usage_is_zero_throughout(wire: str) -> None:
         assert talk.server.truth().bills[0].input > 0
     assert shown
     assert not any(numbers(shown))
+
+
+FALSE: dict[str, Callable[[int, int], tuple[int, int]]] = {
+    "huge-usage": lambda first, second: (HUGE, HUGE),
+    "tiny-usage": lambda first, second: (TINY, TINY),
+    "cumulative-usage": lambda first, second: (first, first + second),
+    "uncached-only": lambda first, second: (first, second - first),
+}
+
+
+def longer(ask: Ask) -> Ask:
+    """The same request with a longer text."""
+    return Ask(ask.path, json.loads(json.dumps(ask.body).replace("hello", "hello " * 40)))
+
+
+@WIRES
+@pytest.mark.parametrize("kind", FALSE)
+def test_a_false_input_is_shown_and_the_truth_is_kept(wire: str, kind: str) -> None:
+    with broken({"kind": kind}) as talk:
+        last = []
+        for ask in (ASKS[wire], longer(ASKS[wire])):
+            last.append(usages(talk.send(wire, ask).text)[-1])
+        first, second = (bill.input for bill in talk.server.truth().bills)
+    for usage, wanted in zip(last, FALSE[kind](first, second), strict=True):
+        assert wanted in numbers(usage)
+        assert not any("cache" in name.lower() for name in usage)
+
+
+@WIRES
+def test_an_input_that_is_no_number_is_shown_as_such(wire: str) -> None:
+    with broken({"kind": "nan-usage"}) as talk:
+        assert "NaN" in talk.send(wire, ASKS[wire]).text
+        assert talk.server.truth().bills[0].input > 0
 
 
 @WIRES

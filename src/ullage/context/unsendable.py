@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ullage.context.budget import aim_of
@@ -11,12 +11,16 @@ from ullage.context.keeping import KeptMessages
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
 from ullage.errors import ContextUnfixable
+from ullage.meter.fold import Fold
 
 LARGEST: Final = 5
 """How many of the largest messages an error names."""
 
 LONGEST_NOTE: Final = 300
 """Characters of one strategy's reason in an error."""
+
+DECLARED_AT_MOST: Final = 4.0
+"""System prompt and tools hold at most so many times their estimate. What was reported beyond is not in the session."""
 
 LAST_RESORT: Final = "drop"
 """The strategy that leaves out whatever may go: where it failed, no other choice of strategies would help."""
@@ -56,7 +60,7 @@ def unsendable(
 
 def _excess(situation: Situation, limit: int | None) -> str:
     """A sentence about what the request has too much of; empty if it can be sent."""
-    high = situation.sizes.high
+    high = _upper_end(situation)
     if limit is not None and high > limit:
         return f"The request needs up to {high:,} tokens, and {limit:,} fit."
     if situation.is_over_bytes:
@@ -68,6 +72,16 @@ def _excess(situation: Situation, limit: int | None) -> str:
             f"{situation.image_limit:,} fit."
         )
     return ""
+
+
+def _upper_end(situation: Situation) -> int:
+    """The reading's upper end; its lower end where it rests on a surprising report that no second one has confirmed.
+
+    The provider then says itself whether the request fits.
+    """
+    fold = situation.fold
+    is_unconfirmed = fold.anchor is not None and fold.anchor.beyond < 0
+    return fold.forecast().low if is_unconfirmed else situation.sizes.high
 
 
 def _reasons(failures: Sequence[FailedStrategy]) -> str:
@@ -97,8 +111,16 @@ def _advice(failures: Sequence[FailedStrategy]) -> str:
 def _largest(situation: Situation, kept: KeptMessages) -> tuple[tuple[str, int], ...]:
     """What takes most of what must stay, with its tokens."""
     sizes = situation.sizes
-    named = [("system prompt and tools", round(sizes.fixed))]
+    named = list(_named_fixed(situation.fold, sizes.fixed))
     for name, why in kept.why.items():
         named.append((f"{name} ({why})", round(sizes.each.get(name, 0.0))))
     named.sort(key=lambda entry: -entry[1])
     return tuple(named[:LARGEST])
+
+
+def _named_fixed(fold: Fold, fixed: float) -> Iterator[tuple[str, int]]:
+    """What no message holds: the system prompt and the tools, and what nothing but the provider's report holds."""
+    declared = fixed if fold.missing else min(fixed, DECLARED_AT_MOST * fold.fixed.tokens)
+    yield "system prompt and tools", round(declared)
+    if fixed > declared:
+        yield "reported by the provider and not in the session", round(fixed - declared)

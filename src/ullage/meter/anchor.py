@@ -37,6 +37,13 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     spread: float = 0.0
     edited: float = 0.0
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
+    level: float | None = None
+    """What the ledger alone expects in the place of ``input``, where that was accepted although it was surprising."""
+
+    @property
+    def beyond(self) -> float:
+        """Tokens by which what the ledger expects exceeds a surprising input; 0 where it was none."""
+        return 0.0 if self.level is None else self.level - self.input
 
 
 class SinceAnchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +108,13 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     reported_output: int | None = None
     """``Basis.reported_output``."""
 
+    def with_ledger(self, beyond: float) -> Forecast:
+        """With an interval that also holds what the ledger expects, so many tokens beyond these."""
+        low, high = round(self.low + beyond), round(self.high + beyond)
+        return msgspec.structs.replace(
+            self, low=max(0, min(self.low, low)), high=max(self.high, high)
+        )
+
     def basis(self, call: str) -> Basis:
         """These terms in whole tokens; what rounding leaves is in ``new``. ``call`` is the anchor's."""
         last_output, changed, removed = (
@@ -156,6 +170,9 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     stream: bool
     at: float
+    media: float = 0.0
+    is_whole: bool = False
+    """Whether the request was made from this ledger, so that nothing of it can be missing."""
 
 
 class TurnContent(NamedTuple):

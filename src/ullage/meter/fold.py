@@ -43,10 +43,12 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput, is_believed
+from ullage.meter.expected import expectation_of, without_counts
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import first_call_id, kept
+from ullage.meter.plausible import UNUSABLE, Report, ReportHistory, Verdict, judge
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.shares import estimates_of, learn_first, learn_rows
 from ullage.meter.spend import BESIDE, SpendCategory
@@ -67,10 +69,8 @@ from ullage.usage import Usage
 
 NO_USAGE = "the last call reported no usage"
 
-
-BELIEVED_WINDOWS = 4
-"""An input that a provider reports is believed up to this many of the model's windows. The table of windows may be old
-(one grew from 200,000 to 1,000,000 tokens); a wrong number beyond it would leave no room for any further call."""
+WEAK = ("", NO_USAGE, UNUSABLE)
+"""Labels of an anchor that speak of the last call, and not of the anchor's own."""
 
 LITTLE = 1_000
 """A first request of at most so many tokens of messages shows what system prompt and tools cost: their estimate may be
@@ -118,6 +118,7 @@ class Fold(State):
         weight = self.view.tokens + self.fixed.tokens
         old = self.forecaster
         changed_model = bool(self.model) and model != self.model
+        self.reports = ReportHistory()
         self.set_model(model, wire, provider)
         self._take_limits()
         if changed_model:
@@ -536,26 +537,36 @@ class Fold(State):
             marks=tuple(self.marks),
             stream=event.stream,
             at=event.at,
+            media=self.view.media,
+            is_whole=event.fingerprint is not None,
         )
         self.marks.clear()
 
     def _call_ended(self, event: CallEnded) -> None:
         self._note_spend(event)
+        usage = event.usage
         if event.purpose != "main":
+            if usage is not None:
+                self.reports = self.reports.after_other(usage.input)
             return
         pending = self.pending.pop(event.call, None)
-        usage = event.usage
+        verdict = self._judged(event, pending)
+        context = verdict.input
         if usage is not None:
+            usage = self._usable(usage, context)
             self.usages[event.call] = replace(usage, raw=None)
-        context = self._believed_context(event)
         if pending is not None:
             self._note_step(event, pending, context)
         if usage is None or context is None:
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
-            elif self.anchor is not None and not self.anchor.label:
-                self.anchor = replace(self.anchor, label=NO_USAGE)
+            elif self.anchor is not None and self.anchor.label in WEAK:
+                label = UNUSABLE if self.reports.is_unusable else NO_USAGE
+                self.anchor = replace(self.anchor, label=label)
             return
+        level: float | None = None
+        if verdict.history.surprise is not None:
+            level = expectation_of(self, pending).level
         if pending is not None:
             rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(
@@ -568,7 +579,7 @@ class Fold(State):
                 self.step_ratios = (
                     StepRatios()
                 )  # they were measured by the rule before it was corrected
-        self._set_anchor(event.call, usage, context, pending)
+        self._set_anchor(event.call, usage, context, pending, level=level)
 
     def _note_spend(self, event: CallEnded) -> None:
         purpose: SpendCategory = (
@@ -590,22 +601,41 @@ class Fold(State):
                 one.usage, purpose=BESIDE[one.kind], prices=own.prices if own else None
             )
 
-    def _believed_context(self, event: CallEnded) -> int | None:
-        """The input that the call's usage reports; ``None`` for one that can't be true, or of a failed call."""
+    def _judged(self, event: CallEnded, pending: Pending | None) -> Verdict:
+        """What the call's report is worth; what is remembered of the endpoint's reports changes with it."""
         usage = event.usage
-        if (
-            usage is None
-            or not usage.verified
-            or usage.context is None
-            or event.outcome == "failed"
-        ):
-            return None
-        window = self.known.window if self.known is not None else None
-        most = math.inf if window is None else window * BELIEVED_WINDOWS
-        return usage.context if 0 < usage.context <= most else None
+        if event.outcome == "failed":
+            return Verdict(None, self.reports)
+        if usage is None or not usage.verified or not usage.context:
+            flags = () if usage is None else usage.flags
+            self.reports = self.reports.without_report(flags)
+            return Verdict(None, self.reports)
+        report = Report(usage.context, says_cache=usage.cache_read is not None)
+        verdict = judge(report, expectation_of(self, pending), self.reports)
+        self.reports = verdict.history
+        return verdict
+
+    def _usable(self, usage: Usage, context: int | None) -> Usage:
+        """The usage as far as the reading may rest on it: counts of a report that can't be true are no counts."""
+        history = self.reports
+        if history.refused is not None:
+            return without_counts(usage, history.refused.reason)
+        if history.rule and context is not None:
+            usage = without_counts(usage, history.rule)
+            return replace(usage, input=context, context_input=None)
+        window = expectation_of(self, None).window
+        if usage.answer is not None and window is not None and usage.answer > window:
+            return without_counts(usage, "output_too_large")
+        return usage
 
     def _set_anchor(
-        self, call: str, usage: Usage, context: int, pending: Pending | None
+        self,
+        call: str,
+        usage: Usage,
+        context: int,
+        pending: Pending | None,
+        *,
+        level: float | None,
     ) -> None:
         """From here on readings rest on the input that this call reported."""
         order = self._order_before(call) if pending is None else pending.order
@@ -618,6 +648,7 @@ class Fold(State):
             fixed=self.fixed.tokens,
             reasoning=0.0,
             messages=self.view.tokens - sum(entry.cost.tokens for entry in entries),
+            level=level,
         )
         if pending is not None:
             anchor = replace(
@@ -653,7 +684,7 @@ class Fold(State):
     def _note_first_call(self, anchor: Anchor, pending: Pending) -> None:
         """What later sessions can learn of this one's first reported input: what it held beyond its estimate."""
         estimate = pending.opening
-        if estimate is None or self.partial:
+        if estimate is None or self.partial or anchor.level is not None:
             return
         at = pending.at or self.started_at
         doubt = (estimate.high - estimate.low) / 2

@@ -43,6 +43,7 @@ from ullage.events import (
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.fold import Fold
+from ullage.meter.plausible import notes_of
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
 from ullage.meter.same_content import same_content
@@ -268,7 +269,7 @@ class Meter:
             high,
             window.tokens,
         )
-        notes = list(forecast.notes)
+        notes = [*forecast.notes, *notes_of(fold.reports)]
         if window.tokens is None:
             name = fold.model or "this model"
             notes.append(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec.structs import replace
+
 from ullage.events import FirstCall
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
@@ -17,6 +19,7 @@ from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
+from ullage.meter.plausible import UNUSABLE, ReportHistory
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
@@ -139,6 +142,8 @@ class State:
     """The provider's count of the next request; ``None`` once a call has reported its input."""
     pieces: dict[str, int] = field(default_factory=dict)
     """What parts of every request were counted at, by ``meter.counting``'s keys."""
+    reports: ReportHistory = field(default_factory=ReportHistory)
+    """What the endpoint's reports were like."""
     pending: dict[str, Pending] = field(default_factory=dict)
     usages: dict[str, Usage] = field(default_factory=dict)
     """What was reported for each main call, without the provider's own object."""
@@ -233,8 +238,11 @@ class State:
         """What the next request holds without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
-            return self.opening(self.overhead)
-        return self.forecaster.next(
+            opening = self.opening(self.overhead)
+            if self.reports.is_unusable:
+                opening = replace(opening, label=f"estimated: {UNUSABLE}")
+            return opening
+        forecast = self.forecaster.next(
             basis,
             user_turn=self.user_turn,
             doubt=self.history_doubt,
@@ -242,6 +250,7 @@ class State:
             policy=self.policy,
             learnt=self.learnt,
         )
+        return forecast.with_ledger(basis.anchor.beyond)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""

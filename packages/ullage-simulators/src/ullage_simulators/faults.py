@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 FaultKind = Literal[
     "no-usage",
     "zero-usage",
     "late-usage",
+    "huge-usage",
+    "cumulative-usage",
+    "uncached-only",
+    "tiny-usage",
+    "nan-usage",
     "cut",
     "hang",
     "slow",
@@ -51,6 +57,18 @@ class Frame(NamedTuple):
     usage: bool = False
 
 
+FALSE_INPUTS: Final[tuple[FaultKind, ...]] = (
+    "huge-usage",
+    "cumulative-usage",
+    "uncached-only",
+    "tiny-usage",
+    "nan-usage",
+)
+"""Faults that show an input which is not that of the request."""
+
+HUGE: Final = 14_800_000
+TINY: Final = 3
+
 UsageMode = Literal["normal", "none", "zero", "late"]
 
 
@@ -62,6 +80,36 @@ def usage_mode(faults: tuple[Fault, ...]) -> UsageMode:
     if "zero-usage" in kinds:
         return "zero"
     return "late" if "late-usage" in kinds else "normal"
+
+
+def false_input(kind: FaultKind, true: int, before: Sequence[int]) -> float:
+    """The input that such a fault shows. ``before`` are the true inputs of the run's earlier calls, oldest first."""
+    match kind:
+        case "huge-usage":
+            return HUGE
+        case "tiny-usage":
+            return TINY
+        case "nan-usage":
+            return math.nan
+        case "cumulative-usage":
+            return sum(before) + true
+        case "uncached-only" if before and before[-1] < true:
+            return true - before[-1]
+        case _:
+            return true
+
+
+def without_cache(usage: Any) -> Any:
+    """A usage object without the fields that speak of a cache."""
+    if isinstance(usage, list):
+        return [without_cache(each) for each in usage]
+    if not isinstance(usage, dict):
+        return usage
+    return {
+        name: without_cache(value)
+        for name, value in usage.items()
+        if "cache" not in name.lower()
+    }
 
 
 def bend(frames: list[Frame], faults: tuple[Fault, ...], unknown: Frame) -> list[Frame]:

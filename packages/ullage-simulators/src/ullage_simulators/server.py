@@ -19,9 +19,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ullage_simulators.answer import speak
+from ullage_simulators.answer import Spoken, speak
 from ullage_simulators.drawn import Drawn
-from ullage_simulators.faults import Fault, Frame, UsageMode, bend, first, usage_mode
+from ullage_simulators.faults import (
+    FALSE_INPUTS,
+    Fault,
+    Frame,
+    UsageMode,
+    bend,
+    false_input,
+    first,
+    usage_mode,
+    without_cache,
+)
 from ullage_simulators.prompt import PromptPieces, count
 from ullage_simulators.refusal import CallRefused
 from ullage_simulators.scenario import Scenario, load
@@ -293,7 +303,7 @@ class App:
             spoken.stop,
         )
         mode = usage_mode(faults)
-        usage = _shown(wire.usage(call, bill, spoken), mode)
+        usage = _shown(_usage(wire, call, bill, spoken, faults), mode)
         bill = replace(bill, usage=usage)
         if not call.stream:
             return bill, _Answer(
@@ -353,6 +363,26 @@ def _understood(wire: WireSimulator, call: CallInProgress) -> PromptPieces:
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
         # The checks take each field to be of the type it is documented with; this request has one that isn't.
         raise wire.refuse("malformed") from problem
+
+
+def _usage(
+    wire: WireSimulator,
+    call: CallInProgress,
+    bill: Bill,
+    spoken: Spoken,
+    faults: tuple[Fault, ...],
+) -> dict[str, Any]:
+    """The usage object, under a fault that falsifies it with the input that the fault shows."""
+    earlier = call.memory.inputs
+    fault = first(faults, *FALSE_INPUTS)
+    if fault is None:
+        shown = wire.usage(call, bill, spoken)
+    else:
+        wrong: Any = false_input(fault.kind, bill.input, earlier)
+        falsified = replace(bill, input=wrong, cache_read=0, cache_write=0)
+        shown = without_cache(wire.usage(call, falsified, spoken))
+    earlier.append(bill.input)
+    return shown
 
 
 def _body(value: Any) -> Frame:

@@ -69,6 +69,8 @@ class Memory:
     caches: dict[str, PrefixCache] = field(default_factory=dict)
     items: dict[str, Any] = field(default_factory=dict)
     names: int = 0
+    inputs: list[int] = field(default_factory=list)
+    """The true inputs of all calls so far."""
 
     def numbers(self, model: Model) -> Drawn:
         if model.name not in self.drawn:

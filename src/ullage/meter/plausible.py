@@ -1,0 +1,408 @@
+"""Whether an input that a provider reports can be true, held against what the ledger says of the request.
+
+``judge`` decides, for one report, which number a reading may rest on. A report that can't be true is not used, unless a
+rule explains it (the endpoint reports sums of all calls, or one prompt for each choice) or two such reports agree on
+what was added between them: then the ledger lacks something, and the report is right. ``is_possible`` is the check by
+itself, for a number of another source such as a count endpoint.
+
+The bounds are wide on purpose. In 2,768 recorded reports (API exchanges and agents' logs) none is outside of them. The
+farthest of a whole request without tools of the provider's own were 2.6 times the estimate (136 tokens estimated), and
+1.4 % above the interval of a later call; the lowest later call was 0.8 of its estimate.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+Reason = Literal["", "too_large", "too_small", "only_fresh", "sum"]
+"""Why a report is not used: too much or too little for the content of the request, only the part that no cache held, or
+perhaps the sum of all calls so far."""
+
+Rule = Literal["", "sum", "per_choice"]
+"""What is done with an endpoint's reports: the difference of two in a row is taken; a report is divided by the number
+of choices that were asked for."""
+
+WINDOWS: Final = 4
+"""A report is believed up to this many windows. The table of windows may be old (one grew from 200,000 to 1,000,000
+tokens), but a provider that answers has not read a multiple of what the model can hold."""
+
+LARGEST_WINDOW: Final = 2_000_000
+"""The window of a model of which none is known: the largest in the catalogue of models."""
+
+LEAST_CONTENT: Final = 0.125
+"""Tokens of a provider for each estimated token of text that is certainly in the request, at the least."""
+
+LEAST_LEFT: Final = 0.6
+"""The least share of the expected input, where nothing has left since the last report."""
+
+MOST_CONTENT: Final = 4.0
+MOST_OVERHEAD: Final = 20_000.0
+"""A whole first request holds at most so many times its estimate and so many tokens more, which a gateway may add; or,
+as nothing speaks against it yet, as much as a window holds."""
+
+USUAL_OVERHEAD: Final = 10_000.0
+"""So many tokens beyond the content of a first request are not surprising."""
+
+MOST_MEDIA: Final = 100.0
+"""Tokens of media for each estimated one: of an image of unknown size hardly anything is known (20 estimated tokens
+were 1,500)."""
+
+SURPRISE_SHARE: Final = 0.25
+SURPRISE_WIDTHS: Final = 3.0
+SURPRISE: Final = 300.0
+SURPRISE_UNSEEN: Final = 5_000.0
+"""A later input exceeds what was expected at most by a share of it, some widths of its interval and a few tokens; more
+of them where the last report already held what the ledger does not."""
+
+LOG_CONTENT: Final = 2.0
+LOG_OVERHEAD: Final = 20_000.0
+LOG_LEAST: Final = 1_000.0
+"""The same for the log of another program, which may lack what the program sent."""
+
+EXPLAINED: Final = (0.67, 1.5)
+"""A report between these shares of what all content is estimated at is explained by it."""
+
+AGREES_FROM: Final = 50.0
+AGREES_WITHIN: Final = 0.3
+AGREES_TOKENS: Final = 20.0
+"""Two refused reports agree on so many added tokens or more, to this share of them and so many tokens."""
+
+SUM_WITHIN: Final = 0.2
+SUM_TOKENS: Final = 30.0
+SUM_APART: Final = 1 / 3
+"""How near a report comes to a sum, as a share of this call's own input and in tokens; and as a share of what the sum
+and that input are apart."""
+
+FRESH_WITHIN: Final = 1.5
+FRESH_TOKENS: Final = 20.0
+"""The most that a report of fresh input alone is, as a share of what was added and in tokens."""
+
+FRESH_AT_MOST: Final = 0.8
+"""Above this share of the expected input, a low report is put down to the estimate and not to a cache."""
+
+SURPRISING: Final = 0.1
+SURPRISING_FROM: Final = 50.0
+"""An accepted report that differs by more than this share and so many tokens from what was expected is surprising:
+until the next one, the interval also holds what the ledger says."""
+
+SUMS_FROM: Final = 2
+"""Reports in a row that are a sum before the next ones are taken to be sums."""
+
+
+UNUSABLE: Final = "the last call's reported input can't be true"
+"""Why a reading is weaker that rests on no report of the last call, although there was one."""
+
+
+class Expectation(NamedTuple):
+    """What the ledger says of one request, in estimated tokens."""
+
+    tokens: float
+    low: float
+    high: float
+    last_input: float | None = None
+    """The reported input that these rest on; ``None`` before the first one."""
+    level: float = 0.0
+    """The expected input by the ledger alone, where the last reports were accepted although they were surprising."""
+    content: float = 0.0
+    """Of all content in the request, without media and tools that run at the provider."""
+    media: float = 0.0
+    is_whole: bool = False
+    """Whether the ledger holds all that was sent. False for logs, and for content that the provider keeps."""
+    is_explained: bool = False
+    """Whether the last reported input was no more than its content explains."""
+    has_left: bool = False
+    """Something was taken out since the last report."""
+    may_clear: bool = False
+    """The provider may leave out content by itself."""
+    runs_tools: bool = False
+    """The provider runs tools inside the call, whose content no estimate knows."""
+    window: int | None = None
+    choices: int = 1
+
+
+class Report(NamedTuple):
+    """An input as reported; ``says_cache`` is whether the report names what came from a cache."""
+
+    input: int
+    says_cache: bool = True
+
+
+class Refused(msgspec.Struct, frozen=True, array_like=True):
+    """A report that was not used, and the input that was expected."""
+
+    input: int
+    expected: float
+    reason: Reason
+
+
+class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is remembered of an endpoint's reports in one session."""
+
+    last: int | None = None
+    """The last report, of any call, whether it was used or not."""
+    doubted: Refused | None = None
+    """The report that the next implausible one is compared with."""
+    refused: Refused | None = None
+    """The last call's report, if it was not used."""
+    surprise: Refused | None = None
+    """The last call's report, if it was used although nothing explains it."""
+    sums: int = 0
+    """How many reports in a row were sums of all calls before."""
+    rule: Rule = ""
+    """What was done with the last call's report."""
+
+    flags: tuple[str, ...] = ()
+    """What the last call's usage says that can't be true, such as ``input:negative``."""
+
+    def after_other(self, reported: int | None) -> ReportHistory:
+        """After a call beside the conversation, such as a summary: a sum of all calls holds it as well."""
+        return self if reported is None else msgspec.structs.replace(self, last=reported)
+
+    def without_report(self, flags: tuple[str, ...]) -> ReportHistory:
+        """After a call of the conversation whose usage has no input; ``flags`` say what was wrong with it."""
+        return msgspec.structs.replace(
+            self, refused=None, surprise=None, rule="", flags=flags
+        )
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether the last call reported an input that a reading can't rest on."""
+        return self.refused is not None or bool(self.flags)
+
+
+class Verdict(NamedTuple):
+    """The input that a reading may rest on, or ``None``; and what to remember."""
+
+    input: int | None
+    history: ReportHistory
+
+
+def is_possible(reported: float, expected: Expectation) -> bool:
+    """Whether so many tokens can be the input of the request."""
+    return not _impossible(reported, expected)
+
+
+def judge(report: Report, expected: Expectation, history: ReportHistory) -> Verdict:
+    """What the report of one call is worth. Pure: the same ledger gives the same verdict."""
+    reported = report.input
+    known = msgspec.structs.replace(
+        history, last=reported, refused=None, surprise=None, rule="", flags=()
+    )
+    if history.sums >= SUMS_FROM and history.last is not None:
+        difference = reported - history.last
+        if difference > 0 and is_possible(difference, expected):
+            summed = msgspec.structs.replace(known, doubted=None, rule="sum")
+            return Verdict(difference, summed)
+    if expected.low <= reported <= expected.high:
+        return _accepted(reported, known)
+    share = reported / expected.choices
+    if expected.choices > 1 and expected.low <= share <= expected.high:
+        divided = msgspec.structs.replace(known, doubted=None, rule="per_choice")
+        return Verdict(round(share), divided)
+    if _is_sum(reported, expected, history):
+        known = msgspec.structs.replace(known, sums=history.sums + 1)
+        if known.sums < SUMS_FROM or history.last is None:
+            return _refused(reported, expected, known, "sum")
+        summed = msgspec.structs.replace(known, doubted=None, rule="sum")
+        return Verdict(reported - history.last, summed)
+    reason = _impossible(reported, expected)
+    if not report.says_cache and _is_only_fresh(reported, expected):
+        reason = "only_fresh"
+    if not reason:
+        if _is_surprising(reported, expected):
+            surprise = Refused(reported, expected.tokens, "")
+            known = msgspec.structs.replace(known, surprise=surprise)
+        return _accepted(reported, known)
+    if _agrees(reported, expected, history.doubted):
+        return _accepted(reported, known)
+    return _refused(reported, expected, known, reason)
+
+
+def _accepted(reported: int, known: ReportHistory) -> Verdict:
+    return Verdict(reported, msgspec.structs.replace(known, doubted=None, sums=0))
+
+
+def _refused(
+    reported: int, expected: Expectation, known: ReportHistory, reason: Reason
+) -> Verdict:
+    refused = Refused(reported, expected.tokens, reason)
+    if reason != "sum" and known.sums < SUMS_FROM:
+        known = msgspec.structs.replace(known, sums=0)
+    doubted = known.doubted
+    if doubted is None or abs(expected.tokens - doubted.expected) >= AGREES_FROM:
+        doubted = refused
+    return Verdict(None, msgspec.structs.replace(known, refused=refused, doubted=doubted))
+
+
+def _impossible(reported: float, expected: Expectation) -> Reason:
+    """Why so many tokens can't be the input of the request; empty if they can."""
+    is_explained = _is_explained(reported, expected)
+    if reported > _most(expected) and not is_explained:
+        return "too_large"
+    if expected.may_clear or reported >= _least(expected):
+        return ""
+    # Less than the last report, which its content explained as well: one of the two is wrong.
+    is_open = expected.last_input is None or not expected.is_explained
+    return "" if is_explained and is_open else "too_small"
+
+
+def _is_explained(reported: float, expected: Expectation) -> bool:
+    """Whether the content in the request is about as large as the report."""
+    if not expected.is_whole:
+        return False
+    least, most = EXPLAINED
+    return least * expected.content <= reported <= most * expected.content + SURPRISE
+
+
+def _is_surprising(reported: int, expected: Expectation) -> bool:
+    if expected.last_input is None:
+        if not expected.is_whole or expected.runs_tools:
+            return False
+        usual = MOST_CONTENT * expected.high + USUAL_OVERHEAD
+        least = EXPLAINED[0] * expected.content - SURPRISING_FROM
+        return reported > usual or reported < least
+    off = abs(reported - expected.tokens)
+    if off <= SURPRISING * expected.tokens + SURPRISING_FROM:
+        return False
+    return expected.is_explained or not _is_explained(reported, expected)
+
+
+def _beyond_windows(reported: float, expected: Expectation) -> bool:
+    return expected.window is not None and reported > WINDOWS * expected.window
+
+
+def _most(expected: Expectation) -> float:
+    """The largest input that the request can have."""
+    most = float("inf")
+    if expected.window is not None:
+        most = max(WINDOWS * expected.window, MOST_CONTENT * expected.content)
+    media = MOST_MEDIA * expected.media
+    if expected.runs_tools:
+        return most
+    if expected.last_input is None:
+        if not expected.is_whole:
+            return most
+        explained = MOST_CONTENT * expected.high + MOST_OVERHEAD + media
+        return min(most, max(explained, expected.window or LARGEST_WINDOW))
+    if not expected.is_whole:
+        return min(most, LOG_CONTENT * expected.high + LOG_OVERHEAD + media)
+    surprise = SURPRISE if expected.is_explained else SURPRISE_UNSEEN
+    surprise += SURPRISE_SHARE * expected.tokens
+    surprise += SURPRISE_WIDTHS * (expected.high - expected.tokens)
+    return min(most, expected.high + surprise + media)
+
+
+def _least(expected: Expectation) -> float:
+    """The smallest input that the request can have."""
+    least = LEAST_CONTENT * expected.content
+    if expected.last_input is not None and not expected.has_left:
+        least = max(least, LEAST_LEFT * expected.low)
+    return least if expected.is_whole else least - LOG_LEAST
+
+
+def _is_sum(reported: int, expected: Expectation, history: ReportHistory) -> bool:
+    """Whether a report is the last one and this request's own input together."""
+    if history.last is None:
+        return False
+    summed = history.last + expected.level
+    error = abs(reported - summed)
+    apart = abs(summed - expected.tokens)
+    return (
+        error <= SUM_WITHIN * expected.level + SUM_TOKENS and error <= SUM_APART * apart
+    )
+
+
+def _is_only_fresh(reported: int, expected: Expectation) -> bool:
+    """Whether a report is no more than what was added since the last call, which is less than the request holds."""
+    if expected.last_input is None or reported >= expected.low or expected.has_left:
+        return False
+    lacking = 0.0 if expected.is_whole else LOG_LEAST
+    if reported > FRESH_AT_MOST * expected.tokens - lacking:
+        return False
+    added = max(0.0, expected.tokens - expected.last_input)
+    return reported <= FRESH_WITHIN * added + FRESH_TOKENS
+
+
+def _agrees(reported: int, expected: Expectation, doubted: Refused | None) -> bool:
+    """Whether this report and the one refused before differ by what was added between them.
+
+    Estimates may be off by a factor, which is then that of both reports. A report of what no cache held agrees with
+    none: of the one before nothing is in it.
+    """
+    if doubted is None or _beyond_windows(reported, expected):
+        return False
+    added = expected.tokens - doubted.expected
+    if abs(added) < AGREES_FROM:
+        return False
+    grown = reported - doubted.input
+    within = AGREES_WITHIN * abs(added) + AGREES_TOKENS
+    if doubted.input < SURPRISE_WIDTHS * within:
+        return False
+    factor = doubted.input / max(1.0, doubted.expected)
+    factors = [1.0]
+    if LEAST_CONTENT / 2 <= factor <= 2 * MOST_CONTENT:
+        factors.append(factor)
+    return any(abs(grown - each * added) <= within * each for each in factors)
+
+
+def notes_of(history: ReportHistory) -> tuple[str, ...]:
+    """What a person should know of the last call's report, in sentences."""
+    refused = history.refused
+    if refused is not None:
+        reported, content = f"{refused.input:,}", f"{round(refused.expected):,}"
+        said = f"The provider reported {reported} input tokens for the last call"
+        guess = _REFUSED[refused.reason]
+        return (f"{said}, but its content is about {content} tokens.{guess} {_KEPT}",)
+    if history.flags:
+        what = " and ".join(_flag_in_words(flag) for flag in history.flags)
+        return (f"The provider's usage for the last call can't be true: {what}. {_KEPT}",)
+    if history.surprise is not None:
+        reported = f"{history.surprise.input:,}"
+        expected = f"{round(history.surprise.expected):,}"
+        return (_SURPRISE.format(reported=reported, expected=expected),)
+    if history.rule:
+        return (_RULES[history.rule],)
+    return ()
+
+
+_KEPT: Final = "The report is kept in the ledger and not used; the reading is estimated."
+
+_SURPRISE: Final = (
+    "The provider reported {reported} input tokens for the last call, and about {expected} were expected. "
+    "Until the next report the interval holds both."
+)
+
+_REFUSED: Final[dict[Reason, str]] = {
+    "too_large": "",
+    "too_small": "",
+    "only_fresh": " It seems to count only what was not in the provider's cache.",
+    "sum": " It seems to be the sum of all calls so far.",
+}
+
+_RULES: Final[dict[Rule, str]] = {
+    "sum": (
+        "The provider reports the sum of all calls so far. "
+        "The reading rests on the difference between the last two reports."
+    ),
+    "per_choice": (
+        "The provider counts the prompt once for each answer that was asked for. "
+        "The reading rests on the report divided by their number."
+    ),
+}
+
+_PROBLEMS: Final = {
+    "negative": "is negative",
+    "not_finite": "is no finite number",
+    "not_a_number": "is no number",
+    "not_whole": "is no whole number",
+    "too_large": "is larger than any request",
+    "zero": "is zero",
+    "below_parts": "is less than its parts",
+}
+
+
+def _flag_in_words(flag: str) -> str:
+    name, _, problem = flag.partition(":")
+    return f"the {name} {_PROBLEMS.get(problem, problem.replace('_', ' '))}"

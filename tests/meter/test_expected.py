@@ -1,0 +1,86 @@
+"""What the state of the fold says of a call's input, before it is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ullage import Meter, Usage
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    SessionStarted,
+    ToolsChanged,
+)
+from ullage.messages import Message, TextPart, Tool
+from ullage.meter.expected import expectation_of, without_counts
+from ullage.meter.plausible import Expectation
+
+
+def asked(**more: Any) -> Meter:
+    meter = Meter("gpt-5", wire="chat", window=50_000)
+    hello = {"role": "user", "content": "What is in the hall?"}
+    meter.before({"model": "gpt-5", "messages": [hello], **more})
+    return meter
+
+
+def expected(meter: Meter) -> Expectation:
+    fold = meter._fold
+    return expectation_of(fold, next(iter(fold.pending.values()), None))
+
+
+def test_a_request_made_from_the_ledger_is_whole() -> None:
+    first = expected(asked())
+    assert first.is_whole
+    assert first.last_input is None
+    assert first.low <= first.content <= first.high
+    assert not first.has_left
+
+
+def test_content_that_the_provider_keeps_is_missing() -> None:
+    assert not expected(asked(prompt={"id": "pmpt_1"})).is_whole
+    assert expected(asked(truncation="auto")).may_clear
+
+
+def test_the_number_of_answers_is_known() -> None:
+    assert expected(asked()).choices == 1
+    assert expected(asked(n=4)).choices == 4
+
+
+def test_the_largest_known_window_counts() -> None:
+    assert (expected(asked()).window or 0) > 50_000
+
+
+def test_a_log_is_not_whole() -> None:
+    meter = Meter()
+    text = TextPart(id="p", text="Hello")
+    for event in (
+        SessionStarted(model="gpt-5", wire="responses", provider="openai"),
+        MessageAdded(message=Message(id="m", role="user", parts=(text,))),
+        CallStarted(call="c"),
+    ):
+        meter.apply(event)
+    assert not expected(meter).is_whole
+
+
+def test_tools_that_run_at_the_provider_are_known() -> None:
+    meter = Meter("claude-sonnet-4-5", wire="messages", provider="anthropic")
+    meter.apply(
+        ToolsChanged(tools=(Tool(name="web_search", kind="web_search_20250305"),))
+    )
+    meter.apply(CallStarted(call="c"))
+    assert expected(meter).runs_tools
+
+
+def test_an_answer_larger_than_the_window_is_no_count() -> None:
+    meter = asked()
+    call = next(iter(meter._fold.pending))
+    meter.apply(CallEnded(call=call, usage=Usage(input=15, output=9_000_000)))
+    assert meter.reading().basis.last_input == 15
+    assert meter.reading().used.high < 1_000
+
+
+def test_counts_of_an_answer_that_are_not_its_own_are_left_out() -> None:
+    usage = without_counts(Usage(input=9, output=5, reasoning=2), "sum")
+    assert (usage.input, usage.output, usage.reasoning) == (9, None, None)
+    assert usage.flags == ("report:sum",)

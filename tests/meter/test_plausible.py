@@ -1,0 +1,269 @@
+"""Reported inputs held against the ledger: what is believed, what is not, and what is explained by a rule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tiers import examples
+from ullage import Meter
+from ullage.events import Event
+from ullage.meter.plausible import (
+    SURPRISING,
+    SURPRISING_FROM,
+    Expectation,
+    is_possible,
+)
+from ullage.meter.reading import Reading
+
+WINDOW = 60_000
+HUGE = 14_800_000
+WORDS = ("lamp", "map", "letter", "keeper", "museum", "book", "hall", "count", "read")
+
+
+class Talk:
+    """A conversation with an endpoint whose tokenizer makes one token of each word, and four of each message."""
+
+    def __init__(self, seed: int, **settings: Any) -> None:
+        self.dice = random.Random(seed)
+        self.events: list[Event] = []
+        self.meter = Meter(
+            "some-model",
+            wire="chat",
+            window=WINDOW,
+            estimator=lambda text: float(len(text.split())),
+            on_event=self.events.append,
+        )
+        self.settings = settings
+        self.history: list[dict[str, str]] = []
+        self.true: list[int] = []
+
+    def words(self, count: int) -> str:
+        return " ".join(self.dice.choice(WORDS) for _ in range(count))
+
+    def turn(self, reported: Any, *, size: int = 60, answer: int = 30) -> Reading:
+        """One call whose usage has ``reported`` as its input; gives the reading before it."""
+        self.history.append({"role": "user", "content": self.words(size)})
+        body = {"model": "some-model", "messages": list(self.history), **self.settings}
+        before = self.meter.before(body)
+        sizes = [len(each["content"].split()) + 4 for each in self.history]
+        self.true.append(sum(sizes) + 3)
+        if callable(reported):
+            reported = reported(self.true)
+        said = {"role": "assistant", "content": self.words(answer)}
+        usage = {"prompt_tokens": reported, "completion_tokens": answer + 2}
+        self.meter.after(before.call, usage, {"choices": [{"message": said}]})
+        self.history.append(said)
+        return before
+
+    def holds(self, reading: Reading, *, slack: float = 0.0) -> bool:
+        """Whether the interval of the newest call holds the truth, or the reading says that it does not know."""
+        used, true = reading.used, self.true[-1]
+        return used.low - slack <= true <= used.high + slack or bool(reading.basis.label)
+
+
+def honest(true: Sequence[int]) -> int:
+    return true[-1]
+
+
+def cumulative(true: Sequence[int]) -> int:
+    return sum(true)
+
+
+def only_fresh(true: Sequence[int]) -> int:
+    return true[-1] - (true[-2] if len(true) > 1 else 0)
+
+
+def replayed(talk: Talk) -> Meter:
+    meter = Meter(estimator=lambda text: float(len(text.split())), window=WINDOW)
+    for event in talk.events:
+        meter.apply(event)
+    return meter
+
+
+@pytest.mark.parametrize("report", [HUGE, 3, 0, -5, float("nan")])
+def test_a_report_that_cant_be_true_is_named_and_not_used(report: float) -> None:
+    talk = Talk(1)
+    for _ in range(3):
+        talk.turn(honest)
+    talk.turn(report)
+    reading = talk.meter.reading()
+    assert "can't be true" in reading.basis.label
+    assert reading.basis.last_input == talk.true[2]
+    assert len(reading.notes) == 1
+    assert talk.meter.steps[-1].actual is None
+    assert abs(talk.turn(honest).used.tokens - talk.true[-1]) < 20
+    assert talk.meter.reading().basis.label == ""
+    assert talk.meter.reading().notes == ()
+
+
+def test_a_first_report_that_cant_be_true_leaves_an_estimate() -> None:
+    talk = Talk(2)
+    talk.turn(HUGE)
+    reading = talk.meter.reading()
+    assert reading.basis.last_input is None
+    assert "can't be true" in reading.basis.label
+    assert "14,800,000" in reading.notes[0]
+    assert reading.used.high < 1_000
+    assert not reading.should_compact()
+
+
+@pytest.mark.parametrize("size", [20, 60, 400, 3_000])
+def test_sums_of_all_calls_are_recognised_and_their_difference_is_used(size: int) -> None:
+    talk = Talk(3)
+    readings = [talk.turn(cumulative, size=size) for _ in range(10)]
+    assert all(talk.true)
+    for reading, true in zip(readings[2:], talk.true[2:], strict=True):
+        assert reading.used.low <= true <= reading.used.high or reading.basis.label
+    assert [step.actual for step in talk.meter.steps[4:]] == talk.true[4:]
+    assert "sum of all calls" in talk.meter.reading().notes[0]
+
+
+def test_an_endpoint_that_reports_sums_no_more_is_believed_again() -> None:
+    talk = Talk(4)
+    for _ in range(5):
+        talk.turn(cumulative)
+    talk.turn(honest)
+    talk.turn(honest)
+    assert talk.meter.steps[-1].actual == talk.true[-1]
+    assert talk.meter.reading().notes == ()
+
+
+def test_reports_of_what_no_cache_held_are_not_used() -> None:
+    talk = Talk(5)
+    for _ in range(8):
+        reading = talk.turn(only_fresh, size=100)
+        assert talk.holds(reading)
+    assert "cache" in talk.meter.reading().notes[0]
+    assert talk.meter.reading().used.tokens > 900
+
+
+def test_a_prompt_counted_for_each_choice_is_divided() -> None:
+    talk = Talk(6, n=3)
+    talk.turn(honest)
+    for _ in range(3):
+        talk.turn(lambda true: 3 * true[-1])
+    assert [step.actual for step in talk.meter.steps] == talk.true
+    assert "once for each answer" in talk.meter.reading().notes[0]
+
+
+def test_two_reports_that_agree_are_believed_against_the_ledger() -> None:
+    """Such as after the provider, or a proxy, began to add instructions of its own."""
+    talk = Talk(7)
+    for _ in range(3):
+        talk.turn(honest)
+    extra = 30_000
+    talk.turn(lambda true: true[-1] + extra, size=100)
+    assert talk.meter.reading().basis.last_input == talk.true[2]
+    talk.turn(lambda true: true[-1] + extra, size=100)
+    assert talk.meter.reading().basis.last_input == talk.true[4] + extra
+    assert talk.meter.reading().notes == ()
+
+
+def test_the_same_false_report_again_confirms_nothing() -> None:
+    talk = Talk(8)
+    for _ in range(12):
+        talk.turn(HUGE)
+    assert talk.meter.reading().used.high < 4_000
+
+
+def test_a_surprising_report_widens_the_interval_until_the_next() -> None:
+    talk = Talk(9)
+    for _ in range(3):
+        talk.turn(honest, size=300)
+    talk.turn(lambda true: true[-1] + 400, size=300)
+    reading = talk.meter.reading()
+    assert "were expected" in reading.notes[0]
+    assert reading.used.low <= talk.true[-1] + 32 <= reading.used.high
+    talk.turn(honest, size=300)
+    talk.turn(honest, size=300)
+    assert talk.meter.reading().notes == ()
+
+
+def test_content_that_the_provider_keeps_or_clears_is_not_known_better() -> None:
+    stored = Talk(10, prompt={"id": "pmpt_1"})
+    stored.turn(35_000)
+    assert stored.meter.reading().basis.last_input == 35_000
+    cleared = Talk(11, truncation="auto")
+    for _ in range(3):
+        cleared.turn(honest, size=3_000)
+    cleared.turn(1_000)
+    assert cleared.meter.reading().basis.last_input == 1_000
+
+
+REPORTS = {
+    "honest": honest,
+    "huge": HUGE,
+    "tiny": 3,
+    "negative": -7,
+    "nan": float("nan"),
+    "missing": None,
+    "fresh": only_fresh,
+}
+
+
+@settings(max_examples=examples(2_000), deadline=None)
+@given(
+    st.integers(0, 99),
+    st.lists(
+        st.tuples(st.sampled_from(sorted(REPORTS)), st.integers(5, 900)), max_size=14
+    ),
+)
+def test_honest_and_false_reports_in_any_order_leave_the_truth_in_the_interval(
+    seed: int, turns: list[tuple[str, int]]
+) -> None:
+    talk = Talk(seed)
+    for kind, size in turns:
+        reading = talk.turn(REPORTS[kind], size=size)
+        # A report that is off by less can't be told from one of another tokenizer.
+        slack = SURPRISING_FROM + SURPRISING * talk.true[-1]
+        assert talk.holds(reading, slack=slack), (kind, reading.used, talk.true)
+        assert reading.used.high <= talk.true[-1] * 2 + slack
+        assert not talk.meter.should_compact()
+    assert replayed(talk).reading().used == talk.meter.reading().used
+
+
+PART = Expectation(tokens=100, low=90, high=110)
+WHOLE = PART._replace(content=100.0, is_whole=True, window=WINDOW)
+LATER = WHOLE._replace(last_input=80, is_explained=True)
+
+
+@pytest.mark.parametrize(
+    ("reported", "expected", "can_be"),
+    [
+        (100, WHOLE, True),
+        (
+            WINDOW,
+            WHOLE,
+            True,
+        ),  # nothing speaks against a first report that a window holds
+        (WINDOW + 1, WHOLE, False),
+        (12, WHOLE, False),
+        (13, WHOLE, True),
+        (12, WHOLE._replace(may_clear=True), True),
+        (465, LATER, True),
+        (466, LATER._replace(has_left=True), False),
+        (466, LATER, False),
+        (5_000, LATER._replace(is_explained=False), True),
+        (900, LATER._replace(runs_tools=True), True),
+        (53, LATER, False),
+        (54, LATER, True),
+        (13, LATER._replace(has_left=True), True),
+        (20_000, LATER._replace(is_whole=False), True),
+        (21_000, LATER._replace(is_whole=False), False),
+        (1, LATER._replace(is_whole=False), True),
+        (4 * WINDOW + 1, LATER._replace(runs_tools=True), False),
+        (3_000_000, WHOLE._replace(window=None), False),
+        (3_000_000, WHOLE._replace(window=None, content=2_500_000.0), True),
+        (3_000_000, PART, True),
+    ],
+)
+def test_the_bounds_of_what_a_request_can_hold(
+    reported: float, expected: Expectation, can_be: bool
+) -> None:
+    assert is_possible(reported, expected) == can_be
