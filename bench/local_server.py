@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from statistics import mean, median
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import ullage
 from bench.invented import Writer
@@ -85,8 +85,6 @@ async def conversation(
     """A conversation of so many turns, each call beside its estimate; the first, which has no growth, is left out."""
     writers = texts(seed)
     kinds = [list(writers)[turn % len(writers)] for turn in range(turns)]
-    # The endpoint is not asked where the setting is left out.
-    asked: dict[str, Any] = {} if count == "never" else {"count": count}
     with tempfile.TemporaryDirectory() as store:
         # What is learnt here is not the user's, and what earlier conversations have taught is not known here.
         os.environ["ULLAGE_DATA"] = store
@@ -98,7 +96,7 @@ async def conversation(
             store=Path(store) / "sessions.db",
             config=False,
             environment={},
-            **asked,
+            count=count,
         )
         async with agent.session("cellar") as session:
             for kind in kinds:
