@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from ullage.meter.attribution import AttributedRows, RowEstimate
 from ullage.meter.reading import Row, Used
-from ullage.meter.rows import Breakdown, MessageContent, apportion, break_down
+from ullage.meter.rows import Breakdown, MessageEstimates, apportion, break_down
 from ullage.meter.shares import priors_of
 from ullage.meter.view import Share
 
@@ -29,9 +29,9 @@ def every(rows: tuple[Row, ...]) -> list[Row]:
     return [each for row in rows for each in (row, *every(row.children))]
 
 
-def content(messages: list[Share], least: float = 0.0) -> MessageContent:
+def content(messages: list[Share], least: float = 0.0) -> MessageEstimates:
     rows = [RowEstimate(each.tokens, each.doubt, each.tokens / 2) for each in messages]
-    return MessageContent(messages, rows, least=least)
+    return MessageEstimates(messages, rows, least=least)
 
 
 def broken_down(

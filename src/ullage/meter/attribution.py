@@ -13,7 +13,7 @@ change keeps its number from the first report on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import hypot, sqrt
 from typing import Final, NamedTuple
 
@@ -34,6 +34,21 @@ class RowEstimate(NamedTuple):
     tokens: float
     doubt: float
     least: float = 0.0
+
+
+def total_tokens(rows: Iterable[RowEstimate]) -> float:
+    """The tokens of these rows together."""
+    return sum(row.tokens for row in rows)
+
+
+def least_tokens(rows: Iterable[RowEstimate]) -> float:
+    """The fewest tokens that these rows can cost together."""
+    return sum(row.least for row in rows)
+
+
+def joint_doubt(rows: Iterable[RowEstimate], *others: float) -> float:
+    """By how many tokens the sum of these rows may be off, with ``others``: independent errors."""
+    return hypot(*others, *(row.doubt for row in rows))
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +114,7 @@ def attributed(
         if change:
             row = rows[key]
             rows[key] = row._replace(doubt=hypot(row.doubt, CHANGE_DOUBT * change))
-    return AttributedRows(
-        rows, hypot(messages.doubt, *(row.doubt for row in known.settled.values()))
-    )
+    return AttributedRows(rows, joint_doubt(known.settled.values(), messages.doubt))
 
 
 def learn(
@@ -112,26 +125,28 @@ def learn(
     reported: float,
 ) -> Attribution:
     """What is known after a report. ``messages`` is what the rest of the request was estimated at before it."""
+    doubts = {key: row.doubt for key, row in priors.items()}
     if known is None:
         off = reported - messages.tokens - sum(estimates.values())
-        expected = hypot(messages.doubt, *(row.doubt for row in priors.values()))
+        expected = joint_doubt(priors.values(), messages.doubt)
         return Attribution(
             estimates=dict(estimates),
             total=reported,
             messages=messages,
-            doubts={key: row.doubt for key, row in priors.items()},
+            doubts=doubts,
             is_surprised=abs(off) > SURPRISE * expected,
         )
-    changed = {key for key in estimates if estimates[key] != known.estimates.get(key)}
-    if not changed:
+    if estimates.items() <= known.estimates.items():
         return known
-    rows = attributed(known, estimates, priors).rows
-    settled = {key: row for key, row in rows.items() if key not in changed}
+    settled: dict[str, RowEstimate] = {}
+    for key, row in attributed(known, estimates, priors).rows.items():
+        if key not in estimates or estimates[key] == known.estimates.get(key):
+            settled[key] = row
     return Attribution(
         estimates=dict(estimates),
-        total=reported - sum(row.tokens for row in settled.values()),
+        total=reported - total_tokens(settled.values()),
         messages=messages,
-        doubts={key: row.doubt for key, row in priors.items()},
+        doubts=doubts,
         settled=settled,
         is_surprised=known.is_surprised,
     )
@@ -144,7 +159,7 @@ def fit(
 
     None is below its ``least`` while the total has room for that; where it has not, all are cut in proportion.
     """
-    least = sum(row.least for row in rows)
+    least = least_tokens(rows)
     if total <= least:
         scale = max(0.0, total) / least if least > 0 else 0.0
         return [row._replace(tokens=row.least * scale) for row in rows]
@@ -153,11 +168,10 @@ def fit(
         free = [place for place in range(len(rows)) if place not in at_least]
         left = total - sum(rows[place].least for place in at_least)
         values = _corrected(left, [rows[place] for place in free], doubt)
-        below = {
-            place
-            for place, value in zip(free, values, strict=True)
-            if value.tokens < value.least
-        }
+        below: set[int] = set()
+        for place, value in zip(free, values, strict=True):
+            if value.tokens < value.least:
+                below.add(place)
         if not below or len(below) == len(free):
             break
         at_least |= below
@@ -176,7 +190,7 @@ def _corrected(
     if whole <= 0:  # all are certain: what is left over can only be shared by size
         squares = [row.tokens for row in rows]
         whole = sum(squares) or 1.0
-    beyond = total - sum(row.tokens for row in rows)
+    beyond = total - total_tokens(rows)
     corrected: list[RowEstimate] = []
     for row, square in zip(rows, squares, strict=True):
         gain = square / whole

@@ -153,13 +153,15 @@ def pieces_of(
     pieces.append(
         CountedPiece(all_tools_key(model, sent), Carried(tools=sent), Carried())
     )
-    groups: list[tuple[Tool, ...]] = []
-    groups += [(tool,) for tool in sent if tool.name in large]
-    servers = dict.fromkeys(tool.server for tool in sent if tool.server)
-    for server in servers:
-        groups.append(tuple(tool for tool in sent if tool.server == server))
+    large_tools: list[list[Tool]] = []
+    servers: dict[str, list[Tool]] = {}
+    for tool in sent:
+        if tool.name in large:
+            large_tools.append([tool])
+        if tool.server:
+            servers.setdefault(tool.server, []).append(tool)
     first = Carried(tools=(FIRST_TOOL,))
-    for group in groups:
+    for group in (*large_tools, *servers.values()):
         key = tools_key(model, group)
         pieces.append(CountedPiece(key, Carried(tools=(FIRST_TOOL, *group)), first))
     return pieces[:MOST_PIECES]

@@ -48,25 +48,25 @@ MOST_DOUBT: Final = 0.25
 held beyond."""
 
 
-class HalfWidth(NamedTuple):
+class OverheadWidth(NamedTuple):
     """How far what was learnt may be off in this session: a share, and tokens that this session may hold more."""
 
     share: float
     more: float
 
 
-SAME: Final = HalfWidth(0.03, 25)
+SAME: Final = OverheadWidth(0.03, 25)
 """The same program, version, model and directory: at most 0.6 % apart (n=12; new files and a commit were that much),
 but for one session in another mode of its program (plan mode of Claude Code: 4 %)."""
 
-OTHER_DIRECTORY: Final = HalfWidth(0.06, 4_000)
+OTHER_DIRECTORY: Final = OverheadWidth(0.06, 4_000)
 """Paths make up to 0.7 % (n=12). The directory's instruction files are a part of it: 60 to 140 tokens for a file of
 three lines, 3,600 for one of 120 (n=6)."""
 
-OTHER_VERSION: Final = HalfWidth(0.1, 1_500)
+OTHER_VERSION: Final = OverheadWidth(0.1, 1_500)
 """7.7 % between Claude Code 2.1.186 and 2.1.197, nothing for Codex (0.163, 0.169) and OpenCode (1.18.29, 1.18.33)."""
 
-OTHER_MODEL: Final = HalfWidth(0.4, 1_500)
+OTHER_MODEL: Final = OverheadWidth(0.4, 1_500)
 """Up to 22 % by what programs send to another model (n=13), and models count the same text up to 40 % apart."""
 
 
@@ -89,7 +89,7 @@ class _Distance(NamedTuple):
     other_directory: bool
 
     @property
-    def width(self) -> HalfWidth:
+    def width(self) -> OverheadWidth:
         widths = [SAME]
         if self.other_directory:
             widths.append(OTHER_DIRECTORY)
@@ -97,10 +97,12 @@ class _Distance(NamedTuple):
             widths.append(OTHER_VERSION)
         if self.other_model:
             widths.append(OTHER_MODEL)
-        return HalfWidth(
-            hypot(*(width.share for width in widths)),
-            max(width.more for width in widths),
-        )
+        shares: list[float] = []
+        more = 0.0
+        for width in widths:
+            shares.append(width.share)
+            more = max(more, width.more)
+        return OverheadWidth(hypot(*shares), more)
 
 
 def learnt_overhead(
@@ -115,13 +117,19 @@ def learnt_overhead(
     if not alike:
         return None
     alike.sort(key=lambda call: -call.at)
-    nearest = min(_distance(call, now) for call in alike)
-    near = [call for call in alike if _distance(call, now) == nearest]
-    others = [call for call in alike if _distance(call, now) != nearest]
+    distances = [_distance(call, now) for call in alike]
+    nearest = min(distances)
+    near: list[FirstCall] = []
+    others: list[FirstCall] = []
+    for call, distance in zip(alike, distances, strict=True):
+        if distance == nearest:
+            near.append(call)
+        else:
+            others.append(call)
     if len(near) < FEWEST_ROBUST <= len(others) + 1 and _is_stray(near, others):
-        near, nearest = others, max(_distance(call, now) for call in others)
+        near, nearest = others, max(distances)
     recent = near[:RECENT]
-    tokens = median(call.tokens for call in recent[:NEWEST])
+    tokens = _median_tokens(recent[:NEWEST])
     width = nearest.width
     below = hypot(
         width.share * tokens,
@@ -157,9 +165,13 @@ def _distance(call: FirstCall, now: FirstCall) -> _Distance:
 
 def _is_stray(near: Sequence[FirstCall], others: Sequence[FirstCall]) -> bool:
     """Whether a few first calls are far from what the same program added under other circumstances."""
-    here = median(call.tokens for call in near)
-    there = median(call.tokens for call in others)
+    here = _median_tokens(near)
+    there = _median_tokens(others)
     return not there / STRAY <= here <= there * STRAY
+
+
+def _median_tokens(calls: Sequence[FirstCall]) -> float:
+    return median(call.tokens for call in calls)
 
 
 def _spread(recent: Sequence[FirstCall], tokens: float) -> float:

@@ -15,7 +15,15 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Forecast
-from ullage.meter.attribution import AttributedRows, RowEstimate, attributed, fit
+from ullage.meter.attribution import (
+    AttributedRows,
+    RowEstimate,
+    attributed,
+    fit,
+    joint_doubt,
+    least_tokens,
+    total_tokens,
+)
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Row, Source, Used
@@ -59,11 +67,11 @@ def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
     doubt = fixed.doubt
     if fold.attribution is None:
-        rest = used.tokens - sum(row.tokens for row in fixed.rows.values())
+        rest = used.tokens - total_tokens(fixed.rows.values())
         doubt = messages_estimate(fold, rest).doubt
         used = Used(tokens=used.tokens, low=used.tokens, high=used.tokens)
     messages = message_shares(fold, forecast)
-    content = MessageContent(
+    content = MessageEstimates(
         messages, message_rows(fold, messages), doubt, least_messages(fold)
     )
     is_known = forecast.last_input is not None or fold.counted is not None
@@ -78,19 +86,15 @@ def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
         share = fold.view.shares.get(row.name)
         if share is not None and share.tokens > 0:
             scales[row.name] = row.tokens / share.tokens
-    items = [
-        PartEstimate(
-            entry.id,
-            part.id,
-            part.row,
-            part.name,
-            round(part.tokens * scales.get(part.row, 1.0)),
-            position,
-        )
-        for position, entry in enumerate(fold.view, 1)
-        for part in entry.cost.parts
-    ]
-    return tuple(sorted(items, key=lambda item: -item.tokens)[:count])
+    items: list[PartEstimate] = []
+    for position, entry in enumerate(fold.view, 1):
+        for part in entry.cost.parts:
+            tokens = round(part.tokens * scales.get(part.row, 1.0))
+            items.append(
+                PartEstimate(entry.id, part.id, part.row, part.name, tokens, position)
+            )
+    items.sort(key=lambda item: -item.tokens)
+    return tuple(items[:count])
 
 
 class MessageRatio(NamedTuple):
@@ -111,7 +115,7 @@ def message_ratio(fold: Fold, reported: int) -> MessageRatio | None:
         return None
     shares = request_shares(fold)
     fixed = attributed(fold.attribution, estimates_of(fold), priors_of(shares)).rows
-    messages = reported - sum(row.tokens for row in fixed.values())
+    messages = reported - total_tokens(fixed.values())
     if not PLAUSIBLE[0] <= messages / estimated <= PLAUSIBLE[1]:
         return None
     return MessageRatio(messages, estimated)
@@ -120,7 +124,7 @@ def message_ratio(fold: Fold, reported: int) -> MessageRatio | None:
 # -- fitting to the total --
 
 
-class MessageContent(NamedTuple):
+class MessageEstimates(NamedTuple):
     """What messages hold: their rows, the estimates of these, and of all the doubt and the fewest tokens possible."""
 
     shares: Sequence[Share] = ()
@@ -141,7 +145,7 @@ def break_down(
     used: Used,
     shares: Mapping[str, Share],
     fixed: AttributedRows,
-    messages: MessageContent,
+    messages: MessageEstimates,
     *,
     reported: bool,
 ) -> Breakdown:
@@ -152,17 +156,17 @@ def break_down(
     """
     values = list(fixed.rows.values())
     room = max(0.0, used.tokens - messages.least)
-    excess = sum(row.least for row in values) - room
-    if sum(row.tokens for row in values) > room:
+    excess = least_tokens(values) - room
+    if total_tokens(values) > room:
         values = fit(room, values)
     wanted = [row.tokens for row in values]
     granted = dict(zip(fixed.rows, apportion(round(sum(wanted)), wanted), strict=True))
-    doubts = dict(zip(fixed.rows, [row.doubt for row in values], strict=True))
+    fitted = dict(zip(fixed.rows, values, strict=True))
     rows: list[Row] = []
     for key, share in shares.items():
         tokens, doubt = round(share.tokens), share.doubt
         if share.summed:
-            tokens, doubt = granted[key], doubts[key]
+            tokens, doubt = granted[key], fitted[key].doubt
         row = _row_of(share, tokens, ceil(doubt))
         rows.append(replace(row, note=_largest_note(row)) if key == "tools" else row)
     left = used.tokens - sum(granted.values())
@@ -172,24 +176,28 @@ def break_down(
 
 def _largest_note(tools: Row) -> str:
     """The two largest tools, wherever they are served."""
-    leaves = [leaf for row in tools.children for leaf in (row.children or (row,))]
-    named = sorted((leaf for leaf in leaves if leaf.id), key=lambda leaf: -leaf.tokens)
-    told = [f"{leaf.name} {leaf.tokens:,}" for leaf in named[:LARGEST_TOOLS]]
+    leaves: list[Row] = []
+    for row in tools.children:
+        leaves.extend(row.children or (row,))
+    leaves.sort(key=lambda leaf: -leaf.tokens)
+    told: list[str] = []
+    for leaf in leaves:
+        if leaf.id and len(told) < LARGEST_TOOLS:
+            told.append(f"{leaf.name} {leaf.tokens:,}")
     return "largest: " + " · ".join(told) if told else ""
 
 
 def _message_rows(
-    tokens: int, used: Used, messages: MessageContent, *, reported: bool
+    tokens: int, used: Used, messages: MessageEstimates, *, reported: bool
 ) -> list[Row]:
     """Messages, and before them the summary of what was compacted; together they are ``tokens``.
 
     Their content is corrected up to its doubt. What is beyond that is unattributed.
     """
     source: Source = "by_difference" if reported else "estimated"
-    estimated = sum(row.tokens for row in messages.rows)
-    explained = min(
-        tokens, round(estimated + hypot(*(row.doubt for row in messages.rows)))
-    )
+    estimated = total_tokens(messages.rows)
+    content_doubt = joint_doubt(messages.rows)
+    explained = min(tokens, round(estimated + content_doubt))
     values = fit(explained, messages.rows)
     granted = apportion(explained, [value.tokens for value in values])
     rows: list[Row] = []
@@ -206,7 +214,7 @@ def _message_rows(
             children.append(row)
     unattributed = tokens - explained
     if unattributed and children:
-        doubt = hypot(messages.doubt, *(row.doubt for row in messages.rows))
+        doubt = joint_doubt(messages.rows, messages.doubt)
         children.append(
             Row(
                 name="Unattributed",
@@ -252,11 +260,10 @@ def _row_of(share: Share, tokens: int, doubt: int) -> Row:
 
 
 def _children_of(share: Share, tokens: int, doubt: int) -> tuple[Row, ...]:
-    estimates = [
-        RowEstimate(child.tokens, child.doubt, least_of(child))
-        for child in share.children
-    ]
-    whole = sum(estimate.tokens for estimate in estimates)
+    estimates: list[RowEstimate] = []
+    for child in share.children:
+        estimates.append(RowEstimate(child.tokens, child.doubt, least_of(child)))
+    whole = total_tokens(estimates)
     covered = 1.0 if share.tokens <= 0 else min(1.0, whole / share.tokens)
     total = min(tokens, round(tokens * covered))
     values = fit(total, estimates, doubt)

@@ -22,7 +22,10 @@ def same_content(one: Message, other: Message) -> bool:
         return True
     if one.role != other.role or len(one.parts) != len(other.parts):
         return False
-    return all(_bare(a) == _bare(b) for a, b in zip(one.parts, other.parts, strict=True))
+    for own_part, other_part in zip(one.parts, other.parts, strict=True):
+        if _bare(own_part) != _bare(other_part):
+            return False
+    return True
 
 
 def _bare(part: msgspec.Struct) -> dict[str, object]:
@@ -50,11 +53,11 @@ def _unmarked(data: ProviderData) -> ProviderData | None:
 
 def _without_marks(value: object) -> object:
     if isinstance(value, dict):
-        return {
-            key: _without_marks(inner)
-            for key, inner in value.items()
-            if key not in CACHE_MARKS
-        }
+        fields: dict[object, object] = {}
+        for key, inner in value.items():
+            if key not in CACHE_MARKS:
+                fields[key] = _without_marks(inner)
+        return fields
     if isinstance(value, list):
         return [_without_marks(inner) for inner in value]
     return value

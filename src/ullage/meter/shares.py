@@ -101,11 +101,11 @@ def estimates_of(state: State) -> dict[str, float]:
 
 def priors_of(shares: dict[str, Share]) -> dict[str, RowEstimate]:
     """What is known of these rows before any report."""
-    return {
-        key: RowEstimate(share.tokens, share.doubt, least_of(share))
-        for key, share in shares.items()
-        if share.summed
-    }
+    priors: dict[str, RowEstimate] = {}
+    for key, share in shares.items():
+        if share.summed:
+            priors[key] = RowEstimate(share.tokens, share.doubt, least_of(share))
+    return priors
 
 
 def least_of(share: Share) -> float:
@@ -165,20 +165,28 @@ def _system_shares(state: State, width: HalfWidth) -> dict[str, Share]:
         name = SYSTEM_ROWS[kind]
         if len(held) > 1 and kind != "prompt":
             name = f"{name} ({len(held)})"
-        children: tuple[Share, ...] = ()
-        if len(held) > 1 or held[0][0].name:
-            children = tuple(
-                Share(name=block.name or kind, tokens=tokens, doubt=width.of(tokens))
-                for block, tokens in held
-            )
-        whole = sum(tokens for _, tokens in held)
+        children: list[Share] = []
+        for block, tokens in held:
+            child_name = block.name or kind
+            children.append(Share(name=child_name, tokens=tokens, doubt=width.of(tokens)))
+        whole = _tokens_of(children)
+        if len(held) == 1 and not held[0][0].name:
+            children = []
         shares[kind] = Share(
-            name=name, tokens=whole, doubt=width.of(whole), children=children
+            name=name, tokens=whole, doubt=width.of(whole), children=tuple(children)
         )
-        known = [counts[key] for key in places.get(kind, ()) if key in counts]
+        known: list[int] = []
+        for key in places.get(kind, ()):
+            if key in counts:
+                known.append(counts[key])
         if len(known) == len(held):
             shares[kind] = _counted_share(shares[kind], sum(known))
     return shares
+
+
+def _tokens_of(shares: Iterable[Share]) -> float:
+    """The tokens of these rows together."""
+    return sum([share.tokens for share in shares])
 
 
 def _counted_share(share: Share, tokens: float) -> Share:
@@ -205,9 +213,9 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
             loaded.append(share if counted is None else _counted_share(share, counted))
     shares: dict[str, Share] = {}
     if loaded:
-        children = [
-            _counted_server(state, share) for share in _by_server(loaded, servers)
-        ]
+        children: list[Share] = []
+        for share in _by_server(loaded, servers):
+            children.append(_counted_server(state, share))
         once = cost.overhead + cost.choice
         if once >= 1:
             children.append(Share(name="once for all", tokens=once, doubt=whole))
@@ -222,10 +230,11 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
         if together is not None:
             shares["tools"] = _counted_share(shares["tools"], together)
     if deferred:
+        tokens = _tokens_of(deferred)
         shares["deferred"] = Share(
             name=f"{DEFERRED} ({len(deferred)})",
-            tokens=sum(share.tokens for share in deferred),
-            doubt=width.of(sum(share.tokens for share in deferred)),
+            tokens=tokens,
+            doubt=width.of(tokens),
             children=tuple(_by_server(deferred, servers)),
             summed=False,
             note="not in the request until looked up",
@@ -260,15 +269,15 @@ def _by_server(tools: Iterable[Share], server_of: dict[str, str]) -> list[Share]
     for share in sorted(tools, key=lambda share: -share.tokens):
         servers.setdefault(server_of[share.name], []).append(share)
     own = servers.pop("", [])
-    mcp = [
-        Share(
+    mcp: list[Share] = []
+    for server, held in servers.items():
+        row = Share(
             name=f"MCP {server} ({len(held)})",
-            tokens=sum(share.tokens for share in held),
+            tokens=_tokens_of(held),
             doubt=sum(share.doubt for share in held),
             children=tuple(held),
         )
-        for server, held in servers.items()
-    ]
+        mcp.append(row)
     return sorted([*own, *mcp], key=lambda share: -share.tokens)
 
 
@@ -362,15 +371,14 @@ def message_shares(state: State, forecast: Forecast) -> Sequence[Share]:
     """The rows of the messages, largest first."""
     view = state.view
     for row in view.touched:
-        held = [
-            Share(name=name, tokens=tokens)
-            for name, tokens in view.rows[row].items()
-            if tokens >= 0.5
-        ]
+        held: list[Share] = []
+        for name, tokens in view.rows[row].items():
+            if tokens >= 0.5:
+                held.append(Share(name=name, tokens=tokens))
         held.sort(key=_largest_first)
         view.shares[row] = Share(
             name=row,
-            tokens=sum([share.tokens for share in held]),
+            tokens=_tokens_of(held),
             children=tuple(held) if held and held[0].name else (),
         )
     view.touched.clear()
