@@ -103,13 +103,34 @@ def test_starting_a_server_over_imported_files_runs_nothing(tmp_path: Path) -> N
         with serving(
             provider.url("anthropic"), store, root=str(tmp_path), **ALLOWED
         ) as server:
-            assert server.api.get("/v1/sessions").status_code == 200
+            listed = server.api.get("/v1/sessions", params={"limit": 1_000})
+            assert listed.status_code == 200
+            for session in listed.json()["sessions"]:
+                for look in LOOKS:
+                    server.api.get(f"/v1/sessions/{session['id']}{look}")
+            assert not provider.exchanges, "a look at a session sends nothing"
             server.api.session("canary")
             server.api.say("canary", "Are you there?")
             assert server.api.until("canary")["state"] == "idle"
         assert not list(tmp_path.glob("made-by-*")), "a command of a file was run"
         assert not evil.requests
-        assert len(provider.exchanges) == 1, "only the canary's turn is the provider's"
+        calls = [each for each in provider.exchanges if each.number]
+        assert len(calls) == 1, "only the canary's turn is the provider's"
+        # What is counted for that turn is of the canary as well, or is the message of a count.
+        sent = {text for each in provider.exchanges for text in texts_of(each.body)}
+        assert sent == {"Are you there?", "."}
+
+
+def texts_of(body: Any) -> list[str]:
+    """The texts of a Messages request."""
+    texts: list[str] = []
+    for message in body["messages"]:
+        content = message["content"]
+        if isinstance(content, str):
+            texts.append(content)
+            continue
+        texts += [block.get("text", str(block)) for block in content]
+    return texts
 
 
 async def test_the_library_takes_the_files_as_the_server_does(tmp_path: Path) -> None:

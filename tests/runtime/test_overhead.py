@@ -38,6 +38,7 @@ def agent_of(place: Path, provider: Server, **more: Any) -> Agent:
     settings: dict[str, Any] = {
         "system": "Keep the rules of the cellar, and say what is full. " * 40,
         "learns": True,
+        "count": "never",  # a count would make the first call exact without what was learnt
         **more,
     }
     return Agent(
