@@ -18,9 +18,7 @@ from ullage.store.overhead import OverheadStore, UnwritableOverhead
 
 def is_learnt(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether first calls are stored and used: the variable ``ULLAGE_OVERHEAD``. Raises ``SettingError``."""
-    own = {
-        name: value for name, value in environment.items() if name == "ULLAGE_OVERHEAD"
-    }
+    own = {"ULLAGE_OVERHEAD": environment.get("ULLAGE_OVERHEAD", "")}
     return bool(environment_layer(own).values.get("overhead", Settings().overhead))
 
 
@@ -71,11 +69,11 @@ def overheads(calls: Iterable[FirstCall]) -> list[ProgramOverhead]:
     found: list[ProgramOverhead] = []
     for key in sorted(groups):
         tokens = [call.tokens for call in groups[key]]
-        directories = len({call.directory for call in groups[key]})
+        directories = {call.directory for call in groups[key]}
         middle = round(median(tokens))
         found.append(
             ProgramOverhead(
-                *key, len(tokens), directories, min(tokens), middle, max(tokens)
+                *key, len(tokens), len(directories), min(tokens), middle, max(tokens)
             )
         )
     return found
@@ -97,8 +95,9 @@ def overhead_table(found: Sequence[ProgramOverhead], width: int) -> list[Line]:
         Column("from", right=True),
         Column("to", right=True),
     ]
-    rows = [
-        [
+    rows: list[list[str]] = []
+    for each in found:
+        row = [
             each.program or "unnamed",
             each.model,
             number(each.sessions),
@@ -106,13 +105,10 @@ def overhead_table(found: Sequence[ProgramOverhead], width: int) -> list[Line]:
             number(each.least),
             number(each.most),
         ]
-        for each in found
-    ]
-    return [
-        (),
-        (Span("First calls", "title"),),
-        (),
-        *columns(table, rows, width),
-        (),
-        *((Span(line, "dim"),) for line in wrapped(EXPLAINED, width)),
-    ]
+        rows.append(row)
+    lines: list[Line] = [(), (Span("First calls", "title"),), ()]
+    lines.extend(columns(table, rows, width))
+    lines.append(())
+    for line in wrapped(EXPLAINED, width):
+        lines.append((Span(line, "dim"),))
+    return lines

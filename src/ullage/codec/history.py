@@ -322,7 +322,9 @@ def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
         ]
     )
     unsent = [what for what in head.unsent if what != _AFTER_MESSAGES]
-    unsent += [what for what in writer.blocks.unsent if what not in unsent]
+    for what in writer.blocks.unsent:
+        if what not in unsent:
+            unsent.append(what)
     if _AFTER_MESSAGES in head.unsent:
         unsent.append(_AFTER_MESSAGES)
     encoded = Encoded(

@@ -102,9 +102,10 @@ def deferrable(
     if all tools together exceed the share of the window, and a program's own if the rest still does.
     """
     fixed = rules.always_declared.union(builtin)
-    open_to_it = [
-        tool for tool in tools if tool.name not in fixed and tool.kind == "function"
-    ]
+    open_to_it: list[Tool] = []
+    for tool in tools:
+        if tool.name not in fixed and tool.kind == "function":
+            open_to_it.append(tool)
     if rules.mode == "always":
         return tuple(open_to_it)
     if rules.mode == "never" or sizes.window is None:
@@ -168,9 +169,9 @@ def search_declaration(deferred: Sequence[Tool], sizes: ToolSizes) -> Tool:
     servers: dict[str, int] = {}
     for tool in deferred:
         servers[tool.server] = servers.get(tool.server, 0) + 1
-    counts = [
-        f"{count} of {server or 'this program'}" for server, count in servers.items()
-    ]
+    counts: list[str] = []
+    for server, count in servers.items():
+        counts.append(f"{count} of {server or 'this program'}")
     listings = (
         "\n".join(map(line_of, deferred)),
         ", ".join(tool.name for tool in deferred),

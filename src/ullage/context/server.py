@@ -104,14 +104,15 @@ class CompactOnServer:
 def _ask(
     situation: Situation, aim: Aim, plan: Plan, offered: ServerCompaction
 ) -> Ask | Declined:
-    wishes = [
-        wish for wish in (situation.rules.instructions, situation.instructions) if wish
-    ]
+    wishes: list[str] = []
+    for wish in (situation.rules.instructions, situation.instructions):
+        if wish:
+            wishes.append(wish)
     if wishes and not offered.takes_instructions:
         note = "This API's compaction takes no instructions."
         return Declined("not_offered", note)
     kept = [message for message in situation.messages if message.id in plan.kept.why]
-    if offered.leads and any(_stands_in_front(message) for message in kept):
+    if offered.leads and any(map(_stands_in_front, kept)):
         note = "A message has to stay in front of the place where this API wants its compaction."
         return Declined("not_offered", note)
     found = on_request(situation, aim, plan, PROMPT)
@@ -143,10 +144,9 @@ def _message(
     *retained, compaction = items
     text = compaction.text or _digest(situation, aim, plan)
     stood_for = replace(compaction, text=f"{PREFIX}\n\n{text}")
-    named = [
-        replace(item, id=f"{name}.{place}")
-        for place, item in enumerate((*retained, stood_for))
-    ]
+    named: list[ProviderItem] = []
+    for place, item in enumerate((*retained, stood_for)):
+        named.append(replace(item, id=f"{name}.{place}"))
     held = "\n".join(item.text for item in items)
     rules = collected(plan.leaving, most=rules_room(aim.window), count=situation.count)
     missing = written(rule for rule in rules if rule not in held)
@@ -189,8 +189,10 @@ def _length(usage: Usage | None) -> int | None:
         return None
     dialect = DIALECTS.get(usage.dialect or "")
     passes = () if dialect is None else sampling_passes(dialect, usage.raw)
-    own = [one.usage for one in passes if one.kind == COMPACTION]
-    said = own[-1] if own else usage
-    if said.output is None:
+    reported = usage
+    for one in passes:
+        if one.kind == COMPACTION:
+            reported = one.usage
+    if reported.output is None:
         return None
-    return max(0, said.output - (said.reasoning or 0))
+    return max(0, reported.output - (reported.reasoning or 0))

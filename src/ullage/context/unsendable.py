@@ -86,11 +86,14 @@ def _upper_end(situation: Situation) -> int:
 
 def _reasons(failures: Sequence[FailedStrategy]) -> str:
     """What was tried and why it did not help."""
-    tried = [failure for failure in failures if failure.reason != "nothing_to_do"]
-    if not tried:
-        names = ", ".join(failure.name for failure in failures)
-        return f"The chosen strategies ({names}) found nothing to do."
-    reasons = [_reason(failure) for failure in tried]
+    names: list[str] = []
+    reasons: list[str] = []
+    for failure in failures:
+        names.append(failure.name)
+        if failure.reason != "nothing_to_do":
+            reasons.append(_reason(failure))
+    if not reasons:
+        return f"The chosen strategies ({', '.join(names)}) found nothing to do."
     return f"No chosen strategy made it smaller: {'; '.join(reasons)}."
 
 

@@ -499,8 +499,8 @@ def _served(runtime: SessionRuntime) -> Served:
 
 
 def _least(one: RequestLimits, other: RequestLimits) -> RequestLimits:
-    pairs = zip(one, other, strict=True)
-    images, size = (
-        min((most for most in pair if most is not None), default=None) for pair in pairs
-    )
-    return RequestLimits(images, size)
+    least: list[int | None] = []
+    for pair in zip(one, other, strict=True):
+        known = [most for most in pair if most is not None]
+        least.append(min(known, default=None))
+    return RequestLimits(*least)

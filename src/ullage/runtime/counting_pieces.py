@@ -30,9 +30,8 @@ async def count_pieces(runtime: SessionRuntime) -> None:
     if endpoint is None:
         return
     await record_pieces(runtime)
-    is_whole = all(
-        piece.key in runtime.ledger.meter._fold.pieces for piece in _pieces(runtime)
-    )
+    counted = runtime.ledger.meter._fold.pieces
+    is_whole = all(piece.key in counted for piece in _pieces(runtime))
     if runtime.counting is None and not is_whole:
         runtime.counting = start(_count(runtime, endpoint))
 
@@ -47,10 +46,8 @@ async def record_pieces(runtime: SessionRuntime) -> None:
     known = (await runtime.shared.counts.known()).pieces
     pieces: dict[str, int] = {}
     for piece in _pieces(runtime):
-        whole, rest = (
-            known.get(_key(place, piece.whole)),
-            known.get(_key(place, piece.rest)),
-        )
+        whole = known.get(_key(place, piece.whole))
+        rest = known.get(_key(place, piece.rest))
         if whole is not None and rest is not None and whole > rest:
             pieces[piece.key] = whole - rest
     if pieces and pieces != fold.pieces:
@@ -87,11 +84,10 @@ def _pieces(runtime: SessionRuntime) -> list[CountedPiece]:
     if any(is_hosted(tool) for tool in tools):
         tools = ()  # what a provider's own tools cost depends on the rest of the request
     each = fold.fixed.tools.each
-    large = {
-        tool.name
-        for tool, tokens in zip(tools, each, strict=False)
-        if tokens >= LARGE_TOOL
-    }
+    large: set[str] = set()
+    for tool, tokens in zip(tools, each, strict=False):
+        if tokens >= LARGE_TOOL:
+            large.add(tool.name)
     return pieces_of(fold.model, fold.system or (), tools, large)
 
 

@@ -77,7 +77,7 @@ class McpServerSetting:
 
         return replace(
             self,
-            args=tuple(fill(each) for each in self.args),
+            args=tuple(map(fill, self.args)),
             env={name: fill(value) for name, value in self.env.items()},
             headers={name: fill(value) for name, value in self.headers.items()},
         )
@@ -106,7 +106,8 @@ def one_of(*allowed: str) -> ValueReader:
     def read(given: object) -> str:
         if isinstance(given, str) and given.strip() in allowed:
             return given.strip()
-        raise ValueError(f"there are {', '.join(each or repr(each) for each in allowed)}")
+        words = [each or repr(each) for each in allowed]
+        raise ValueError(f"there are {', '.join(words)}")
 
     return read
 
@@ -241,8 +242,8 @@ def directory(given: object) -> Path:
 def directories(given: object) -> tuple[Path, ...]:
     """A list of directories, or one text with commas."""
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return tuple(directory(each) for each in given)
-    return tuple(directory(each) for each in names(given))
+        return tuple(map(directory, given))
+    return tuple(map(directory, names(given)))
 
 
 def absolute_directories(given: object) -> tuple[Path, ...]:
@@ -281,7 +282,10 @@ def params(given: object) -> dict[str, object]:
 
 def servers(given: object) -> dict[str, McpServerSetting]:
     """MCP servers by name."""
-    return {name: _server(name, value) for name, value in table(given).items()}
+    read: dict[str, McpServerSetting] = {}
+    for name, value in table(given).items():
+        read[name] = _server(name, value)
+    return read
 
 
 def sandboxed(given: object) -> object:
@@ -321,8 +325,9 @@ def _server(name: str, given: object) -> McpServerSetting:
         except ValueError as problem:
             raise ValueError(f"{key} of the server {name!r}: {problem}") from problem
     for inner in ("env", "headers"):
-        if not all(isinstance(value, str) for value in read.get(inner, {}).values()):
-            raise ValueError(f"{inner} of the server {name!r} holds texts alone")
+        for value in read.get(inner, {}).values():
+            if not isinstance(value, str):
+                raise ValueError(f"{inner} of the server {name!r} holds texts alone")
     server = McpServerSetting(**read)
     if server.enabled and bool(server.command) == bool(server.url):
         raise ValueError(
@@ -334,9 +339,9 @@ def _server(name: str, given: object) -> McpServerSetting:
 def is_storable(value: object) -> bool:
     """Whether a ledger can hold a setting's value: JSON types and paths, no function or object."""
     if isinstance(value, Mapping):
-        return all(is_storable(one) for one in value.values())
+        return all(map(is_storable, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return all(is_storable(one) for one in value)
+        return all(map(is_storable, value))
     return value is None or isinstance(value, str | int | float | Path)
 
 

@@ -94,11 +94,11 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
             await runtime.ledger.load()  # another model counts every message anew
         after = Meter._of(fold_after(fold_of(runtime), events)).reading()
         reading = msgspec.structs.replace(after, seq=reading.seq)
-    notes = [
-        NOT_COUNTED.format(server.name, clean_text(server.problem).text[:LONGEST_PROBLEM])
-        for server in runtime.shared.servers()
-        if _is_missing(server)
-    ]
+    notes: list[str] = []
+    for server in runtime.shared.servers():
+        if _is_missing(server):
+            problem = clean_text(server.problem).text[:LONGEST_PROBLEM]
+            notes.append(NOT_COUNTED.format(server.name, problem))
     if notes:
         reading = msgspec.structs.replace(reading, notes=(*reading.notes, *notes))
     return reading
@@ -172,6 +172,10 @@ def _sent(tools: Sequence[Tool]) -> list[Tool]:
     return [tool for tool in tools if not tool.deferred]
 
 
+def _tools_by_name(tools: Sequence[Tool], server: str) -> dict[str, Tool]:
+    return {tool.name: tool for tool in tools if tool.server == server}
+
+
 def _server_notices(
     runtime: SessionRuntime,
     before: Sequence[Tool],
@@ -182,8 +186,8 @@ def _server_notices(
     notices: list[Event] = []
     is_first = not runtime.ledger.loop.turns
     for server in runtime.shared.servers():
-        was = {tool.name: tool for tool in before if tool.server == server.name}
-        now = {tool.name: tool for tool in after if tool.server == server.name}
+        was = _tools_by_name(before, server.name)
+        now = _tools_by_name(after, server.name)
         changed = tuple(name for name in now if name in was and now[name] != was[name])
         added: tuple[str, ...] = ()
         removed: tuple[str, ...] = ()
@@ -224,6 +228,11 @@ def _limits(settings: Settings, runtime: SessionRuntime) -> dict[str, object]:
         "include_in_context": policy.include_in_context,
         "strip": policy.strip,
     }
-    wants = {name: getattr(settings, name) for name in RESOLVED}
-    wants["auto"] = settings.compacts
-    return {name: value for name, value in wants.items() if value != has[name]}
+    changed: dict[str, object] = {}
+    for name in RESOLVED:
+        value = getattr(settings, name)
+        if name == "auto":
+            value = settings.compacts
+        if value != has[name]:
+            changed[name] = value
+    return changed

@@ -104,13 +104,14 @@ class OverheadStore:
         Raises ``UnwritableOverhead``.
         """
         found, damaged, _ = self._files()
-        gone = [
-            name
-            for name, call in found.items()
-            if program in ("", call.program, name_of(call.program))
-        ]
+        gone: list[str] = []
+        for name, call in found.items():
+            if program in ("", call.program, name_of(call.program)):
+                gone.append(name)
         try:
-            self._delete([*gone, *(() if program else damaged)])
+            self._delete(gone)
+            if not program:
+                self._delete(damaged)
         except OSError as problem:
             raise UnwritableOverhead(
                 f"The files in {self.path} can't be deleted ({problem.strerror}). Check who may write there."
@@ -127,7 +128,8 @@ class OverheadStore:
             return found, damaged, ""
         except OSError as problem:
             return found, damaged, f"{self.path} can't be read ({problem.strerror})."
-        for name in [name for name in names if _NAME.fullmatch(name)][:MOST_READ]:
+        named = list(filter(_NAME.fullmatch, names))
+        for name in named[:MOST_READ]:
             call = self._call(self.path / name)
             if call is not None:
                 found[name] = call
