@@ -17,7 +17,10 @@ from ullage.meter.plausible import (
     SURPRISING,
     SURPRISING_FROM,
     Expectation,
+    Report,
+    ReportHistory,
     is_possible,
+    judge,
 )
 from ullage.meter.reading import Reading
 
@@ -258,6 +261,8 @@ LATER = WHOLE._replace(last_input=80, is_explained=True)
         (21_000, LATER._replace(is_whole=False), False),
         (1, LATER._replace(is_whole=False), True),
         (4 * WINDOW + 1, LATER._replace(runs_tools=True), False),
+        (24, LATER._replace(media=50.0), True),
+        (23, LATER._replace(media=50.0), False),
         (3_000_000, WHOLE._replace(window=None), False),
         (3_000_000, WHOLE._replace(window=None, content=2_500_000.0), True),
         (3_000_000, PART, True),
@@ -267,3 +272,19 @@ def test_the_bounds_of_what_a_request_can_hold(
     reported: float, expected: Expectation, can_be: bool
 ) -> None:
     assert is_possible(reported, expected) == can_be
+
+
+def test_content_of_a_provider_s_own_tools_is_not_taken_for_a_sum() -> None:
+    expected = LATER._replace(tokens=9_000, low=8_900, high=9_100, level=9_000)
+    history = ReportHistory(last=9_000)
+    assert judge(Report(18_000), expected, history).history.sums == 1
+    hosted = expected._replace(runs_tools=True)
+    assert judge(Report(18_000), hosted, history).input == 18_000
+
+
+def test_media_that_cost_less_than_estimated_are_not_taken_for_a_cache() -> None:
+    expected = LATER._replace(tokens=700, low=600, high=800, content=100.0)
+    without_cache = Report(110, says_cache=False)
+    assert judge(without_cache, expected, ReportHistory()).input is None
+    with_media = expected._replace(media=600.0)
+    assert judge(without_cache, with_media, ReportHistory()).input == 110

@@ -29,20 +29,8 @@ count may be off, so these are a choice: a simulator's and llama.cpp's counts we
 CORRECTION: Final = (0.25, 4.0)
 """How far a count may correct what is new in a request that has changed since it was counted."""
 
-BELIEVED_FACTOR: Final = 10
-BELIEVED_MARGIN: Final = 1_000
-"""A count is believed up to this multiple of the estimate's interval in either direction, and tokens beyond it: no
-tokenizer is further from the estimates than a fifth of that, and short requests are mostly a server's template."""
-
 COUNTED: Final = "counted by the provider"
 """The label of a reading that rests on a count."""
-
-
-def is_believed(tokens: int, estimate: Forecast) -> bool:
-    """Whether a count may be of the request with this estimate."""
-    most = estimate.high * BELIEVED_FACTOR + BELIEVED_MARGIN
-    least = estimate.low / BELIEVED_FACTOR - BELIEVED_MARGIN
-    return tokens > 0 and least <= tokens <= most
 
 
 class CountedInput(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,13 +42,20 @@ from ullage.events import (
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
-from ullage.meter.counting import CountedInput, is_believed
+from ullage.meter.counting import CountedInput
 from ullage.meter.expected import expectation_of, without_counts
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import first_call_id, kept
-from ullage.meter.plausible import UNUSABLE, Report, ReportHistory, Verdict, judge
+from ullage.meter.plausible import (
+    UNUSABLE,
+    Report,
+    ReportHistory,
+    Verdict,
+    is_possible,
+    judge,
+)
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.shares import estimates_of, learn_first, learn_rows
 from ullage.meter.spend import BESIDE, SpendCategory
@@ -207,7 +214,8 @@ class Fold(State):
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
-        if not is_believed(event.tokens, estimate):
+        request = expectation_of(self, self._request(estimate))
+        if event.tokens <= 0 or not is_possible(event.tokens, request):
             return
         self.counted = CountedInput(
             tokens=event.tokens, estimated=estimate.tokens, new=estimate.new
@@ -523,24 +531,33 @@ class Fold(State):
     def _call_started(self, event: CallStarted) -> None:
         if event.purpose != "main":
             return
-        self.pending[event.call] = Pending(
+        self.pending[event.call] = replace(
+            self._request(self.forecast()),
+            opening=self.opening() if self.anchor is None else None,
+            stream=event.stream,
+            at=event.at,
+            is_whole=event.fingerprint is not None,
+        )
+        self.marks.clear()
+
+    def _request(self, forecast: Forecast) -> Pending:
+        """The request that the view makes now, with this forecast."""
+        return Pending(
             order=self.view.orders,
             fixed=self.fixed.tokens,
             earlier=self.earlier_reasoning(),
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
-            forecast=self.forecast(),
-            opening=self.opening() if self.anchor is None else None,
+            forecast=forecast,
             user_turn=self.user_turn,
             before=self.basis,
             marks=tuple(self.marks),
-            stream=event.stream,
-            at=event.at,
+            stream=False,
+            at=0.0,
             media=self.view.media,
-            is_whole=event.fingerprint is not None,
+            is_whole=True,
         )
-        self.marks.clear()
 
     def _call_ended(self, event: CallEnded) -> None:
         self._note_spend(event)
