@@ -17,6 +17,7 @@ from ullage.events import (
     InputCounted,
     PiecesCounted,
 )
+from ullage.runtime.session import Session
 from ullage.wire.endpoints import Endpoint
 
 COUNTING = [speaker for speaker in FIVE if speaker.codec != "chat"]
@@ -297,6 +298,55 @@ async def test_system_prompt_and_tools_are_counted_beside_the_calls(
     assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
     again = replayed(events).reading()
     assert (again.used, again.rows) == (reading.used, reading.rows)
+
+
+async def test_a_second_session_takes_stored_counts_of_rows_without_asking(
+    tmp_path: Path,
+) -> None:
+    """The second agent has a store of sessions of its own and shares the directory of counts alone."""
+    shared = {"ANTHROPIC_API_KEY": "x", "ULLAGE_DATA": str(tmp_path / "data")}
+    system = "Describe what is on the shelves of the museum, room by room. " * 20
+
+    def agent_of(name: str, server: Server) -> Agent:
+        return Agent(
+            "anthropic:claude-haiku-4-5",
+            system=system,
+            tools=[look],
+            store=tmp_path / f"{name}.db",
+            base_url=server.url("anthropic"),
+            environment=shared,
+            config=False,
+            learns=True,
+        )
+
+    async def counted_rows(session: Session) -> dict[str, int]:
+        rows = (await session.context()).rows
+        return {row.name: row.tokens for row in rows if row.source == "counted"}
+
+    with running(script({"text": "ok"})) as server:
+        async with agent_of("one", server).session("s") as session:
+            first: dict[str, int] = {}
+            for _ in range(40):
+                await session.ask("Look.")
+                first = await counted_rows(session)
+                if len(first) == 2:
+                    break
+        before = len(paths(server))
+        async with agent_of("two", server).session("s") as session:
+            await session.ask("How many amphorae?")
+            second = await counted_rows(session)
+        asked = [
+            exchange.body
+            for exchange in server.exchanges
+            if exchange.path.endswith("/count_tokens")
+        ][before:]
+    assert len(first) == 2
+    assert second == first
+    assert len(asked) == 1, "the first call's input is counted, and no row"
+    assert "How many amphorae?" in str(asked)
+    known = (tmp_path / "data" / "counts.json").read_text()
+    for content in ("museum", "amphorae", "look", "127.0.0.1"):
+        assert content not in known
 
 
 async def test_never_counts_no_pieces(tmp_path: Path) -> None:

@@ -75,7 +75,10 @@ class Provider:
     """Whether ``/api/show`` describes a model: https://github.com/ollama/ollama/blob/main/docs/api.md"""
 
     counts_free: bool = False
-    """Whether counting a request costs nothing by its documentation; on an own server it never does."""
+    """Whether this provider's documentation says that counting a request is free, or names no price for it.
+
+    A server of one's own is asked in any case.
+    """
 
     def auth_on(self, wire: str) -> Auth:
         """How a key is sent on this wire."""
@@ -119,6 +122,8 @@ TABLE: Final[tuple[Provider, ...]] = (
         resells="anthropic",
         reads_claude=True,
     ),
+    # https://platform.claude.com/docs/en/build-with-claude/token-counting: free to use, with limits of its own on
+    # requests per minute that are independent of those on messages.
     Provider(
         name="anthropic",
         wire="messages",
@@ -130,7 +135,7 @@ TABLE: Final[tuple[Provider, ...]] = (
         models="claude",
         reads_claude=True,
     ),
-    # https://developers.openai.com/api/docs/guides/token-counting names no price, nor does the list of prices.
+    # https://developers.openai.com/api/docs/guides/token-counting names no price. No page says that it is free.
     Provider(
         name="openai",
         counts_free=True,
@@ -158,7 +163,8 @@ TABLE: Final[tuple[Provider, ...]] = (
         reads_claude=True,
         takes_reasoning=False,
     ),
-    # https://firebase.google.com/docs/vertex-ai/count-tokens: no charge for counting.
+    # https://firebase.google.com/docs/vertex-ai/count-tokens: no charge on Vertex AI, and 3,000 requests a minute. For
+    # this address https://ai.google.dev/gemini-api/docs/tokens names no price.
     Provider(
         name="google",
         wire="generateContent",
