@@ -1,7 +1,7 @@
 """How close the estimates are on a real local server, whose tokenizer nobody measured.
 
     uv run --with gguf python -m bench.local_server
-    uv run --with gguf python -m bench.local_server --vocabularies llama3 --count auto
+    uv run --with gguf python -m bench.local_server --wires chat messages responses --count always
 
 Starts a real ``llama-server`` (``bench/llama_cpp.py``) and talks to it through ``ullage.Agent``: every turn is a new
 text, in turn English, code, Chinese, JSON, Russian and Arabic, of 60 to 1,500 characters. Each estimate is compared
@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -54,6 +55,11 @@ class Call(NamedTuple):
     """By how much the reported input exceeds that of the call before."""
 
     @property
+    def missed(self) -> float:
+        """The error in per cent of the whole input."""
+        return 100 * abs(self.error) / self.actual
+
+    @property
     def error(self) -> int:
         return self.estimated - self.actual
 
@@ -79,12 +85,19 @@ def texts(seed: int) -> Mapping[str, Callable[[], str]]:
     }
 
 
+class Conversation(NamedTuple):
+    """The calls of one session, the first apart: all of it is new, so its growth is its input."""
+
+    first: Call
+    later: list[Call]
+
+
 async def conversation(
-    server: Server, estimator: str, turns: int, seed: int, count: str
-) -> list[Call]:
-    """A conversation of so many turns, each call beside its estimate; the first, which has no growth, is left out."""
+    server: Server, wire: str, estimator: str, seed: int, options: argparse.Namespace
+) -> Conversation:
+    """A conversation of ``options.turns`` turns, each call beside its estimate."""
     writers = texts(seed)
-    kinds = [list(writers)[turn % len(writers)] for turn in range(turns)]
+    kinds = [list(writers)[turn % len(writers)] for turn in range(options.turns)]
     with tempfile.TemporaryDirectory() as store:
         # What is learnt here is not the user's, and what earlier conversations have taught is not known here.
         os.environ["ULLAGE_DATA"] = store
@@ -92,11 +105,12 @@ async def conversation(
             MODEL,
             system="You are a cellarman. Be brief.",
             base_url=server.url,
+            wire=wire,
             estimator=estimator,
             store=Path(store) / "sessions.db",
             config=False,
             environment={},
-            count=count,
+            count=options.count,
         )
         async with agent.session("cellar") as session:
             for kind in kinds:
@@ -105,12 +119,14 @@ async def conversation(
                     raise result.error
             steps = (await session.meter()).steps
     calls: list[Call] = []
-    for kind, before, step in zip(kinds[1:], steps, steps[1:], strict=False):
-        if step.actual is None or before.actual is None:
+    before = 0
+    for kind, step in zip(kinds, steps, strict=False):
+        if step.actual is None:
             raise NotPossible("The server reported no usage for a call.")
-        growth = step.actual - before.actual
+        growth = step.actual - before
+        before = step.actual
         calls.append(Call(kind, step.estimated, step.low, step.high, step.actual, growth))
-    return calls
+    return Conversation(calls[0], calls[1:])
 
 
 def bias(calls: Sequence[Call]) -> dict[str, int]:
@@ -121,14 +137,19 @@ def bias(calls: Sequence[Call]) -> dict[str, int]:
     return found
 
 
-def row(calls: Sequence[Call]) -> str:
-    """Calls, share inside the interval, errors as a share of the growth, the interval's width."""
+def row(conversations: Sequence[Conversation]) -> str:
+    """Later calls, share inside the interval, errors as a share of the growth, the interval's width; then the first
+    calls' largest error and the later ones' median error as a share of the input."""
+    calls = [call for each in conversations for call in each.later]
+    first = max(each.first.missed for each in conversations)
+    input_error = median(call.missed for call in calls)
     errors = sorted(100 * abs(call.error) / max(1, call.growth) for call in calls)
     inside = 100 * mean(call.is_inside for call in calls)
     width = median((call.high - call.low) / max(1, call.growth) for call in calls)
     return (
         f"{len(calls):>5} {inside:>7.1f} % {median(errors):>8.1f}"
         f" {errors[int(0.9 * len(errors))]:>7.1f} {100 * width:>8.0f}"
+        f" {first:>8.2f} {input_error:>8.2f}"
     )
 
 
@@ -141,30 +162,26 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
     """Fetch, start and talk, for each vocabulary, and print the table. Raises ``NotPossible``."""
     parts = fetch(folder)
     print(
-        f"{'':<20}{'calls':>5} {'inside':>9} {'median':>8} {'p90':>7} {'width':>8}"
-        "   (errors and width in % of the growth)",
+        f"{'':<28}{'calls':>5} {'inside':>9} {'median':>8} {'p90':>7} {'width':>8}"
+        f" {'first':>8} {'all':>8}"
+        "   (median, p90, width: % of the growth; first, all: % of the input)",
         flush=True,
     )
     for name in options.vocabularies:
         model = folder / f"{name}.gguf"
         if not model.exists():
             make_model(parts, VOCABULARIES[name], model)
-        for estimator in options.estimators:
-            calls: list[Call] = []
-            ends: list[tuple[list[Call], list[Call]]] = []
+        for wire, estimator in product(options.wires, options.estimators):
+            made: list[Conversation] = []
             with running(parts, model) as server:
                 for seed in range(options.seeds):
-                    made = asyncio.run(
-                        conversation(
-                            server, estimator, options.turns, seed, options.count
-                        )
-                    )
-                    calls += made
-                    ends.append((made[:ENDS], made[-ENDS:]))
-            print(f"{name + ', ' + estimator:<20}{row(calls)}")
-            for title, at in (("first", 0), ("last", 1)):
-                some = [call for end in ends for call in end[at]]
-                print(f"  bias, {title} {ENDS}: {signed(bias(some))} tokens", flush=True)
+                    talk = conversation(server, wire, estimator, seed, options)
+                    made.append(asyncio.run(talk))
+            print(f"{f'{name}, {wire}, {estimator}':<28}{row(made)}")
+            starts = [call for each in made for call in each.later[:ENDS]]
+            ends = [call for each in made for call in each.later[-ENDS:]]
+            for title, calls in (("first", starts), ("last", ends)):
+                print(f"  bias, {title} {ENDS}: {signed(bias(calls))} tokens", flush=True)
 
 
 def main() -> None:
@@ -180,6 +197,13 @@ def main() -> None:
         nargs="+",
         choices=("bpe", "pretoken"),
         default=["bpe", "pretoken"],
+    )
+    parser.add_argument(
+        "--wires",
+        nargs="+",
+        choices=("chat", "messages", "responses"),
+        default=["chat"],
+        help="the server's APIs that are spoken",
     )
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=1, help="conversations of each row")

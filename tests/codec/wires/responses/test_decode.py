@@ -87,6 +87,36 @@ def test_a_whole_stream_gives_its_items() -> None:
     ) == (75, 40, 12, True)
 
 
+def test_items_without_a_place_are_told_apart_by_their_ids() -> None:
+    """As llama.cpp streams them: no event has an ``output_index``, and a call has no ``id``."""
+
+    def of(name: str, kind: str, delta: str) -> dict[str, object]:
+        return {"type": f"response.{kind}.delta", "item_id": name, "delta": delta}
+
+    def added(item: Mapping[str, object]) -> dict[str, object]:
+        return {"type": "response.output_item.added", "item": item}
+
+    call = {"type": "function_call", "call_id": "fc_1", "name": "look", "arguments": ""}
+    ended = [message(text("Three.")), {**call, "arguments": '{"path":"a"}'}]
+    played = play(
+        "responses",
+        [
+            added({**message(), "content": []}),
+            of("msg", "output_text", "Thr"),
+            added(call),
+            of("fc_1", "function_call_arguments", '{"path":'),
+            of("msg", "output_text", "ee."),
+            of("fc_1", "function_call_arguments", '"a"}'),
+            *({"type": "response.output_item.done", "item": item} for item in ended),
+            end(output=ended),
+        ],
+    )
+    said, called = played.parts
+    assert isinstance(said, TextPart) and said.text == "Three."
+    assert isinstance(called, ToolCallPart)
+    assert (called.call_id, called.arguments) == ("fc_1", '{"path":"a"}')
+
+
 def test_the_encrypted_content_of_the_added_item_is_never_stored() -> None:
     for at in range(len(RESPONSES)):
         parts = play("responses", RESPONSES[:at], complete=False).parts

@@ -61,6 +61,7 @@ class ResponsesDecoder:
         self._parts: dict[tuple[int, int], Growing] = {}
         self._sections: dict[int, tuple[str, int]] = {}
         self._items: set[int] = set()
+        self._places: dict[str, int] = {}
         self._number = -1
         self._has_gap = False
         self._lacks_beginning = False
@@ -82,6 +83,8 @@ class ResponsesDecoder:
             self._number = number
         elif isinstance(number, int) and self._is_repeated(number, is_last=kind in _LAST):
             return []
+        if "output_index" not in fields:
+            fields = self._placed(fields)
         if kind in _DELTAS:
             return self._delta(kind, fields, event)
         match kind:
@@ -128,6 +131,22 @@ class ResponsesDecoder:
         )
         self._number = number
         return False
+
+    def _placed(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """An event with the place of its item, by the item's id.
+
+        llama.cpp (Debian's package of 2026) names items by their ids alone, and calls by ``call_id``.
+        """
+        item = get_object(fields, "item")
+        name = (
+            get_text(fields, "item_id")
+            or get_text(item, "id")
+            or get_text(item, "call_id")
+        )
+        if not name:
+            return fields
+        index = self._places.setdefault(name, len(self._places))
+        return {**fields, "output_index": index}
 
     def _delta(
         self, kind: str, fields: Mapping[str, Any], event: ServerEvent
