@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from ullage_simulators.scenario import read
-from ullage_simulators.server import Server, running
+from ullage_simulators.server import Exchange, Server, running
 
 from tests.cli.command import Ended, perform
 from tests.tiers import first_of
@@ -182,13 +182,18 @@ def test_events_that_are_damaged_are_named(
     )
 
 
+def answered(server: Server) -> Exchange:
+    """The last request that was answered by a model, as against those that were counted."""
+    return [one for one in server.exchanges if one.bill is not None][-1]
+
+
 def test_there_are_no_tools_unless_they_are_asked_for(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     run(server, environment, tmp_path, "What is a cask?", "--json")
-    assert "tools" not in server.exchanges[-1].body
+    assert "tools" not in answered(server).body
     run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
-    assert {tool["name"] for tool in server.exchanges[-1].body["tools"]} >= {
+    assert {tool["name"] for tool in answered(server).body["tools"]} >= {
         "read",
         "list",
     }
@@ -198,7 +203,7 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     trusting = {**environment, "ULLAGE_TRUSTED": str(place)}
     run(server, trusting, place, "What is a cask?")
     assert "search" in {
-        tool["name"] for tool in server.exchanges[-1].body.get("tools", [])
+        tool["name"] for tool in answered(server).body.get("tools", [])
     }
 
 

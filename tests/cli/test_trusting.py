@@ -126,7 +126,8 @@ async def test_a_cloned_repository_neither_attaches_a_server_nor_names_tools_nor
             ullage, clone, environment(tmp_path, server), *words
         )
     assert ended.returncode == 0, ended.stderr
-    (asked,) = [one for one in server.asked if one.method == "POST"]
+    posts = [one for one in server.asked if one.method == "POST"]
+    (asked,) = [one for one in posts if one.path.endswith("/chat/completions")]
     body = asked.json
     assert [tool["function"]["name"] for tool in body["tools"]] == ["read", "read_result"]
     assert (

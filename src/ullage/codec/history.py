@@ -273,7 +273,7 @@ class _Frame(NamedTuple):
 
 def _framed(bare: Request, options: Options) -> _Frame:
     wire = wire_named(bare.wire)
-    head = wire.head(Sending(_loadable(bare), target_of(bare), options))
+    head = wire.head(Sending(bare, target_of(bare), options))
     field = wire.field
     before: dict[str, object] = {}
     after: dict[str, object] = {}
@@ -292,16 +292,6 @@ def _framed(bare: Request, options: Options) -> _Frame:
     return _Frame(
         bare, _settings_json(bare, options), head, field, opening, first, closing
     )
-
-
-def _loadable(bare: Request) -> Request:
-    """The request without deferred tools that the provider has no search for: only a search can load them."""
-    if any("tool_search" in tool.kind for tool in bare.tools):
-        return bare
-    declared = tuple(tool for tool in bare.tools if not tool.deferred)
-    if len(declared) == len(bare.tools):
-        return bare
-    return msgspec.structs.replace(bare, tools=declared)
 
 
 def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:

@@ -238,6 +238,7 @@ class Fold(State):
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
+        self.loadable = None
         self._count_fixed()
 
     def _params(self, event: ParamsChanged) -> None:

@@ -330,6 +330,8 @@ class Meter:
     ) -> Request:
         """The next request as the events have it: model, system, tools, parameters and the messages in view.
 
+        A deferred tool is left out unless the provider has a search for it (``State.sent_tools``).
+
         A caller that has the messages already, in the order of the request, gives them: then they are not collected.
         """
         fold = self._fold
@@ -338,7 +340,7 @@ class Meter:
             model=fold.model,
             provider=fold.provider,
             system=fold.system or (),
-            tools=fold.tools or (),
+            tools=fold.sent_tools,
             messages=self.messages if messages is None else messages,
             params=fold.params,
             stream=stream,

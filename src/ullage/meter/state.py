@@ -112,6 +112,8 @@ class State:
     fixed: Fixed = field(default_factory=Fixed)
     shares: dict[str, Share] | None = field(default=None, metadata=DERIVED)
     """The rows of ``fixed`` by their keys; ``None`` until they are asked for."""
+    loadable: tuple[Tool, ...] | None = field(default=None, metadata=DERIVED)
+    """``sent_tools``, until they change; ``None`` until they are asked for."""
     share_widths: OpeningWidths | None = field(default=None, metadata=DERIVED)
     """The widths that their doubts were taken from."""
     attribution: Attribution | None = None
@@ -178,6 +180,16 @@ class State:
     def partly_unlogged(self) -> bool:
         """Whether the log lacks the system prompt or the tools."""
         return self.system is None or self.tools is None
+
+    @property
+    def sent_tools(self) -> tuple[Tool, ...]:
+        """The tools of a request: without deferred ones that the provider has no search for, since only a search loads them."""
+        if self.loadable is None:
+            tools = self.tools or ()
+            if not any("tool_search" in tool.kind for tool in tools):
+                tools = tuple(tool for tool in tools if not tool.deferred)
+            self.loadable = tools
+        return self.loadable
 
     @property
     def missing(self) -> str:
