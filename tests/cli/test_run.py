@@ -202,9 +202,7 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     (place / "ullage.toml").write_text('tools = ["search"]\n')
     trusting = {**environment, "ULLAGE_TRUSTED": str(place)}
     run(server, trusting, place, "What is a cask?")
-    assert "search" in {
-        tool["name"] for tool in answered(server).body.get("tools", [])
-    }
+    assert "search" in {tool["name"] for tool in answered(server).body.get("tools", [])}
 
 
 def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_yes(

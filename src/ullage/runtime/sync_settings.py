@@ -145,6 +145,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
     fold = fold_of(runtime)
+    declared = fold.tools or ()
     found = tool_set(
         runtime,
         runtime.shared.tools(settings),
@@ -153,11 +154,11 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
     )
     noticed = dict(runtime.noticed)
     events += _server_notices(
-        runtime, undeferred(held.tools), undeferred(found.declared), noticed
+        runtime, undeferred(declared), undeferred(found.declared), noticed
     )
-    if found.declared != held.tools or not runtime.ledger.loop.turns:
+    if found.declared != declared or not runtime.ledger.loop.turns:
         events.append(ToolsChanged(tools=found.declared))
-        if _sent(found.declared) != _sent(held.tools):
+        if _sent(found.declared) != _sent(declared):
             rewrites.append("tools")
     if dict(settings.params) != held.params:
         events.append(ParamsChanged(params=dict(settings.params)))

@@ -360,7 +360,7 @@ class Acting:
             subject,
             request.messages,
             items,
-            request.tools,
+            meter._fold.tools or (),
             request.system,
             work.memory.pins,
         )
