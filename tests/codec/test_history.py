@@ -3,7 +3,6 @@
 from collections import Counter
 from random import Random
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
