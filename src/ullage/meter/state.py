@@ -183,7 +183,7 @@ class State:
 
     @property
     def sent_tools(self) -> tuple[Tool, ...]:
-        """The tools of a request: those that are not deferred, or all where the provider itself has a search for them."""
+        """The tools of a request: those that are not deferred, or all where the provider has a search for them."""
         if self.loadable is None:
             tools = self.tools or ()
             if not any("tool_search" in tool.kind for tool in tools):
