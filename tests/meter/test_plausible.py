@@ -288,3 +288,20 @@ def test_media_that_cost_less_than_estimated_are_not_taken_for_a_cache() -> None
     assert judge(without_cache, expected, ReportHistory()).input is None
     with_media = expected._replace(media=600.0)
     assert judge(without_cache, with_media, ReportHistory()).input == 110
+
+
+@pytest.mark.parametrize("size", [60, 400])
+def test_the_spend_holds_no_sums_and_nothing_that_is_impossible(size: int) -> None:
+    talk = Talk(8)
+    for number in range(6):
+        talk.turn(HUGE if number == 3 else honest, size=size)
+    spent = talk.meter.reading().spend.all
+    assert spent.input == sum(talk.true) - talk.true[3]
+    assert spent.unsaid["input"] == 1
+    talk = Talk(9)
+    for _ in range(6):
+        talk.turn(cumulative, size=size)
+    spent = talk.meter.reading().spend.all
+    assert spent.input == sum(talk.true) - talk.true[1]
+    label = talk.meter.reading().basis.label
+    assert label == "estimated: the last call's usage is not its own alone"

@@ -166,7 +166,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
             [
                 number(step.number),
                 number(step.estimated),
-                "not reported" if step.actual is None else number(step.actual),
+                "none usable" if step.actual is None else number(step.actual),
                 "" if step.error is None else f"{step.error:+,}",
                 "" if step.error_percent is None else f"{step.error_percent:+.2f} %",
                 grown,

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Pending
-from ullage.meter.plausible import EXPLAINED, Expectation
+from ullage.meter.plausible import EXPLAINED, Expectation, Verdict
 from ullage.meter.state import State
 from ullage.usage import Usage
 
@@ -91,4 +91,26 @@ def without_counts(usage: Usage, reason: str) -> Usage:
         reasoning=None,
         context_output=None,
         flags=(*usage.flags, f"report:{reason}"),
+    )
+
+
+def spent(usage: Usage | None, verdict: Verdict) -> Usage | None:
+    """A call's usage as its spend counts it.
+
+    Of a sum of all calls only this call's part counts as input. An input that is too large counts as not reported.
+    """
+    if usage is None:
+        return None
+    history = verdict.history
+    is_sum = history.rule == "sum"
+    if history.refused is not None:
+        is_sum = history.refused.reason in {"too_large", "sum"}
+    if not is_sum:
+        return usage
+    return replace(
+        usage,
+        input=verdict.input,
+        context_input=None,
+        cache_read=None,
+        cache_write=None,
     )

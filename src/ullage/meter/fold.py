@@ -43,7 +43,7 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
-from ullage.meter.expected import expectation_of, without_counts
+from ullage.meter.expected import expectation_of, spent, without_counts
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
@@ -561,14 +561,16 @@ class Fold(State):
         )
 
     def _call_ended(self, event: CallEnded) -> None:
-        self._note_spend(event)
         usage = event.usage
         if event.purpose != "main":
+            self._note_spend(event, usage)
             if usage is not None:
                 self.reports = self.reports.after_other(usage.input)
             return
         pending = self.pending.pop(event.call, None)
         verdict = self._judged(event, pending)
+        is_failed = event.outcome == "failed"
+        self._note_spend(event, usage if is_failed else spent(usage, verdict))
         context = verdict.input
         if usage is not None:
             usage = self._usable(usage, context)
@@ -599,7 +601,7 @@ class Fold(State):
                 )  # they were measured by the rule before it was corrected
         self._set_anchor(event.call, usage, context, pending, level=level)
 
-    def _note_spend(self, event: CallEnded) -> None:
+    def _note_spend(self, event: CallEnded, usage: Usage | None) -> None:
         purpose: SpendCategory = (
             event.purpose if event.outcome == "finished" else event.outcome
         )
@@ -607,7 +609,7 @@ class Fold(State):
         if event.model and event.purpose != "main":
             limits = lookup(event.provider or self.provider, event.model)
         self.spend = self.spend.plus(
-            event.usage, purpose=purpose, prices=limits.prices if limits else None
+            usage, purpose=purpose, prices=limits.prices if limits else None
         )
         for one in passes_of(event.usage):
             if one.kind not in BESIDE:

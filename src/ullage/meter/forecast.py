@@ -526,6 +526,8 @@ def with_overhead(
 def _output_label(usage: Usage, estimate: growth.Estimate) -> str:
     """Why the last answer is not taken as its output was reported, with both numbers."""
     reported, kept = usage.answer, round(estimate.answer_kept)
+    if any(flag.startswith("report:") for flag in usage.flags):
+        return "the last call's usage is not its own alone"
     if reported is None:
         return "the last call reported no output"
     if usage.placeholder:
