@@ -233,9 +233,10 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
         sys.stdout.write(safe(result.text) + "\n")
     sys.stdout.flush()
     spend = result.reading.spend
+    bound = "at least " if spend.all.unsaid.get("input") else ""
     said = [
         counted(spend.all.calls, "call"),
-        f"{number(spend.all.input)} in",
+        f"{bound}{number(spend.all.input)} in",
         f"{number(spend.all.output)} out",
     ]
     if spend.money.priced:
