@@ -461,3 +461,10 @@ def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
     growing = SentReasoning(POLICIES[0], FREE)
     assert growing.add([thought, thought])
     assert not growing.add([thought])
+
+
+def test_of_a_simulated_model_a_rule_is_a_guess_whatever_its_name() -> None:
+    named = rule_for("messages", "anthropic", "claude-sonnet-4-5")
+    simulated = rule_for("messages", "anthropic", "claude-simulated")
+    assert simulated == named._replace(n=0)
+    assert named.n > 0

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
 
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
-from ullage.models.providers import canonical, provider_named
+from ullage.models.providers import SIMULATED, canonical, provider_named
 
 Strip = Literal["none", "all", "all_but_last"]
 SentBack = Literal["yes", "no", "none", "server", "unknown"]
@@ -292,9 +292,12 @@ RULES: Final[tuple[ReasoningRule, ...]] = (
 def rule_for(
     wire: str, provider: str, model: str, *, stream: bool = False
 ) -> ReasoningRule:
-    """The first row of ``RULES`` that fits; the last one fits everything."""
+    """The first row of ``RULES`` that fits; the last one fits everything.
+
+    Of a simulated model a rule is no more than a guess (``n`` is 0), whichever name it bears.
+    """
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
-    return next(
+    found = next(
         rule
         for rule in RULES
         if re.search(rule.model, model)
@@ -302,6 +305,7 @@ def rule_for(
         and re.search(rule.provider, provider)
         and rule.stream in {None, stream}
     )
+    return found._replace(n=0) if re.search(SIMULATED, model) else found
 
 
 def begins_turn(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool) -> bool:

@@ -374,6 +374,23 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
     assert flipped.answer_kept == 600
 
 
+def test_where_a_rule_is_a_guess_the_interval_holds_both_ways() -> None:
+    unknown = Maker("chat", "a host", "a model")
+    anchor = LastCall(
+        input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1)
+    )
+    leaving = replace(user(unknown), leaves=300.0)
+    own = family(unknown)
+    guessed = next_input(anchor, Added(), leaving, own)
+    settled = Learnt(settled=(f"{leaving.rule.name} turn",))
+    sure = next_input(anchor, Added(), leaving, own, settled)
+    assert half_widths(guessed.doubt).above >= 800
+    assert half_widths(guessed.doubt).below == half_widths(sure.doubt).below
+    assert half_widths(sure.doubt).above < 200
+    in_loop = next_input(anchor, Added(), tools(unknown), own)
+    assert half_widths(in_loop.doubt).below >= 500
+
+
 def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
     r1 = Maker("converse", "bedrock", "us.deepseek.r1-v1:0")
     added = added_by(said("m", "and now"), family(r1), WORDS)

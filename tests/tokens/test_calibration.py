@@ -5,6 +5,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ullage.errors import UnreadableInput
 from ullage.tokens.calibration import (
@@ -432,3 +433,34 @@ def test_text_that_nobody_shows_now_and_then_is_no_reason_to_begin_anew() -> Non
         learnt = learn(learnt, counted(chance.uniform(30, 900), 0.1, added, chance))
         assert len(learnt.known) == MEMORY, "it has begun anew"
     assert abs(learnt.ratio - 1.1) < 0.05
+
+
+@pytest.mark.parametrize("is_user", [True, False])
+def test_a_guessed_rule_is_settled_by_a_report_that_it_foretold(is_user: bool) -> None:
+    def with_hidden(hidden: float) -> Learnt:
+        loop = 0.0 if is_user else hidden
+        return after(
+            seen(
+                30,
+                2,
+                hidden=hidden,
+                otherwise=loop,
+                rule="r",
+                is_user=is_user,
+                is_guess=True,
+            )
+        )
+
+    assert with_hidden(500).is_settled("r", is_user)
+    assert not with_hidden(500).is_settled("r", not is_user)
+    assert not with_hidden(30).is_settled(
+        "r", is_user
+    )  # too little to be told from noise
+
+
+def test_a_guessed_rule_is_reversed_by_less_than_one_that_was_read_from_calls() -> None:
+    early = seen(600, 80, hidden=-85, rule="r", is_user=True, results=0, is_known=False)
+    assert not learn(NEVER_MEASURED, early).flips("r", True)
+    guessed = learn(NEVER_MEASURED, replace(early, is_guess=True, content=30.0))
+    assert guessed.flips("r", True)
+    assert guessed.is_settled("r", True)

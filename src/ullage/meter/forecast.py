@@ -451,6 +451,7 @@ class Forecaster:
             hidden=last if is_kept else -last - left,
             otherwise=-left if begins else in_loop,
             rule=self.rules[anchor.stream].name,
+            is_guess=self.rules[anchor.stream].n == 0,
             kind=since.kind,
             sound=not is_disturbed,
             is_known=self.family.is_known,
@@ -479,6 +480,7 @@ class Forecaster:
             kind=since.kind,
             counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,
+            leaves=anchor.reasoning - earlier if leaves and not basis.removed else 0.0,
         )
         usage, edited = anchor.usage, anchor.edited
         sent: SentBack = "none"

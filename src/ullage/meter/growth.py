@@ -65,6 +65,8 @@ class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
     """The answers that a change of earlier reasoning rests on, where the caller takes it into account itself."""
     exact_text: bool = False
     """Whether text was counted with the provider's own tokenizer."""
+    leaves: float = 0.0
+    """Reasoning of earlier answers that the rule leaves out from this turn on."""
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +99,9 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """This conversation's errors against the expected ones."""
     correction: float = 0.0
     """How far the learnt correction of the model may be off for this call."""
+    guess_below: float = 0.0
+    guess_above: float = 0.0
+    """Reasoning that is counted, or left out, by a rule that was not read from any call of the model's kind."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +189,13 @@ def next_input(
     )
     correction = learnt.correction(row, kind=situation.kind, is_known=family.is_known)
     framing = family.framing_for(kept=kept)
+    guess_below = guess_above = 0.0
+    if rule.n == 0 and not learnt.is_settled(rule.name, begins):
+        sent = 0.0 if last.sent_back == "no" else hidden
+        if kept:
+            guess_below = sent
+        else:
+            guess_above = sent + situation.leaves
     grown = added.tokens(family, kept=kept) + framing.step + correction.tokens
     exact = max(0.0, last.input + answer.tokens + grown)
     doubt = Doubt(
@@ -205,6 +217,8 @@ def next_input(
         scale_below=learnt.below,
         scale_above=learnt.above,
         correction=correction.doubt,
+        guess_below=guess_below,
+        guess_above=guess_above,
     )
     return Estimate(
         exact=exact,
@@ -343,6 +357,6 @@ def half_widths(doubt: Doubt) -> Widths:
             0.0, doubt.size - SMALL
         )
     return Widths(
-        hypot(below, doubt.media_under, items, doubt.correction),
-        hypot(above, doubt.media_over, items, doubt.correction),
+        hypot(below, doubt.media_under, items, doubt.correction, doubt.guess_below),
+        hypot(above, doubt.media_over, items, doubt.correction, doubt.guess_above),
     )

@@ -332,6 +332,10 @@ def is_listed(name: str) -> bool:
     return name.strip().lower() in _BY_NAME
 
 
+SIMULATED: Final = r"(^|[-/])simulated($|-)"
+"""A simulator's own model, whatever else its name says: it counts with numbers that are drawn for each run."""
+
+
 @lru_cache(maxsize=256)
 def _unlisted(name: str) -> Provider:
     return Provider(name=name, wire="")

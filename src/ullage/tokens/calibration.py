@@ -84,6 +84,13 @@ FLIP_WITHIN: Final = 0.15
 FLIP_AHEAD: Final = 5.0
 """Logarithm of the odds from which on a rule is taken to be reversed: 150 to 1."""
 
+FLIP_GUESS_AHEAD: Final = 1.0
+"""The same of a rule that was read from no recorded call: before any report it is as likely as its reverse, and the
+residual is within ``FLIP_WITHIN`` of what the reverse says."""
+
+SETTLED_WITHIN: Final = 0.3
+"""A residual within this share of the reasoning that a guessed rule decides about shows that the guess is right."""
+
 FLIP_BEHIND: Final = 6.0
 """The most by which the rule as it is may lead: so much has to be shown again if a provider changes it."""
 
@@ -142,6 +149,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     """What the terms would be, were the rule named ``rule`` inside a tool loop reversed."""
     rule: str = ""
     flipped: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    """Rules that a report has shown to be as they are, of those that were read from no recorded call."""
     suspicion: Suspicion = NOTHING_SUSPECTED
     before: float = 0.0
     after: float = 0.0
@@ -195,6 +204,11 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     def flips(self, rule: str, begins_turn: bool) -> bool:
         """Whether a reasoning rule was shown to be reversed."""
         return _key(rule, begins_turn) in self.flipped
+
+    def is_settled(self, rule: str, begins_turn: bool) -> bool:
+        """Whether reports have shown which way a reasoning rule is."""
+        key = _key(rule, begins_turn)
+        return key in self.settled or key in self.flipped
 
     @cached_property
     def below(self) -> Scales:
@@ -348,6 +362,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         reverse=learnt.reverse if learnt.rule == seen.rule else (),
         rule=seen.rule,
         flipped=learnt.flipped,
+        settled=learnt.settled,
         suspicion=learnt.suspicion,
         before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
         after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
@@ -355,6 +370,9 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     if _turn_is_reversed(state, seen, kept):
         state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))
         kept = replace(kept, residual=seen.residual + seen.hidden)
+    elif _is_settled(state, seen):
+        key = _key(seen.rule, seen.is_user)
+        state = replace(state, settled=(*state.settled, key))
     if not seen.sound:
         return state
     return _with(
@@ -371,6 +389,7 @@ def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -
         return False
     if (
         state.reverse
+        and not seen.is_guess
         and regression.evidence(state.reverse)
         > regression.evidence(state.fits) - FLIP_OPEN
     ):
@@ -379,10 +398,18 @@ def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -
     right = regression.likelihood(
         state.fits, kept.row, seen.residual + seen.hidden, noise
     )
-    return (
-        right - regression.likelihood(state.fits, kept.row, seen.residual, noise)
-        > FLIP_AHEAD
-    )
+    ahead = right - regression.likelihood(state.fits, kept.row, seen.residual, noise)
+    return ahead > (FLIP_GUESS_AHEAD if seen.is_guess else FLIP_AHEAD)
+
+
+def _is_settled(state: Learnt, seen: Observation) -> bool:
+    """Whether the report shows that a guessed rule is as it was guessed."""
+    hidden = abs(seen.hidden)
+    if not seen.is_guess or not seen.sound or hidden < FLIP_FROM:
+        return False
+    if state.is_settled(seen.rule, seen.is_user):
+        return False
+    return abs(seen.corrected) <= SETTLED_WITHIN * hidden
 
 
 def _with(

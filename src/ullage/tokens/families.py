@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ullage.models.providers import canonical
+from ullage.models.providers import SIMULATED, canonical
 from ullage.tokens import constants as c
 from ullage.tokens.constants import Answering, Framing
 
@@ -72,9 +72,6 @@ _GPT_LATER: Final = r"gpt-5\.[4-9]|gpt-[6-9]"
 def _openai(name: str, framing: Framing, answering: Answering, **more: object) -> Family:
     return Family(name=name, framing=framing, answering=answering, **more)  # type: ignore[arg-type]
 
-
-SIMULATED: Final = r"(^|[-/])simulated($|-)"
-"""A simulator's own model, whatever else its name says: it counts with numbers that are drawn for each run."""
 
 ROWS: Final[tuple[FamilyRow, ...]] = (
     FamilyRow(GENERIC, SIMULATED),

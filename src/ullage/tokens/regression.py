@@ -124,6 +124,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     hidden: float = 0.0
     otherwise: float = 0.0
     rule: str = ""
+    is_guess: bool = False
+    """Whether the rule was read from no recorded call."""
     sound: bool = True
     is_known: bool = True
     """Whether the model's family was measured."""

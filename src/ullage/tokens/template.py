@@ -12,8 +12,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from ullage.models.providers import canonical
-from ullage.tokens.families import SIMULATED
+from ullage.models.providers import SIMULATED, canonical
 
 Style = Literal["json", "typescript", "words", "declaration"]
 """The form in which declarations reach the model (``ullage.tokens.schemas``)."""
