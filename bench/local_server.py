@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -99,8 +98,6 @@ async def conversation(
     writers = texts(seed)
     kinds = [list(writers)[turn % len(writers)] for turn in range(options.turns)]
     with tempfile.TemporaryDirectory() as store:
-        # What is learnt here is not the user's, and what earlier conversations have taught is not known here.
-        os.environ["ULLAGE_DATA"] = store
         agent = ullage.Agent(
             MODEL,
             system="You are a cellarman. Be brief.",
@@ -109,7 +106,8 @@ async def conversation(
             estimator=estimator,
             store=Path(store) / "sessions.db",
             config=False,
-            environment={},
+            # What is learnt here is not the user's, and what earlier conversations have taught is not known here.
+            environment={"ULLAGE_DATA": store},
             count=options.count,
         )
         async with agent.session("cellar") as session:

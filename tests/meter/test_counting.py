@@ -1,3 +1,5 @@
+import random
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -88,6 +90,53 @@ def test_what_a_report_teaches_is_learnt_from_the_estimate_without_the_count() -
     counted = folded(*LATER, InputCounted(tokens=1_790), *report)
     assert counted.calibration == folded(*LATER, *report).calibration
     assert counted.calibration != folded(*LATER).calibration
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.05, 1.5, 2.5, 4.0])
+def test_a_false_count_neither_spoils_what_is_learnt_nor_has_a_report_refused(
+    seed: int, share: float
+) -> None:
+    """An endpoint whose counts are another model's, before every call of a conversation."""
+    counted, plain = conversation(seed, share), conversation(seed, None)
+    assert counted.calibration == plain.calibration
+    assert counted.reading().used == plain.reading().used
+
+
+def test_a_count_confirms_a_report_that_the_estimate_alone_would_have_doubted() -> None:
+    report: tuple[Event, ...] = (
+        CallStarted(call="c2"),
+        CallEnded(call="c2", usage=usage(2_200, 20)),
+    )
+    doubted = folded(*LATER, *report).reading()
+    confirmed = folded(*LATER, InputCounted(tokens=2_200), *report).reading()
+    assert confirmed.used.high - confirmed.used.low < (
+        doubted.used.high - doubted.used.low
+    )
+
+
+def conversation(seed: int, share: float | None) -> Meter:
+    """Twelve turns with a model nobody measured, each counted at ``share`` of what is then reported."""
+    chance = random.Random(seed)
+    meter = folded(
+        SessionStarted(model="cellar", wire="chat", provider="llama.cpp"),
+        SystemChanged(system=()),
+        ToolsChanged(tools=()),
+    )
+    total = 20
+    for turn in range(12):
+        text = "some words of a text " * chance.randint(5, 150)
+        total += round(len(text) / chance.uniform(3.5, 4.5)) + 7
+        meter.apply(MessageAdded(message=said(f"u{turn}", text)))
+        if share is not None:
+            meter.apply(InputCounted(tokens=round(share * total)))
+        call = f"c{turn}"
+        meter.apply(CallStarted(call=call))
+        meter.apply(CallEnded(call=call, usage=usage(total, 12)))
+        said_back = answer(f"a{turn}", "The cellar holds old wine", call=call)
+        meter.apply(MessageAdded(message=said_back))
+        total += 18
+    return meter
 
 
 def test_a_call_that_reports_nothing_leaves_the_count() -> None:

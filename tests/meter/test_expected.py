@@ -26,7 +26,7 @@ def asked(**more: Any) -> Meter:
 
 def expected(meter: Meter) -> Expectation:
     fold = meter._fold
-    return expectation_of(fold, next(iter(fold.pending.values()), None))
+    return expectation_of(fold, next(iter(fold.pending.values()), None), 0)
 
 
 def test_a_request_made_from_the_ledger_is_whole() -> None:

@@ -162,6 +162,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     rests: Counted = NOTHING_COUNTED
     """``Anchor.rests`` of this request."""
     forecast: Forecast
+    estimate: Forecast | None = None
+    """The estimate without the count that ``forecast`` rests on; ``None`` for a call that was not counted."""
     opening: Forecast | None = None
     """The estimate of a first call without what earlier sessions taught; ``None`` for a later call."""
     user_turn: bool
@@ -173,6 +175,13 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     media: float = 0.0
     is_whole: bool = False
     """Whether the request was made from this ledger, so that nothing of it can be missing."""
+
+    def held_against(self, reported: float) -> Forecast:
+        """What this report is judged by: a count may confirm it, and never speaks against it, as it may be false."""
+        forecast, estimate = self.forecast, self.estimate
+        if estimate is None or forecast.low <= reported <= forecast.high:
+            return forecast
+        return estimate
 
 
 class TurnContent(NamedTuple):

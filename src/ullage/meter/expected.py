@@ -21,13 +21,16 @@ CLEARING: Final = frozenset({"context_management", "truncation"})
 ``truncation`` of https://platform.openai.com/docs/api-reference/responses/create)."""
 
 
-def expectation_of(state: State, pending: Pending | None) -> Expectation:
-    """What is expected of a call that was started so; ``None`` for one without a recorded start."""
+def expectation_of(state: State, pending: Pending | None, reported: float) -> Expectation:
+    """What is expected of a call that was started so and reported this input.
+
+    ``pending`` is ``None`` for a call without a recorded start.
+    """
     if pending is None:
         forecast, before = state.forecast(), state.basis
         messages, fixed, media = state.view.tokens, state.fixed.tokens, state.view.media
     else:
-        forecast, before = pending.forecast, pending.before
+        forecast, before = pending.held_against(reported), pending.before
         messages, fixed, media = pending.messages, pending.fixed, pending.media
     hosted = state.fixed.tools.hosted
     is_partial = bool(state.missing or state.partial or messages <= 0)

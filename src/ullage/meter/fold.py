@@ -214,7 +214,7 @@ class Fold(State):
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
-        request = expectation_of(self, self._request(estimate))
+        request = expectation_of(self, self._request(estimate), event.tokens)
         if event.tokens <= 0 or not is_possible(event.tokens, request):
             return
         self.counted = CountedInput(
@@ -534,6 +534,7 @@ class Fold(State):
             return
         self.pending[event.call] = replace(
             self._request(self.forecast()),
+            estimate=None if self.counted is None else self.estimate(),
             opening=self.opening() if self.anchor is None else None,
             stream=event.stream,
             at=event.at,
@@ -586,7 +587,7 @@ class Fold(State):
             return
         level: float | None = None
         if verdict.history.surprise is not None:
-            level = expectation_of(self, pending).level
+            level = expectation_of(self, pending, usage.context or context).level
         if pending is not None:
             rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(
@@ -631,7 +632,7 @@ class Fold(State):
             self.reports = self.reports.without_report(flags)
             return Verdict(None, self.reports)
         report = Report(usage.context, says_cache=usage.cache_read is not None)
-        verdict = judge(report, expectation_of(self, pending), self.reports)
+        verdict = judge(report, expectation_of(self, pending, report.input), self.reports)
         self.reports = verdict.history
         return verdict
 
@@ -643,7 +644,7 @@ class Fold(State):
         if history.rule and context is not None:
             usage = without_counts(usage, history.rule)
             return replace(usage, input=context, context_input=None)
-        window = expectation_of(self, None).window
+        window = expectation_of(self, None, 0).window
         if usage.answer is not None and window is not None and usage.answer > window:
             return without_counts(usage, "output_too_large")
         return usage
