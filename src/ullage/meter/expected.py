@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Pending
-from ullage.meter.plausible import EXPLAINED, Expectation, Verdict
+from ullage.meter.plausible import EXPLAINED, Expectation, ReportVerdict
 from ullage.meter.state import State
 from ullage.usage import Usage
 
@@ -97,7 +97,7 @@ def without_counts(usage: Usage, reason: str) -> Usage:
     )
 
 
-def spent(usage: Usage | None, verdict: Verdict) -> Usage | None:
+def spent(usage: Usage | None, verdict: ReportVerdict) -> Usage | None:
     """A call's usage as its spend counts it.
 
     Of a sum of all calls only this call's part counts as input. An input that is too large counts as not reported.

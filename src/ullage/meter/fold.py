@@ -52,7 +52,7 @@ from ullage.meter.plausible import (
     UNUSABLE,
     Report,
     ReportHistory,
-    Verdict,
+    ReportVerdict,
     is_possible,
     judge,
 )
@@ -622,15 +622,15 @@ class Fold(State):
                 one.usage, purpose=BESIDE[one.kind], prices=own.prices if own else None
             )
 
-    def _judged(self, event: CallEnded, pending: Pending | None) -> Verdict:
+    def _judged(self, event: CallEnded, pending: Pending | None) -> ReportVerdict:
         """What the call's report is worth; what is remembered of the endpoint's reports changes with it."""
         usage = event.usage
         if event.outcome == "failed":
-            return Verdict(None, self.reports)
+            return ReportVerdict(None, self.reports)
         if usage is None or not usage.verified or not usage.context:
             flags = () if usage is None else usage.flags
             self.reports = self.reports.without_report(flags)
-            return Verdict(None, self.reports)
+            return ReportVerdict(None, self.reports)
         report = Report(usage.context, says_cache=usage.cache_read is not None)
         verdict = judge(report, expectation_of(self, pending, report.input), self.reports)
         self.reports = verdict.history

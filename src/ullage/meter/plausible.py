@@ -16,11 +16,11 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-Reason = Literal["", "too_large", "too_small", "only_fresh", "sum"]
+ReportReason = Literal["", "too_large", "too_small", "only_fresh", "sum"]
 """Why a report is not used: too much or too little for the content of the request, only the part that no cache held, or
 perhaps the sum of all calls so far."""
 
-Rule = Literal["", "sum", "per_choice"]
+ReportRule = Literal["", "sum", "per_choice"]
 """What is done with an endpoint's reports: the difference of two in a row is taken; a report is divided by the number
 of choices that were asked for."""
 
@@ -129,12 +129,12 @@ class Report(NamedTuple):
     says_cache: bool = True
 
 
-class Refused(msgspec.Struct, frozen=True, array_like=True):
+class RefusedReport(msgspec.Struct, frozen=True, array_like=True):
     """A report that was not used, and the input that was expected."""
 
     input: int
     expected: float
-    reason: Reason
+    reason: ReportReason
 
 
 class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,15 +142,15 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     last: int | None = None
     """The last report, of any call, whether it was used or not."""
-    doubted: Refused | None = None
+    doubted: RefusedReport | None = None
     """The report that the next implausible one is compared with."""
-    refused: Refused | None = None
+    refused: RefusedReport | None = None
     """The last call's report, if it was not used."""
-    surprise: Refused | None = None
+    surprise: RefusedReport | None = None
     """The last call's report, if it was used although nothing explains it."""
     sums: int = 0
     """How many reports in a row were sums of all calls before."""
-    rule: Rule = ""
+    rule: ReportRule = ""
     """What was done with the last call's report."""
 
     flags: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return self.refused is not None or bool(self.flags)
 
 
-class Verdict(NamedTuple):
+class ReportVerdict(NamedTuple):
     """The input that a reading may rest on, or ``None``; and what to remember."""
 
     input: int | None
@@ -184,7 +184,7 @@ def is_possible(reported: float, expected: Expectation) -> bool:
     return not _impossible(reported, expected)
 
 
-def judge(report: Report, expected: Expectation, history: ReportHistory) -> Verdict:
+def judge(report: Report, expected: Expectation, history: ReportHistory) -> ReportVerdict:
     """What the report of one call is worth. Pure: the same ledger gives the same verdict."""
     reported = report.input
     known = msgspec.structs.replace(
@@ -194,25 +194,25 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Verd
         difference = reported - history.last
         if difference > 0 and is_possible(difference, expected):
             summed = msgspec.structs.replace(known, doubted=None, rule="sum")
-            return Verdict(difference, summed)
+            return ReportVerdict(difference, summed)
     if expected.low <= reported <= expected.high:
         return _accepted(reported, known)
     share = reported / expected.choices
     if expected.choices > 1 and expected.low <= share <= expected.high:
         divided = msgspec.structs.replace(known, doubted=None, rule="per_choice")
-        return Verdict(round(share), divided)
+        return ReportVerdict(round(share), divided)
     if _is_sum(reported, expected, history):
         known = msgspec.structs.replace(known, sums=history.sums + 1)
         if known.sums < SUMS_FROM or history.last is None:
             return _refused(reported, expected, known, "sum")
         summed = msgspec.structs.replace(known, doubted=None, rule="sum")
-        return Verdict(reported - history.last, summed)
+        return ReportVerdict(reported - history.last, summed)
     reason = _impossible(reported, expected)
     if not report.says_cache and _is_only_fresh(reported, expected):
         reason = "only_fresh"
     if not reason:
         if _is_surprising(reported, expected):
-            surprise = Refused(reported, expected.tokens, "")
+            surprise = RefusedReport(reported, expected.tokens, "")
             known = msgspec.structs.replace(known, surprise=surprise)
         return _accepted(reported, known)
     if _agrees(reported, expected, history.doubted):
@@ -220,23 +220,25 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Verd
     return _refused(reported, expected, known, reason)
 
 
-def _accepted(reported: int, known: ReportHistory) -> Verdict:
-    return Verdict(reported, msgspec.structs.replace(known, doubted=None, sums=0))
+def _accepted(reported: int, known: ReportHistory) -> ReportVerdict:
+    return ReportVerdict(reported, msgspec.structs.replace(known, doubted=None, sums=0))
 
 
 def _refused(
-    reported: int, expected: Expectation, known: ReportHistory, reason: Reason
-) -> Verdict:
-    refused = Refused(reported, expected.tokens, reason)
+    reported: int, expected: Expectation, known: ReportHistory, reason: ReportReason
+) -> ReportVerdict:
+    refused = RefusedReport(reported, expected.tokens, reason)
     if reason != "sum" and known.sums < SUMS_FROM:
         known = msgspec.structs.replace(known, sums=0)
     doubted = known.doubted
     if doubted is None or abs(expected.tokens - doubted.expected) >= AGREES_FROM:
         doubted = refused
-    return Verdict(None, msgspec.structs.replace(known, refused=refused, doubted=doubted))
+    return ReportVerdict(
+        None, msgspec.structs.replace(known, refused=refused, doubted=doubted)
+    )
 
 
-def _impossible(reported: float, expected: Expectation) -> Reason:
+def _impossible(reported: float, expected: Expectation) -> ReportReason:
     """Why so many tokens can't be the input of the request; empty if they can."""
     is_explained = _is_explained(reported, expected)
     if reported > _most(expected) and not is_explained:
@@ -328,7 +330,7 @@ def _is_only_fresh(reported: int, expected: Expectation) -> bool:
     return reported <= FRESH_WITHIN * added + FRESH_TOKENS
 
 
-def _agrees(reported: int, expected: Expectation, doubted: Refused | None) -> bool:
+def _agrees(reported: int, expected: Expectation, doubted: RefusedReport | None) -> bool:
     """Whether this report and the one refused before differ by what was added between them.
 
     Estimates may be off by a factor, which is then that of both reports. A report of what no cache held agrees with
@@ -377,14 +379,14 @@ _SURPRISE: Final = (
     "Until the next report the interval holds both."
 )
 
-_REFUSED: Final[dict[Reason, str]] = {
+_REFUSED: Final[dict[ReportReason, str]] = {
     "too_large": "",
     "too_small": "",
     "only_fresh": " It seems to count only what was not in the provider's cache.",
     "sum": " It seems to be the sum of all calls so far.",
 }
 
-_RULES: Final[dict[Rule, str]] = {
+_RULES: Final[dict[ReportRule, str]] = {
     "sum": (
         "The provider reports the sum of all calls so far. "
         "The reading rests on the difference between the last two reports."
