@@ -45,7 +45,10 @@ STORED_S = 0.3
 
 async def killed_at(call: int, process: Process, server: Server) -> int:
     """The status of a process that is killed while it waits for the rest of this call's answer, if it has to wait."""
-    while len(server.exchanges) < call and not process.over.done():
+    while (
+        sum(each.number > 0 for each in server.exchanges) < call
+        and not process.over.done()
+    ):
         await asyncio.sleep(0.02)
     await asyncio.sleep(STORED_S)
     if not process.over.done():

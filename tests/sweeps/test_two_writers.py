@@ -82,7 +82,9 @@ async def test_of_a_hundred_racing_starts_each_turn_has_one_driver_and_nothing_i
                 assert status == 0, error_of(order)
         ledger = await ledger_of(orders[0].database)
         exchanges = [
-            exchange for exchange in server.exchanges if "Round" in str(exchange.body)
+            exchange
+            for exchange in server.exchanges
+            if exchange.number and "Round" in str(exchange.body)
         ]
     judge_ledger([], ledger)
     judge_turns(ledger)
@@ -241,7 +243,9 @@ async def test_a_driver_that_slept_beyond_its_lease_writes_nothing_over_the_one_
                 assert await first.process.status() == 0, error_of(first.order)
             ledger = await ledger_of(first.order.database)
         sent = [
-            exchange for exchange in server.exchanges if "Run one" in str(exchange.body)
+            exchange
+            for exchange in server.exchanges
+            if exchange.number and "Run one" in str(exchange.body)
         ]
     assert ledger == after, "the stale driver wrote"
     judge_taken_over(ledger, effects_in(tmp_path / "one"), len(before))
@@ -277,7 +281,9 @@ async def test_a_driver_that_wakes_while_another_one_drives_leaves_it_alone(
                 assert await second.status() == 0, error_of(second.order)
             ledger = await ledger_of(first.order.database)
         sent = [
-            exchange for exchange in server.exchanges if "Run one" in str(exchange.body)
+            exchange
+            for exchange in server.exchanges
+            if exchange.number and "Run one" in str(exchange.body)
         ]
     judge_taken_over(ledger, effects_in(tmp_path / "one"), len(before))
     assert len(sent) == sum(isinstance(event, CallStarted) for event in ledger)

@@ -59,6 +59,7 @@ from ullage.events import (
 from ullage.messages import Request
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
+from ullage.models.providers import provider_named
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import LastLook, ReadySummary, Served, SessionRuntime
 from ullage.runtime.settings import Settings
@@ -323,11 +324,15 @@ async def _bounded(
 ) -> Answer:
     """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
 
-    Where the model's longest is unknown, the plan may exceed it. A provider that rejects the request is then asked once
-    more without a limit, if the wire allows that.
+    Where the model's longest is unknown and the wire needs no limit, only servers of one's own get one: they let a
+    model that repeats itself fill the window, while a hosted API has a limit of its own and rejects more than that.
     """
     known = _known_output(runtime, request.model, endpoint)
-    most = wanted.max_output if known is None else min(wanted.max_output, known)
+    most: int | None = wanted.max_output
+    if known is not None:
+        most = min(wanted.max_output, known)
+    elif default_output(endpoint.wire) is None and not _is_own_server(endpoint):
+        most = None
     options = Options(
         max_output=most,
         media=runtime.media if wanted.extends else {},
@@ -354,6 +359,10 @@ async def _bounded(
         if wanted.compaction is not None:
             raise
     return await attempt(dataclasses.replace(options, max_output=None))
+
+
+def _is_own_server(endpoint: Endpoint) -> bool:
+    return provider_named(endpoint.provider).hosting == "own server"
 
 
 def _known_output(runtime: SessionRuntime, model: str, endpoint: Endpoint) -> int | None:
