@@ -176,7 +176,7 @@ async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
         messages += [
             said(f"u{n}", f"Please look at cask {n}."),
             called(f"a{n}"),
-            gave(f"r{n}", f"a{n}", words(500, n)),
+            gave(f"r{n}", f"a{n}", words(650, n)),
         ]
         messages.append(answered(f"b{n}", "It is whole."))
     with running(script(RESPONSES, window=WINDOW)) as server:

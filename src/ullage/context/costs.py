@@ -76,13 +76,14 @@ def sizes_of(fold: Fold) -> Sizes:
         else 1.0
     )
     grown = min(MOST_CORRECTED, max(1.0, grown))
+    # A count of a first request says by how much its estimate was off, in messages as in the rest.
+    opening = min(MOST_CORRECTED, forecast.tokens / max(1, fold.estimate().tokens))
     each: dict[str, float] = {}
     for entry in fold.view:
         name = entry.message.id
         if fold.anchor is None:
-            tokens = (
-                entry.facts.opening
-            )  # nothing was reported yet: the reading counts whole requests, not growth
+            # Nothing was reported yet: the reading counts whole requests, not growth.
+            tokens = entry.facts.opening * opening
         else:
             tokens = entry.cost.tokens * (
                 fold.scale_of(entry) if fold.is_anchored(entry) else grown
