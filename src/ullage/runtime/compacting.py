@@ -325,7 +325,8 @@ async def _bounded(
     """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
 
     Where the model's longest is unknown and the wire needs no limit, only servers of one's own get one: they let a
-    model that repeats itself fill the window, while a hosted API has a limit of its own and rejects more than that.
+    model that repeats itself fill the window, while a hosted API has a limit of its own and rejects more than that. A
+    server of one's own that rejects the limit is asked once more without one.
     """
     known = _known_output(runtime, request.model, endpoint)
     most: int | None = wanted.max_output
@@ -354,9 +355,9 @@ async def _bounded(
     try:
         return await attempt(options)
     except RequestRejected:
-        if known is not None or default_output(endpoint.wire) is not None:
+        if most is None or known is not None or wanted.compaction is not None:
             raise
-        if wanted.compaction is not None:
+        if default_output(endpoint.wire) is not None:
             raise
     return await attempt(dataclasses.replace(options, max_output=None))
 
