@@ -23,7 +23,7 @@ from statistics import median, quantiles
 from typing import Any, Final
 
 from bench import formulas
-from bench.results import Table
+from bench.results import Table, write_tables
 from ullage.cli import recorded
 from ullage.cli.evaluate import Replay
 from ullage.messages import ToolResultPart
@@ -34,7 +34,12 @@ from ullage.tokens.template import Template, template_for
 from ullage.tokens.tools import read_choice
 
 FOLDS: Final = 10
-COMMAND: Final = "uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz --write docs/accuracy-first-call.md"
+TITLES: Final = {
+    "bpe": "With `ullage[bpe]`",
+    "pretoken": "Core only, no tokenizer",
+}
+"""The title of each estimator's table."""
+
 GROUPS: Final = (
     "OpenAI Chat",
     "OpenAI Responses",
@@ -320,81 +325,6 @@ def _errors(calls: Iterable[Call], formula: str) -> list[float]:
     ]
 
 
-ABOUT: Final = f"""# First calls: how far off
-
-Nothing is known but the request: system prompt, tools, parameters, messages. The truth is the input the provider
-charged, cache included. Written by
-
-```sh
-{COMMAND}
-```
-
-on requests recorded in the tests of open-source agent libraries, the half that is public to this project. Rows with
-media, hosted tools' results or unknown items are left out; requests that merely declare a hosted tool are in.
-
-Errors are in per cent of the truth. *median* and *p90* are with the constants that ship; they were fitted to these
-very requests. *Anew* is the honest column: each request is estimated with additive constants learnt from other source
-files alone (ten folds), so a model that only one file speaks for gets its group's median. Test suites repeat
-themselves: one tool declaration stands behind 320 of these requests. *distinct* counts requests of the same model,
-tools and parameters once (plain questions: with the same text once), and *their median* is the error anew over those.
-*inside* is how often the truth lay in the interval, in per cent; ten of the Bedrock rows hold a cached prompt of 18,000
-tokens that was not recorded. *length/4* and *gemini-cli* are the medians of those formulas over the same requests,
-tools and system prompt included."""
-
-PROGRAMS: Final = """## What programs add
-
-The log of another program lacks its system prompt and its tools. What they cost is known from the program's earlier
-sessions on the same machine. Measured on sessions of Claude Code 2.1.186 and 2.1.197, Codex 0.163 and 0.169,
-OpenCode 1.18.29 and 1.18.33, pi 0.73.1 and Gemini CLI 0.61, which sent their real requests to the simulators:
-
-```sh
-HOME=DIR uv run python -m bench.program_overhead
-```
-
-goes through the sessions below a home directory in the order in which they were begun; yours do as well. Errors of the
-first call's estimate in per cent of the report, without (*before*) and with what the sessions before it showed.
-
-| program, and the nearest earlier session | n | median before | median | worst | inside |
-|---|---:|---:|---:|---:|---:|
-| claude-code, same directory | 4 | 95.3 | 0.29 | 4.2 | 75 |
-| codex, same directory | 2 | 37.2 | 0.01 | 0.0 | 100 |
-| gemini-cli, same directory | 5 | 97.7 | 0.02 | 1.0 | 100 |
-| opencode, same directory | 2 | 99.8 | 0.02 | 0.0 | 100 |
-| pi, same directory | 2 | 98.8 | 0.09 | 0.1 | 100 |
-| **all, same directory** | 15 | 95.5 | 0.02 | 4.2 | 93 |
-| claude-code, another directory | 3 | 95.3 | 0.41 | 9.5 | 100 |
-| codex, another directory | 3 | 37.0 | 0.00 | 0.3 | 100 |
-| opencode, another directory | 3 | 99.9 | 0.72 | 29.2 | 100 |
-| pi, another directory | 3 | 99.5 | 4.20 | 68.6 | 100 |
-| **all, another directory** | 12 | 97.6 | 0.50 | 68.6 | 100 |
-| claude-code, another version | 1 | 95.6 | 6.82 | 6.8 | 100 |
-| codex, another version | 1 | 37.4 | 0.01 | 0.0 | 100 |
-| opencode, another version | 1 | 99.9 | 0.01 | 0.0 | 100 |
-| **all, another version** | 3 | 95.6 | 0.01 | 6.8 | 100 |
-| claude-code, another model | 2 | 94.7 | 12.28 | 16.4 | 100 |
-| codex, another model | 1 | 34.7 | 0.31 | 0.3 | 100 |
-| opencode, another model | 1 | 99.8 | 31.46 | 31.5 | 100 |
-| pi, another model | 1 | 99.4 | 18.81 | 18.8 | 100 |
-| **all, another model** | 5 | 94.9 | 16.38 | 31.5 | 100 |
-
-These are few sessions, made for the purpose, and the widths were set on them. The worst in the same directory was in
-plan mode, which no session before it was; those in another directory had an instruction file of 120 lines. A
-simulator's tokens for one model differ from those for another as it draws them (by 5 to 60 % for Claude's); with the
-same numbers for all models the error of another model was 0.2 % in the median and 18 % at worst (n=12). Gemini CLI logs
-no directory, and pi and Gemini CLI no version."""
-
-NOTES: Final = """## What remains
-
-* **OpenAI** text is exact: 3 tokens, 4 a message, and o200k or cl100k. Tools are within a token or two, as they are
-  rendered the way the servers render them.
-* **Claude** has no public tokenizer; three short questions in four are within two tokens. Its hidden tool prompt was
-  different for a few recordings of the same model: what a provider changes on its side can't be seen in a request.
-* **Gemini** on AI Studio charges nested schemas in a way that a handful of declarations doesn't explain.
-* **Hosted tools** (web search, code execution, tool search) bill what they read, summed over passes. The estimate takes
-  the median of recordings, and the interval says how little that is.
-* **Remote MCP servers and prompts kept on the provider's side** are not in the request at all."""
-
-
 def main() -> None:
     """Print both tables, and write the page if asked."""
     options = argparse.ArgumentParser(
@@ -409,19 +339,16 @@ def main() -> None:
         "--write",
         type=Path,
         metavar="PAGE",
-        help="write the tables as this Markdown page",
+        help="write the tables into this Markdown page, in the place of those with their titles",
     )
     chosen = options.parse_args()
     tables = [
-        table(read(chosen.recordings, "bpe"), "With `ullage[bpe]`"),
-        table(read(chosen.recordings, "pretoken"), "Core only, no tokenizer"),
+        table(read(chosen.recordings, estimator), title)
+        for estimator, title in TITLES.items()
     ]
     print("\n\n".join(each.text() for each in tables))
     if chosen.write:
-        page = "\n\n".join(
-            [ABOUT, *(each.markdown() for each in tables), PROGRAMS, NOTES]
-        )
-        chosen.write.write_text(page + "\n", encoding="utf-8")
+        write_tables(chosen.write, tables)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -29,9 +27,10 @@ from bench.environments import (
     HARNESS_COMPACTION,
     LANGCHAIN_COMPACTION,
     OUT,
+    ClientFailed,
     NotInstalled,
     Peer,
-    python_of,
+    measured_by,
 )
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
@@ -90,10 +89,6 @@ CLIENTS = (
 )
 
 
-class ClientFailed(Exception):
-    """A client did not get through the session; says why."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Outcome:
     """What one client did, from the simulator's side. Tokens are true ones.
@@ -149,32 +144,13 @@ def run(
     client: Client, session: LongSession, window: int
 ) -> tuple[Outcome, dict[str, str]]:
     """Drive one client through the session. Raises ``ClientFailed``, ``NotInstalled``."""
-    python = sys.executable if client.peer is None else str(python_of(client.peer))
     told = OUT / "compaction.json"
     told.parent.mkdir(exist_ok=True)
     told.write_text(json.dumps(plan(session, window)))
     played = scenario(session, window)
     with running(played, seed=SEED, wires=["openai"]) as server:
-        command = [
-            python,
-            str(HERE / "peers" / client.script),
-            server.url("openai"),
-            str(told),
-            *client.arguments,
-        ]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=1_800,
-            check=False,
-            env=os.environ | {"NO_COLOR": "1"},
-        )
-        if done.returncode:
-            raise ClientFailed(
-                (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
-            )
-        found = json.loads(done.stdout.splitlines()[-1])
+        arguments = (server.url("openai"), str(told), *client.arguments)
+        found = measured_by(client.peer, client.script, *arguments)
         exchanges = [each for each in server.exchanges if each.number]
         model = next(each for each in played.models if each.name == MODEL)
         outcome = judged(exchanges, server.truth().drawn[MODEL], model)

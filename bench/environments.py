@@ -5,13 +5,18 @@ The environments are made with uv under ``bench/out/``, once per version, from t
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 OUT = Path(__file__).parent / "out"
+PEERS_FOLDER = Path(__file__).parent / "peers"
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
+"""litellm otherwise fetches a price list over the network while it is imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,38 @@ class NotInstalled(Exception):
     """A peer's environment can't be made here; says why."""
 
 
-def python_of(peer: Peer, *, out: Path = OUT, uv: str = "uv") -> Path:
-    """The Python of the peer's environment, which is made if it isn't there. Raises ``NotInstalled``."""
+class ClientFailed(Exception):
+    """A client did not get through; holds its last words."""
+
+
+def measured_by(
+    peer: Peer | None, script: str, *arguments: str, timeout_s: float = 1_800
+) -> dict[str, Any]:
+    """What a script of ``peers/`` prints last, as JSON; without a peer it runs in this environment.
+
+    Raises ``ClientFailed`` and ``NotInstalled``.
+    """
+    done = subprocess.run(
+        [str(python_of(peer)), str(PEERS_FOLDER / script), *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | QUIET,
+        timeout=timeout_s,
+        check=False,
+    )
+    if done.returncode:
+        raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def python_of(peer: Peer | None, *, out: Path = OUT, uv: str = "uv") -> Path:
+    """The Python of the peer's environment, which is made if it isn't there; this one without a peer.
+
+    Raises ``NotInstalled``.
+    """
+    if peer is None:
+        return Path(sys.executable)
     name = "+".join([peer.requirement, *peer.also])
     place = out / "environments" / name.replace("==", "-")
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -15,8 +15,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -27,11 +27,13 @@ from bench.environments import (
     OPENAI_AGENTS,
     OUT,
     PYDANTIC_AI_AGENT,
+    ClientFailed,
     NotInstalled,
     Peer,
-    python_of,
+    measured_by,
 )
-from bench.results import Section, Table, machine, ratio
+from bench.process import local_server
+from bench.results import Section, Table, ratio, write_section
 from bench.store import AT_ONCE, events
 from ullage.store.leases import new_owner
 from ullage.store.sqlite import SqliteStore
@@ -55,17 +57,6 @@ class Client:
     peer: Peer | None
     way: str
 
-    @property
-    def command(self) -> list[str]:
-        """What runs it. Raises ``NotInstalled``."""
-        if self.peer is None:
-            return [sys.executable, str(HERE / "peers" / "loop_ullage.py"), self.way]
-        return [
-            str(python_of(self.peer)),
-            str(HERE / "peers" / self.peer.script),
-            self.way,
-        ]
-
 
 CLIENTS = tuple(
     client
@@ -85,37 +76,16 @@ CLIENTS = tuple(
 )
 
 
-class ClientFailed(Exception):
-    """A client did not get through; says why."""
-
-
-@contextmanager
-def server(steps: int, delay_s: float = 0.0) -> Iterator[str]:
+def server(steps: int, delay_s: float = 0.0) -> AbstractContextManager[str]:
     """The local server's URL, for the time of the block."""
-    command = [sys.executable, "-m", "bench.loop_server", str(steps), str(delay_s)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.wait()
+    return local_server("-m", "bench.loop_server", str(steps), str(delay_s))
 
 
 def run(client: Client, url: str, behind: int, steps: int) -> dict[str, Any]:
     """What a client takes; ``steps`` 0 are many streams at once. Raises ``ClientFailed``, ``NotInstalled``."""
     base = f"{url}/{'anthropic' if client.wire == 'messages' else 'openai'}/v1"
-    done = subprocess.run(
-        [*client.command, base, str(behind), str(steps)],
-        capture_output=True,
-        text=True,
-        timeout=1_200,
-        check=False,
-    )
-    if done.returncode:
-        raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    script = "loop_ullage.py" if client.peer is None else client.peer.script
+    return measured_by(client.peer, script, client.way, base, str(behind), str(steps))
 
 
 def loops(
@@ -374,11 +344,7 @@ def main() -> None:
     done = section(chosen.laps)
     print(done.text())
     if chosen.write:
-        text = "\n\n".join(
-            [INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()]
-        )
-        chosen.write.write_text(text + "\n", encoding="utf-8")
-        print(f"wrote {chosen.write}", file=sys.stderr)
+        write_section(INTRODUCTION, done, chosen.write)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -48,6 +49,20 @@ class Cost:
     @property
     def peak_mb(self) -> float:
         return self.peak_bytes / 1e6
+
+
+@contextmanager
+def local_server(*arguments: str) -> Iterator[str]:
+    """The URL of a Python program that serves on this machine and prints its port, for the time of the block."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a second session of a program is known to hold before its first call, on the sessions of this machine.
 
-    HOME=DIR uv run python -m bench.program_overhead
+    HOME=DIR uv run python -m bench.program_overhead [--write docs/accuracy-first-call.md]
 
 Goes through the sessions of all programs in their usual places, in the order in which they were begun. Each one's first
 call is estimated twice: without what earlier sessions showed, as before, and with it. Nothing is stored.
@@ -8,12 +8,14 @@ call is estimated twice: without what earlier sessions showed, as before, and wi
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
+from bench.results import Table, write_tables
 from ullage.errors import InputError
 from ullage.events import FirstCall
 from ullage.importers import ImportedSession, find_sessions, read
@@ -26,6 +28,13 @@ CIRCUMSTANCES: Final = (
     "another directory",
     "another version",
     "another model",
+)
+
+
+TITLE: Final = "First calls of programs with earlier sessions"
+COLUMNS: Final = (
+    "program, and the nearest earlier session",
+    *("n", "median before", "median", "worst", "inside"),
 )
 
 
@@ -96,42 +105,49 @@ def sessions_here() -> list[ImportedSession]:
     return sessions
 
 
-def row(name: str, calls: Sequence[Measured]) -> str:
+def row(name: str, calls: Sequence[Measured]) -> tuple[str, ...]:
     """A row of the table: errors in per cent of what was reported."""
     before = [abs(each.before.error_percent or 0.0) for each in calls]
     after = [abs(each.after.error_percent or 0.0) for each in calls]
     inside = 100 * sum(each.after.is_inside for each in calls) / len(calls)
-    return (
-        f"| {name} | {len(calls)} | {median(before):.1f} | {median(after):.2f} | "
-        f"{max(after):.1f} | {inside:.0f} |"
-    )
+    errors = f"{median(before):.1f}", f"{median(after):.2f}", f"{max(after):.1f}"
+    return name, str(len(calls)), *errors, f"{inside:.0f}"
 
 
-def table(calls: Sequence[Measured]) -> str:
-    """One row for each program and circumstance, as Markdown."""
-    lines = [
-        "| program, and the nearest earlier session | n | median before | median | worst | inside |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+def table(calls: Sequence[Measured]) -> Table:
+    """One row for each program and circumstance."""
+    rows: list[tuple[str, ...]] = []
     for circumstance in CIRCUMSTANCES:
         of_it = [each for each in calls if each.circumstance == circumstance]
         for program in sorted({each.program for each in of_it}):
             chosen = [each for each in of_it if each.program == program]
-            lines.append(row(f"{program}, {circumstance}", chosen))
+            rows.append(row(f"{program}, {circumstance}", chosen))
         if of_it:
-            lines.append(row(f"**all, {circumstance}**", of_it))
-    return "\n".join(lines)
+            rows.append(row(f"**all, {circumstance}**", of_it))
+    return Table(TITLE, COLUMNS, tuple(rows))
 
 
 def main() -> None:
-    """Print the table for the sessions below ``HOME``."""
+    """Print the table for the sessions below ``HOME``, and write it into the page if asked."""
+    options = argparse.ArgumentParser(
+        prog="bench.program_overhead", description=__doc__.splitlines()[0]
+    )
+    options.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="write the table into this Markdown page, in the place of the one with its title",
+    )
+    chosen = options.parse_args()
     calls = measured(sessions_here())
-    if calls:
-        print(table(calls))
-    else:
+    if not calls:
         print(
             f"No program has two sessions with reports below {Path(os.environ['HOME'])}."
         )
+        return
+    print(table(calls).text())
+    if chosen.write:
+        write_tables(chosen.write, [table(calls)])
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ beforehand. The peers count the shorter history in environments of their own, in
 from __future__ import annotations
 
 import gc
-import json
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from bench.environments import PEERS, NotInstalled, Peer, python_of
+from bench.environments import PEERS, ClientFailed, NotInstalled, Peer, measured_by
 from bench.history import (
     MODEL,
     Chat,
@@ -205,19 +203,13 @@ def whole_bodies(history: list[Chat]) -> Times:
 def counted_by(peer: Peer, path: Path) -> PeerReport:
     """The peer's own process."""
     try:
-        python = python_of(peer)
+        said = measured_by(peer, peer.script, str(path))
     except NotInstalled as why:
         return PeerReport(
             "", (), f"{peer.requirement} could not be installed here: {why}"
         )
-    script = Path(__file__).parent / "peers" / peer.script
-    done = subprocess.run(
-        [python, script, path], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return PeerReport("", (), f"{peer.requirement} failed: {last}")
-    said = json.loads(done.stdout.splitlines()[-1])
+    except ClientFailed as why:
+        return PeerReport("", (), f"{peer.requirement} failed: {why}")
     ways = tuple(
         Counted(f"{peer.name} {name}", way["tokens"], way["milliseconds"])
         for name, way in said["ways"].items()

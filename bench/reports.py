@@ -1,23 +1,30 @@
 """How many reported inputs of recordings are not used, although they are true.
 
-    uv run python -m bench.reports PAIRS.jsonl.gz SESSION.jsonl ...
+    uv run python -m bench.reports PAIRS.jsonl.gz REQUESTS.jsonl.gz SESSION.jsonl ...
 
-Replays recorded calls, and logs of agents' sessions, through the Meter. Each reported input is held against the ledger
-as in a session (``ullage.meter.plausible``). The reports of a conversation come in order, each call's once. The
-recordings are not part of this repository.
+Replays pairs of recorded calls, whole requests, each as a first call, and logs of agents' sessions, through the Meter.
+Each reported input is held against the ledger as in a session (``ullage.meter.plausible``). The reports of a
+conversation come in order, each call's once. The recordings are not part of this repository.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from ullage.cli.evaluate import SAMPLE_ROWS, Replay, rows_of
-from ullage.cli.recorded import Pair, is_pair, pair_of
+from ullage.cli.recorded import (
+    Pair,
+    is_call,
+    is_pair,
+    pair_of,
+    request_of,
+    truth_of,
+)
 from ullage.cli.session import read_session
 from ullage.events import CallEnded
 from ullage.meter.meter import Meter
@@ -100,9 +107,27 @@ def of_log(path: Path) -> tuple[Outcomes, list[str]]:
     return outcomes, refused
 
 
-def has_pairs(path: Path) -> bool:
-    """Whether a file holds pairs of recorded calls."""
-    return any(is_pair(row) for row in islice(rows_of(path), SAMPLE_ROWS))
+def of_requests(rows: Iterator[Mapping[str, Any]]) -> tuple[Outcomes, list[str]]:
+    """The outcomes of the reports of whole requests, each of them the first call of a session."""
+    outcomes: Outcomes = Counter()
+    refused: list[str] = []
+    for row in rows:
+        if not is_call(row):
+            continue
+        meter, usage = Meter(), Usage(input=truth_of(row))
+        before = meter.before(request_of(row))
+        meter.after(before.call, usage)
+        name = outcome(meter, usage)
+        if name:
+            outcomes["whole request", name] += 1
+        if name == REFUSED:
+            refused.append(f"{row.get('src')}: {meter.reading().notes[-1]}")
+    return outcomes, refused
+
+
+def has_rows(path: Path, is_kind: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Whether a file holds recorded calls of this kind."""
+    return any(is_kind(row) for row in islice(rows_of(path), SAMPLE_ROWS))
 
 
 def pairs_of(rows: Iterator[Mapping[str, Any]]) -> Iterator[Pair]:
@@ -139,17 +164,18 @@ def main() -> None:
     outcomes: Outcomes = Counter()
     refused: list[str] = []
     for path in arguments.parse_args().file:
-        if has_pairs(path):
+        if has_rows(path, is_pair):
             replay = ReportReplay()
             for pair in pairs_of(rows_of(path)):
                 replay.add(pair)
             replay.finish()
-            outcomes += replay.outcomes
-            refused += replay.refused
+            found, unused = replay.outcomes, replay.refused
+        elif has_rows(path, is_call):
+            found, unused = of_requests(rows_of(path))
         else:
             found, unused = of_log(path)
-            outcomes += found
-            refused += unused
+        outcomes += found
+        refused += unused
     print(table(outcomes))
     for each in refused:
         print(each)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,6 +88,31 @@ def page(sections: Sequence[Section]) -> str:
         *(section.markdown() for section in sections),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def write_section(introduction: str, section: Section, path: Path) -> None:
+    """Write the page of one section."""
+    parts = [introduction, f"Machine of this run: {machine()}.", section.markdown()]
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def with_table(page: str, table: Table) -> str:
+    """The page with this table in the place of the one of the same title. Raises ``ValueError`` if it has none."""
+    title = re.escape(f"**{table.title}**")
+    standing = re.compile(rf"^{title}\n\n(\|.*(\n|$))+", re.MULTILINE)
+    page, replaced = standing.subn(lambda _: table.markdown() + "\n", page)
+    if not replaced:
+        raise ValueError(f"The page has no table with the title {table.title!r}: add it.")
+    return page
+
+
+def write_tables(path: Path, tables: Iterable[Table]) -> None:
+    """Put each table into the page at ``path``, where all other text is written by hand. Raises as ``with_table``."""
+    page = path.read_text(encoding="utf-8")
+    for table in tables:
+        page = with_table(page, table)
+    path.write_text(page, encoding="utf-8")
 
 
 def machine() -> str:

@@ -13,15 +13,13 @@ import os
 import subprocess
 import sys
 
-from bench.environments import PEERS, NotInstalled, python_of
+from bench.environments import PEERS, QUIET, NotInstalled, python_of
 from bench.process import run_in_turn
 from bench.results import Section, Table, ratio
 
 TARGET_S = 0.1
 RUNS = 9
 SLOWEST = 25
-QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-"""litellm otherwise fetches a price list over the network while it is imported."""
 
 
 def section() -> Section:

@@ -13,26 +13,29 @@ import argparse
 import json
 import os
 import random
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.environments import OUT, NotInstalled, Peer, python_of
+from bench.environments import (
+    OUT,
+    QUIET,
+    ClientFailed,
+    NotInstalled,
+    Peer,
+    measured_by,
+    python_of,
+)
 from bench.invented import CODE_WORDS
-from bench.process import Runs, run_in_turn
-from bench.results import Section, Table, machine, ratio
+from bench.process import Runs, local_server, run_in_turn
+from bench.results import Section, Table, ratio, write_section
 from bench.wire_server import DELTAS
 
 ROUNDS = 200
 LAPS = 3
 IMPORTS = 7
-QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-"""litellm otherwise fetches a price list over the network while it is imported."""
 HERE = Path(__file__).parent
 
 
@@ -90,10 +93,6 @@ CLIENTS = (
 )
 
 
-class ClientFailed(Exception):
-    """A client did not get through its calls; says why."""
-
-
 def rounds(count: int = ROUNDS) -> list[dict[str, str]]:
     """Tool rounds as they stand behind a request: invented, the same at every run; about 4 KB each."""
     chosen = random.Random(7)
@@ -117,36 +116,6 @@ def rounds(count: int = ROUNDS) -> list[dict[str, str]]:
     return made
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """The local server's URL, for the time of the block."""
-    process = subprocess.Popen(
-        [sys.executable, str(HERE / "wire_server.py")], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def measured(client: Client, python: str, url: str, behind: Path) -> dict[str, Any]:
-    """What one client takes, by wire. Raises ``ClientFailed``."""
-    done = subprocess.run(
-        [python, str(HERE / "peers" / client.script), url, str(behind)],
-        capture_output=True,
-        text=True,
-        env=os.environ | QUIET,
-        timeout=600,
-        check=False,
-    )
-    if done.returncode:
-        raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def section() -> Section:
     """Measure everything: the clients in turn, lap by lap."""
     pythons, notes = _pythons()
@@ -154,13 +123,13 @@ def section() -> Section:
     behind.parent.mkdir(exist_ok=True)
     behind.write_text(json.dumps(rounds()))
     laps: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
-    with server() as url:
+    with local_server(str(HERE / "wire_server.py")) as url:
         for _ in range(LAPS):
             for client in CLIENTS:
                 if client.name in pythons:
                     try:
                         laps[client.name].append(
-                            measured(client, pythons[client.name], url, behind)
+                            measured_by(client.peer, client.script, url, str(behind))
                         )
                     except ClientFailed as why:
                         notes.append(f"{client.name} failed: {why}")
@@ -181,13 +150,10 @@ def _pythons() -> tuple[dict[str, str], list[str]]:
     found: dict[str, str] = {}
     notes: list[str] = []
     for client in CLIENTS:
-        if client.peer is None:
-            found[client.name] = sys.executable
-            continue
         try:
             found[client.name] = str(python_of(client.peer))
         except NotInstalled as why:
-            notes.append(f"{client.peer.requirement} could not be installed here: {why}")
+            notes.append(f"{client.name} could not be installed here: {why}")
     return found, notes
 
 
@@ -291,11 +257,7 @@ def main() -> None:
     done = section()
     print(done.text())
     if page:
-        text = "\n\n".join(
-            [INTRODUCTION, f"Machine of this run: {machine()}.", done.markdown()]
-        )
-        page.write_text(text + "\n", encoding="utf-8")
-        print(f"wrote {page}", file=sys.stderr)
+        write_section(INTRODUCTION, done, page)
 
 
 if __name__ == "__main__":

@@ -227,9 +227,10 @@ PauseReason = Literal["approval", "budget", "failed"]
 class TurnStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"
 ):
-    """``usd`` is what the session had cost by then: budgets count from here."""
+    """``tokens`` and ``usd`` are what the session had spent by then: budgets count from here."""
 
     turn: str
+    tokens: int = 0
     usd: float = 0.0
 
 
@@ -249,6 +250,7 @@ class TurnResumed(
     """The turn continues; budgets count from zero again."""
 
     turn: str
+    tokens: int = 0
     usd: float = 0.0
 
 
@@ -389,11 +391,13 @@ class CompactAsked(
 ):
     """Somebody wants the history compacted now; ``instructions`` are for the summary.
 
-    With ``up_to`` exactly what stands before this message is to leave; empty leaves that to the strategies.
+    With ``up_to`` exactly what stands before this message is to leave, with ``from_`` this message and everything
+    behind it; both empty leaves that to the strategies.
     """
 
     instructions: str = ""
     up_to: str = ""
+    from_: str = msgspec.field(default="", name="from")
 
 
 class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
@@ -483,6 +487,8 @@ class ReadingTaken(
     near_limit: bool = False
     grown: int | None = None
     label: str = ""
+    note: str = ""
+    """Why the provider's report of the last call is not used as it is, and what is used; empty where it is."""
 
 
 class Calibrated(
@@ -608,6 +614,7 @@ class CompactionCommitted(
 ):
     """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
 
+    With ``behind``, the id of a kept message, the summary stands directly behind that one.
     ``summarised`` and ``dropped`` name every message that left; those named in neither were kept, in their order.
     ``summary_tokens`` is the summary's length in the provider's tokens, as its call reported it.
     """
@@ -623,6 +630,7 @@ class CompactionCommitted(
     """The strategy: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, ``server``, or a user's own."""
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
+    behind: str = ""
 
 
 class CompactionRolledBack(

@@ -228,6 +228,15 @@ class CleanText(NamedTuple):
     raw: bytes | None
 
 
+def is_utf8(text: str) -> bool:
+    """Whether UTF-8 can hold the text: it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clean_text(text: str | bytes) -> CleanText:
     """Text without lone surrogates and NUL, which providers reject and databases can't hold.
 
@@ -241,13 +250,8 @@ def clean_text(text: str | bytes) -> CleanText:
                 text.decode("utf-8", "replace").replace("\0", "\ufffd"), text
             )
         text = decoded
-    if "\0" not in text:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            pass
-        else:
-            return CleanText(text, None)
+    if "\0" not in text and is_utf8(text):
+        return CleanText(text, None)
     raw = text.encode("utf-8", "surrogatepass")
     # A well-formed pair of surrogates is one character that was cut in two escapes: join it, keep the rest out.
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

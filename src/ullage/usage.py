@@ -7,6 +7,19 @@ import msgspec
 from ullage.extensible import Extensible, OptionalRaw
 
 
+class Cleared(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Content that the provider took out of a request before the model read it.
+
+    ``count`` is how many tool calls lost their results, or how many turns their reasoning; ``None`` where it is not
+    known.
+    """
+
+    tokens: int
+    content: str = ""
+    """``tool_results`` or ``reasoning``; empty for content of another kind."""
+    count: int | None = None
+
+
 class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Token counts of one call, as reported; unknown is ``None``, never 0.
 
@@ -15,7 +28,8 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     and ``context_output`` are set where ``input`` and ``output`` are sums over several sampling passes: they are the
     last pass, which is what the window held (the earlier answers are inside its input).
     ``raw`` is the provider's object, byte for byte. A value that could not be true stays in ``raw``, is ``None`` here,
-    and is named in ``flags``.
+    and is named in ``flags``. ``cleared`` is content of the request that is not in ``input``, because the provider left
+    it out.
     """
 
     input: int | None = None
@@ -33,6 +47,7 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     placeholder: bool = False
     """True when ``output`` is known to be a streaming placeholder, not a count."""
     flags: tuple[str, ...] = ()
+    cleared: tuple[Cleared, ...] = ()
     raw: OptionalRaw = None
 
     @property
@@ -72,9 +87,16 @@ class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+    estimated: int = 0
+    """Input that was estimated because its report can't be true. It is not in ``input``; money and budgets count it."""
     unsaid: dict[str, int] = msgspec.field(default_factory=dict)
 
-    def plus(self, usage: Usage | None) -> UsageSum:
+    @property
+    def in_budget(self) -> int:
+        """Input and output as budgets count them."""
+        return self.input + self.estimated + self.output
+
+    def plus(self, usage: Usage | None, estimated: int = 0) -> UsageSum:
         """This sum and one more call; ``None`` is a call that reported nothing."""
         reported = usage or Usage()
         unsaid = dict(self.unsaid)
@@ -88,6 +110,7 @@ class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
             cache_read=self.cache_read + (reported.cache_read or 0),
             cache_write=self.cache_write + (reported.cache_write or 0),
             reasoning=self.reasoning + (reported.reasoning or 0),
+            estimated=self.estimated + estimated,
             unsaid=unsaid,
         )
 

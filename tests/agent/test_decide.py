@@ -117,6 +117,24 @@ def test_a_compaction_that_was_asked_for_at_rest_comes_before_what_waits() -> No
     )
 
 
+def test_a_compaction_from_a_message_on_waits_for_the_end_of_the_turn() -> None:
+    asked = CompactAsked(from_="m")
+    turn = [begun(), asked]
+    assert step_after(turn) == CallModel()
+    by_itself = [
+        Pruned(parts=("p",)),
+        CompactionStarted(compaction="x", trigger="point"),
+        CompactionCommitted(compaction="x"),
+    ]
+    then = [*turn, *by_itself, answered(HELLO), ended()]
+    assert step_after(then) == Compact("asked", from_="m")
+    over = [
+        CompactionStarted(compaction="y", trigger="asked"),
+        CompactionRolledBack(compaction="y", reason="none"),
+    ]
+    assert step_after(then, over) == Rest()
+
+
 @pytest.mark.parametrize(
     "over",
     [
@@ -543,7 +561,7 @@ def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
 
 BUDGETS = [
     (Budget(calls=1), {}, "1 of 1 model calls are made."),
-    (Budget(tokens=110), {}, "110 of 110 tokens are used."),
+    (Budget(tokens=110), {"tokens": 110}, "110 of 110 tokens are used."),
     (Budget(usd=0.5), {"usd": 0.75}, "$0.75 of $0.50 are spent."),
     (Budget(seconds=60), {"elapsed_s": 61.0}, "61 of 60 seconds are over."),
 ]
@@ -567,7 +585,13 @@ def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
     rules = LoopRules(budget=budget)
     assert (
         step_after(
-            begun(), answered(call("t1")), ran(), rules=rules, elapsed_s=59.0, usd=0.9
+            begun(),
+            answered(call("t1")),
+            ran(),
+            rules=rules,
+            elapsed_s=59.0,
+            tokens=110,
+            usd=0.9,
         )
         == CallModel()
     )
@@ -578,7 +602,7 @@ def test_children_and_summaries_count_for_the_budget() -> None:
         call="child:c1", purpose="child", usage=Usage(input=500, output=5)
     )
     turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
-    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(tokens=600))), Pause)
+    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=2))), Pause)
 
 
 PAUSED: list[Any] = [
@@ -731,6 +755,8 @@ ROOMS = [
     (Headroom(high=80, is_due=True, input_limit=100), False, CallModel()),
     (Headroom(high=100, input_limit=100), True, CallModel()),
     (Headroom(high=101, input_limit=100), True, Compact("limit")),
+    (Headroom(high=101, confirmed=100, input_limit=100), True, Compact("limit")),
+    (Headroom(high=101, confirmed=100, input_limit=100), False, CallModel()),
     (Headroom(high=10**9), True, CallModel()),
     (Headroom(high=1, is_over_request=True), True, Compact("limit")),
     (Headroom(high=1, is_over_request=True), False, CallModel()),
@@ -739,6 +765,11 @@ ROOMS = [
     (Headroom(high=70, window=100, max_output=30), False, CallModel()),
     (Headroom(high=70, window=100, max_output=31), False, CallModel(30)),
     (Headroom(high=120, window=100, max_output=31), False, CallModel(1)),
+    (
+        Headroom(high=120, confirmed=70, window=100, input_limit=90, max_output=31),
+        False,
+        CallModel(30),
+    ),
 ]
 
 

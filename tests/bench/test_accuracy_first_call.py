@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import program_overhead
 from bench.accuracy_first_call import (
-    COMMAND,
+    TITLES,
     fold_of,
     group_of,
     learn,
@@ -13,6 +14,7 @@ from bench.accuracy_first_call import (
     read,
     table,
 )
+from bench.results import Table, with_table
 
 QUESTIONS = [
     "Hello there!",
@@ -108,6 +110,8 @@ def test_providers_are_grouped(provider: str, wire: str, group: str) -> None:
     assert group_of(provider, wire) == group
 
 
-def test_the_page_names_the_command_that_wrote_it() -> None:
+@pytest.mark.parametrize("title", [*TITLES.values(), program_overhead.TITLE])
+def test_the_page_has_a_place_for_each_table(title: str) -> None:
     page = Path(__file__).parents[2] / "docs" / "accuracy-first-call.md"
-    assert COMMAND in page.read_text("utf-8")
+    emptied = with_table(page.read_text("utf-8"), Table(title, ("nothing",), ()))
+    assert f"**{title}**\n\n| nothing |\n|---|\n\n" in emptied

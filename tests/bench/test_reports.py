@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bench.reports import REFUSED, USED, ReportReplay, table
+from bench.reports import REFUSED, USED, ReportReplay, of_requests, table
 from tests.cli.recorded import pair
 from ullage.cli.recorded import pair_of
 
@@ -24,3 +24,12 @@ def test_a_call_that_two_pairs_hold_is_counted_once() -> None:
     replay.add(pair_of(pair(1, truth=1060, spent=1030)))
     replay.finish()
     assert sum(replay.outcomes.values()) == 3
+
+
+def test_whole_requests_are_first_calls() -> None:
+    atoms = [{"r": "user", "k": "text", "t": "Hello there.", "m": 0}]
+    row = {"api": "chat", "provider": "openai", "model": "gpt-4o", "atoms": atoms}
+    rows = [{**row, "src": str(n), "usage": {"input": n}} for n in (10, 50_000)]
+    outcomes, refused = of_requests(iter(rows))
+    assert outcomes == {("whole request", USED): 1, ("whole request", REFUSED): 1}
+    assert "50,000" in refused[0]

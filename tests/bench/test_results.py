@@ -1,6 +1,6 @@
 import pytest
 
-from bench.results import Section, Table, page, ratio
+from bench.results import Section, Table, page, ratio, with_table
 
 TABLE = Table("Casks", ("cask", "litres"), (("oak", "225"), ("steel", "1,000")))
 
@@ -10,6 +10,15 @@ def test_a_table_reads_alike_in_a_terminal_and_on_a_page() -> None:
     assert TABLE.markdown() == (
         "**Casks**\n\n| cask | litres |\n|---|---:|\n| oak | 225 |\n| steel | 1,000 |"
     )
+
+
+def test_a_table_replaces_the_one_of_its_title_and_nothing_else() -> None:
+    before = Table("Casks", ("cask", "litres"), (("fir", "3"),) * 4).markdown()
+    other = Table("Hoops", ("hoop",), (("iron",),)).markdown()
+    written = with_table(f"Casks are counted:\n\n{before}\n\n{other}\n", TABLE)
+    assert written == f"Casks are counted:\n\n{TABLE.markdown()}\n\n{other}\n"
+    with pytest.raises(ValueError, match="no table with the title 'Staves'"):
+        with_table(written, Table("Staves", ("stave",), ()))
 
 
 def test_a_section_shows_its_command_and_its_ratios_before_figures() -> None:

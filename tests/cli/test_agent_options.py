@@ -1,7 +1,7 @@
 import argparse
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +13,7 @@ from ullage.cli.agent_options import (
 )
 from ullage.cli.parser import parser
 from ullage.cli.run import agent_of
+from ullage.meter.counting import CountMode
 
 COMMANDS = (("run", "hello"), ("serve",), ("chat",))
 
@@ -141,6 +142,21 @@ def test_each_command_that_runs_an_agent_takes_a_strategy(
     chosen = options(*command, "--strategy", "clear,summary")
     assert endpoint_settings(chosen)["strategy"] == "clear,summary"
     assert "strategy" not in endpoint_settings(options(*command))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_each_command_that_runs_an_agent_says_when_to_count(
+    command: tuple[str, ...],
+) -> None:
+    for mode in get_args(CountMode):
+        chosen = options(*command, "--count", mode)
+        assert endpoint_settings(chosen)["count"] == mode
+    assert "count" not in endpoint_settings(options(*command))
+
+
+def test_run_s_agent_counts_as_chosen(place: Path) -> None:
+    agent = agent_of(options("run", "hello", "--count", "never"))
+    assert agent.settings.count == "never"
 
 
 def test_run_s_agent_has_the_chosen_strategies(place: Path) -> None:

@@ -113,7 +113,7 @@ def test_an_ascii_drawing_is_ascii() -> None:
         (Used(tokens=52_100, low=51_960, high=52_240), "52,100 ± 140"),
         (Used(tokens=52_100, low=52_100, high=52_100), "52,100"),
         (Used(tokens=52_100, low=51_000, high=60_000), "52,100 (51,000 to 60,000)"),
-        (Used(tokens=3, low=2, high=5), "3 ± 2"),
+        (Used(tokens=3, low=2, high=5), "3 (2 to 5)"),
         (Used(tokens=10, low=0, high=30), "10 (0 to 30)"),
     ],
 )

@@ -134,3 +134,8 @@ def test_the_line_never_exceeds_its_width_and_marks_are_as_long(
 ) -> None:
     growth = sparkline(steps(*tokens), width, UNICODE)
     assert len(growth.line) == len(growth.marks) == min(width, len(tokens))
+
+
+def test_dots_stay_between_items_where_one_is_too_long_for_a_narrow_display() -> None:
+    lines = text(QUARTER_FULL, width=36).splitlines()
+    assert "          them · input 1,213,000" in lines

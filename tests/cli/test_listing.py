@@ -60,6 +60,11 @@ def test_a_call_that_reported_nothing_says_so() -> None:
     assert "none usable" in text(step_table((replace(steps(1_000)[0], actual=None),), 80))
 
 
+def test_a_report_that_is_not_used_stands_as_what_the_actual_is_not() -> None:
+    refused = replace(steps(1_000)[0], actual=None, refused=14_800_000)
+    assert "not 14,800,000" in text(step_table((refused,), 80))
+
+
 def test_an_actual_outside_its_interval_is_marked() -> None:
     wide = replace(steps(1_000, 2_000)[1], low=2_001)
     assert "outside the interval" in text(step_table((wide,), 80))
@@ -107,3 +112,10 @@ def test_only_the_items_asked_for_are_read() -> None:
         parts=(TextPart(id="m3/0", text="no"), TextPart(id="m3/1", text="yes")),
     )
     assert previews([message], ITEMS) == {"m3/1": "yes"}
+
+
+@pytest.mark.parametrize("width", [44, 50, 63, 64, 80])
+def test_a_table_of_calls_fits_into_its_display(width: int) -> None:
+    calls = steps(1_000, 2_000, 500, compacted=(3,), pruned=(3,))
+    for line in step_table(calls, width):
+        assert len(plain(line)) <= width

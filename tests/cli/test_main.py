@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.logs import home_of, ullage, write_log
+from tests.processes import run_python
 from ullage.cli import main
 
 HEADER_ONLY = b'{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:05Z","cwd":"/home/ann"}\n'
@@ -264,14 +265,7 @@ def test_nothing_heavy_is_loaded_for_the_help(tmp_path: Path) -> None:
         "import sys; from ullage.cli import main; main(['--help']);"
         "print([name for name in sys.modules if 'rich' in name], file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=home_of(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_python("-c", code, env=home_of(tmp_path), timeout=60)
     assert done.stderr == "[]\n"
 
 

@@ -1,11 +1,11 @@
 import datetime
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
 from tests.tiers import each_tenth
 from ullage.cli import main
 from ullage.cli.models import translated, write_refreshed
@@ -20,12 +20,7 @@ def ullage(
 ) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, as the catalogue is read once in a process."""
     code = f"{setup}import os; os.environ['ULLAGE_DATA'] = {str(data)!r}; from ullage.cli import main; sys.exit(main())"
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-c", code, *arguments)
 
 
 def test_a_model_is_shown_with_the_source_of_each_fact(

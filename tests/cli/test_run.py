@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -161,6 +163,31 @@ def test_a_session_is_gone_on_with_in_another_process(
     assert (
         json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
     )
+
+
+def test_the_line_at_the_end_is_all_that_is_needed_to_go_on(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    first = run(server, environment, tmp_path, "What is a cask?", "--window", "100k")
+    told = re.search(r"go on with (.*)\)", first.stderr)
+    assert told is not None
+    again = ["run", "And now?", "--json", *shlex.split(told.group(1))]
+    ended = perform(tmp_path, environment, *again)
+    assert ended.returncode == 0, ended.stderr
+    reading = json.loads(ended.stdout)["reading"]
+    assert (reading["model"], reading["window"]["tokens"]) == (
+        "claude-haiku-4-5",
+        100_000,
+    )
+
+
+def test_a_session_keeps_the_model_that_it_began_with(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    run(server, environment, tmp_path, "What is a cask?", "--session", "s")
+    at_home = {**environment, "ANTHROPIC_BASE_URL": server.url("anthropic")}
+    ended = perform(tmp_path, at_home, "run", "And now?", "--session", "s")
+    assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n"), ended.stderr
 
 
 def test_events_that_are_damaged_are_named(

@@ -544,3 +544,19 @@ def test_a_result_with_fences_of_its_own_stands_in_a_longer_one() -> None:
 def test_entries_are_values() -> None:
     assert AnswerEntry(text="a", part="p") == AnswerEntry(text="a", part="p")
     assert ToolCallEntry(name="a", arguments="", call_id="c").outcome is None
+
+
+def test_of_reports_in_a_row_that_are_not_used_the_first_is_told() -> None:
+    used = Amount(tokens=5, low=4, high=6)
+    play = Screenplay()
+    told = [
+        play.apply(ReadingTaken(snapshot=str(place), used=used, note=note)).notice
+        for place, note in enumerate(("", "3 is no input", "4 is none", "", "5 is none"))
+    ]
+    assert [plain(each.line) if each else "" for each in told] == [
+        "",
+        "3 is no input",
+        "",
+        "",
+        "5 is none",
+    ]

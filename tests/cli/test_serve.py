@@ -1,13 +1,12 @@
 """``ullage serve`` on the command line."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+from tests.processes import run_python
 from tests.server.served import process
 from ullage.cli import main
 from ullage.cli.parser import parser
@@ -88,12 +87,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         "from ullage.cli import main\n"
         "sys.exit(main(['serve', '--port', '0', '--store', sys.argv[1]]))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "s.db")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = run_python("-c", script, str(tmp_path / "s.db"))
     assert (ran.returncode, "pip install 'ullage[server]'" in ran.stderr) == (2, True), (
         ran.stderr
     )

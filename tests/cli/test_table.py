@@ -1,5 +1,7 @@
+import pytest
+
 from tests.cli.readings import MESSAGES, QUARTER_FULL, UNKNOWN_WINDOW, reading, row
-from ullage.cli.table import Cells, aligned, basis_terms, table_of
+from ullage.cli.table import Cells, aligned, basis_terms, source_of, table_of
 from ullage.display.text import plain
 from ullage.meter.reading import Basis, Reading, Used
 
@@ -30,6 +32,28 @@ def test_single_tools_stand_in_the_note_and_servers_in_lines_of_their_own() -> N
         for line in lines(reading(rows=(tools, MESSAGES)))
     )
     assert not any(line.startswith("  browser") for line in lines(QUARTER_FULL))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (14, 286, "estimated, 14 to 286"),
+        (1, 150, "estimated, 1 to 150"),
+        (100, 160, "estimated ± 40"),
+        (139, 141, "estimated ± 1"),
+        (138, 180, "estimated, 138 to 180"),
+        (140, 140, "estimated"),
+    ],
+)
+def test_an_interval_too_wide_or_too_uneven_for_plus_minus_is_shown_as_its_ends(
+    low: int, high: int, shown: str
+) -> None:
+    assert source_of(row("Bash", 140, low=low, high=high)) == shown
+
+
+def test_a_part_with_the_source_of_its_row_shows_its_interval_alone() -> None:
+    tools = row("Tools", 500, low=400, high=600)
+    assert source_of(row("Bash", 140, low=130, high=150), tools) == "± 10"
 
 
 def test_a_row_with_an_interval_shows_it() -> None:

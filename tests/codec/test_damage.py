@@ -57,7 +57,11 @@ def deltas(wire: str, text: str) -> list[object]:
             return [{"candidates": [{"content": {"parts": [{"text": text}]}}]}]
 
 
-def through_the_reader(wire: str, stream: bytes, *, complete: bool = True) -> Answer:
+def assert_damaged(answer: Answer) -> None:
+    assert (answer.outcome, type(answer.error)) == ("dropped", DamagedAnswer)
+
+
+def through_the_reader(wire: str, stream: bytes) -> Answer:
     """What transport and decoder make of these bytes together."""
     reader, decoder = (
         EventReader(),
@@ -70,7 +74,7 @@ def through_the_reader(wire: str, stream: bytes, *, complete: bool = True) -> An
             break
     if reader.stray:
         decoder.draft.damage("a line belongs to no event")
-    return decoder.finish(complete and reader.is_whole)
+    return decoder.finish(reader.is_whole)
 
 
 def same(one: Message, other: Message) -> bool:
@@ -94,10 +98,7 @@ def test_a_broken_frame_in_the_middle_ends_the_answer_as_dropped(
 ) -> None:
     golden = GOLDEN[wire]
     played = play(wire, [*golden[:4], broken, *golden[4:]])
-    assert (played.answer.outcome, type(played.answer.error)) == (
-        "dropped",
-        DamagedAnswer,
-    )
+    assert_damaged(played.answer)
     assert played.answer.stop == ""
 
 
@@ -115,7 +116,7 @@ def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
     answer = read_answer(
         request(wire), b'{"content":[{"type":"text","text":"hal', message_id="m1"
     )
-    assert (answer.outcome, type(answer.error)) == ("dropped", DamagedAnswer)
+    assert_damaged(answer)
 
 
 @pytest.mark.parametrize(
@@ -190,10 +191,7 @@ def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage(
     wire: str, event: object
 ) -> None:
     played = play(wire, [*deltas(wire, "a"), event])
-    assert (played.answer.outcome, type(played.answer.error)) == (
-        "dropped",
-        DamagedAnswer,
-    )
+    assert_damaged(played.answer)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +202,7 @@ def test_a_body_of_a_shape_that_the_wire_does_not_have_is_damage(message: object
         {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     ).encode()
     answer = read_answer(request("chat"), body, message_id="m1")
-    assert (answer.outcome, type(answer.error)) == ("dropped", DamagedAnswer)
+    assert_damaged(answer)
 
 
 @pytest.mark.parametrize(
@@ -223,10 +221,7 @@ def test_a_body_of_a_shape_that_the_wire_does_not_have_is_damage(message: object
 )
 def test_text_for_a_part_that_has_ended_is_damage(wire: str, ended: object) -> None:
     played = play(wire, [*deltas(wire, "a"), ended, deltas(wire, "b")[-1]])
-    assert (played.answer.outcome, type(played.answer.error)) == (
-        "dropped",
-        DamagedAnswer,
-    )
+    assert_damaged(played.answer)
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
@@ -268,10 +263,7 @@ def test_a_lost_number_is_damage_where_the_end_says_nothing_again() -> None:
         },
     ]
     played = play("responses", events)
-    assert (played.answer.outcome, type(played.answer.error)) == (
-        "dropped",
-        DamagedAnswer,
-    )
+    assert_damaged(played.answer)
 
 
 def test_events_that_are_all_numbered_0_are_not_taken_for_repetitions() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.processes import run_python
 
 FOLDER = Path(__file__).parent / "fixtures" / "telegraph"
 SOURCE = Path(__file__).parents[2] / "src" / "ullage"
@@ -70,12 +70,5 @@ def test_a_fifth_wire_is_a_folder_and_its_lines_in_the_registry(tmp_path: Path) 
     ).replace("_LISTED: Final = (", "_LISTED: Final = (telegraph.WIRE, ")
     assert changed.count("telegraph") == 2
     registry.write_text(changed, "utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-c", USE],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path)},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    ran = run_python("-c", USE, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     assert ran.returncode == 0, ran.stderr

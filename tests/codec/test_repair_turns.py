@@ -11,6 +11,7 @@ OLD = ("messages", "anthropic", "claude-sonnet-4-5")
 GEMINI = ("generateContent", "google", "gemini-2.5-pro")
 MISTRAL = ("chat", "mistral", "mistral-large-latest")
 GPT = ("chat", "openai", "gpt-4.1")
+OWN = ("chat", "llama.cpp", "cellar")
 
 
 def said(name: str) -> Message:
@@ -47,6 +48,15 @@ def test_two_answers_in_a_row_are_kept_apart_by_the_same_stand_in() -> None:
         request(user("u"), said("a"), said("b"), target=GEMINI)
     ).request.messages
     assert whole[: len(short)] == short
+
+
+def test_speakers_take_turns_on_an_own_server_whose_template_may_ask_for_it() -> None:
+    asked = (user("u"), user("v"), said("a"), said("b"), user("w"))
+    assert roles(*asked, target=OWN) == "u a* u a u* a u"
+    assert roles(*asked, target=GPT) == "u u a a u"
+    before = repair(request(*asked[:1], target=OWN)).request.messages
+    after = repair(request(*asked, target=OWN)).request.messages
+    assert after[: len(before)] == before
 
 
 def test_mistral_gets_an_answer_between_a_result_and_a_user() -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ullage_simulators import Scenario, Server
+from ullage_simulators import Scenario, Server, running
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Exchange
 
@@ -193,9 +193,13 @@ def turns(count: int, *, size: int = 200, start: int = 0) -> list[Message]:
 
 
 async def imported(
-    store: Path, messages: Iterable[Message], *, pins: Sequence[str] = ()
+    store: Path,
+    messages: Iterable[Message],
+    *,
+    pins: Sequence[str] = (),
+    more: Sequence[Event] = (),
 ) -> None:
-    """A session that was had elsewhere, as an import leaves it in the store."""
+    """A session that was had elsewhere, as an import leaves it in the store; ``more`` are its last events."""
     database = SqliteStore(store)
     events: list[Event] = [
         SessionStarted(model="elsewhere", wire="messages", provider="anthropic")
@@ -204,9 +208,39 @@ async def imported(
     if pins:
         events.append(Pinned(messages=tuple(pins)))
     try:
-        await database.create(SESSION, events)
+        await database.create(SESSION, [*events, *more])
     finally:
         await database.close()
+
+
+class Scene(NamedTuple):
+    """A simulator and an open session that speaks to it."""
+
+    server: Server
+    session: Session
+
+
+@asynccontextmanager
+async def scene(
+    place: Path,
+    dialect: Dialect,
+    had: Sequence[Message] = (),
+    *,
+    scenario: Scenario | None = None,
+    **settings: Any,
+) -> AsyncIterator[Scene]:
+    """A session with these settings, its store in ``place``, which had these messages elsewhere if there are any.
+
+    Without a scenario the simulator's model has the window that the settings name.
+    """
+    if scenario is None:
+        scenario = script(dialect, window=settings["window"])
+    store = place / "s.db"
+    if had:
+        await imported(store, had)
+    with running(scenario) as server:
+        async with conversing(agent_on(server, store, dialect, **settings)) as session:
+            yield Scene(server, session)
 
 
 @asynccontextmanager

@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
-    SESSION,
-    agent_on,
     generated,
-    imported,
     is_summary_call,
     of_kind,
     refused,
+    scene,
     script,
     turns,
 )
@@ -37,93 +34,78 @@ OVER_WINDOW = 120
 async def test_prune_keeps_every_message_and_asks_no_model(
     count: int, tmp_path: Path
 ) -> None:
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", turns(count, size=1_000))
-        agent = agent_on(
-            server,
-            tmp_path / "s.db",
-            ANTHROPIC,
-            window=WINDOW,
-            strategy="prune",
-            protect_tokens=2_000,
-        )
-        async with agent.session(SESSION) as session:
-            result = await session.ask("And cask 7?")
-            events = await session.history()
-            assert len(await session.messages()) == 4 * count + 2
-        assert result.reason == "finished"
-        assert of_kind(events, Pruned) and not of_kind(events, CompactionCommitted)
-        assert not any(map(is_summary_call, generated(server))) and not refused(server)
+    async with scene(
+        tmp_path,
+        ANTHROPIC,
+        turns(count, size=1_000),
+        window=WINDOW,
+        strategy="prune",
+        protect_tokens=2_000,
+    ) as (server, session):
+        result = await session.ask("And cask 7?")
+        events = await session.history()
+        assert len(await session.messages()) == 4 * count + 2
+    assert result.reason == "finished"
+    assert of_kind(events, Pruned) and not of_kind(events, CompactionCommitted)
+    assert not any(map(is_summary_call, generated(server))) and not refused(server)
 
 
 async def test_a_refused_summary_with_nothing_behind_it_ends_the_turn_with_that_reason(
     tmp_path: Path,
 ) -> None:
-    with running(script(ANTHROPIC, window=WINDOW, summary={"text": ""})) as server:
-        await imported(tmp_path / "s.db", turns(OVER_WINDOW))
-        agent = agent_on(
-            server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, strategy="llm"
-        )
-        async with agent.session(SESSION) as session:
-            result = await session.ask("And cask 7?", check=False)
-        assert result.reason == "too_large" and isinstance(result.error, ContextUnfixable)
-        assert "must stay" not in result.note and "pieces (" in result.note
-        assert all(map(is_summary_call, generated(server)))
+    async with scene(
+        tmp_path,
+        ANTHROPIC,
+        turns(OVER_WINDOW),
+        scenario=script(ANTHROPIC, window=WINDOW, summary={"text": ""}),
+        window=WINDOW,
+        strategy="llm",
+    ) as (server, session):
+        result = await session.ask("And cask 7?", check=False)
+    assert result.reason == "too_large" and isinstance(result.error, ContextUnfixable)
+    assert "must stay" not in result.note and "pieces (" in result.note
+    assert all(map(is_summary_call, generated(server)))
 
 
 async def test_noop_compacts_nothing_and_says_so_at_the_limit(tmp_path: Path) -> None:
     """Past the usual point it goes on; over the limit the turn ends, and the reading has no compaction point."""
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", turns(OVER_POINT))
-        agent = agent_on(
-            server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, strategy="noop"
-        )
-        async with agent.session(SESSION) as session:
-            assert (await session.ask("And cask 7?")).reason == "finished"
-            assert (await session.context()).compaction_point is None
-            with pytest.raises(CommandRefused, match="strategy` is noop"):
-                await session.compact()
-            long = "The cask stands where it stood. " * 4_000
-            result = await session.ask(long, check=False)
-            assert result.reason == "too_large" and result.note.endswith(NOOP)
-            events = await session.history()
-        assert not of_kind(events, CompactionStarted) and not of_kind(events, Pruned)
+    async with scene(
+        tmp_path, ANTHROPIC, turns(OVER_POINT), window=WINDOW, strategy="noop"
+    ) as (_, session):
+        assert (await session.ask("And cask 7?")).reason == "finished"
+        assert (await session.context()).compaction_point is None
+        with pytest.raises(CommandRefused, match="strategy` is noop"):
+            await session.compact()
+        long = "The cask stands where it stood. " * 4_000
+        result = await session.ask(long, check=False)
+        assert result.reason == "too_large" and result.note.endswith(NOOP)
+        events = await session.history()
+    assert not of_kind(events, CompactionStarted) and not of_kind(events, Pruned)
 
 
 async def test_a_session_chooses_for_itself_while_it_runs(tmp_path: Path) -> None:
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", turns(40))
-        agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW)
-        async with agent.session(SESSION) as session:
-            await session.set(strategy=["drop"])
-            await session.compact()
-            await session.wait()
-            (committed,) = of_kind(await session.history(), CompactionCommitted)
-            assert committed.rung == "drop"
-            with pytest.raises(SettingError, match="did you mean 'prune'"):
-                await session.set(strategy="prnue")
-            with pytest.raises(SettingError, match=r"Give it to Agent"):
-                await session.set(strategy=(Own(lambda _: None), "hybrid"))
-            await session.set(strategy=None)
-            await session.compact()
-            await session.wait()
-            _, again = of_kind(await session.history(), CompactionCommitted)
-            assert again.rung in ("summary", "pieces")
+    async with scene(tmp_path, ANTHROPIC, turns(40), window=WINDOW) as (_, session):
+        await session.set(strategy=["drop"])
+        await session.compact()
+        await session.wait()
+        (committed,) = of_kind(await session.history(), CompactionCommitted)
+        assert committed.rung == "drop"
+        with pytest.raises(SettingError, match="did you mean 'prune'"):
+            await session.set(strategy="prnue")
+        with pytest.raises(SettingError, match=r"give it to Agent"):
+            await session.set(strategy=(Own(lambda _: None), "hybrid"))
+        await session.set(strategy=None)
+        await session.compact()
+        await session.wait()
+        _, again = of_kind(await session.history(), CompactionCommitted)
+        assert again.rung in ("summary", "pieces")
 
 
 async def test_a_summary_is_prepared_ahead_only_where_summaries_are_chosen(
     tmp_path: Path,
 ) -> None:
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", turns(70))
-        agent = agent_on(
-            server,
-            tmp_path / "s.db",
-            ANTHROPIC,
-            window=WINDOW,
-            strategy="prune",
-            background_at=0.3,
-        )
-        async with agent.session(SESSION) as session:
-            assert (await session.ask("And cask 7?")).reason == "finished"
-        assert not any(map(is_summary_call, generated(server)))
+    async with scene(
+        tmp_path, ANTHROPIC, turns(70), window=WINDOW, strategy="prune", background_at=0.3
+    ) as (server, session):
+        assert (await session.ask("And cask 7?")).reason == "finished"
+    assert not any(map(is_summary_call, generated(server)))

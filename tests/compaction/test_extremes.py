@@ -35,6 +35,7 @@ from tests.compaction.stage import (
     is_summary_call,
     refused,
     said,
+    scene,
     script,
     turns,
 )
@@ -294,15 +295,11 @@ async def test_500_images_are_brought_down_to_what_the_provider_takes(
 async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(
     tmp_path: Path,
 ) -> None:
-    with running(script(ANTHROPIC, window=200_000)) as server:
-        agent = agent_on(
-            server, tmp_path / "sessions.db", ANTHROPIC, window=200_000, tries=1
-        )
-        async with agent.session(SESSION) as session:
-            await session.send(ASK, *[png(200)] * 500)
-            result = await session.wait(check=False)
-        assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
-        assert heard(generated(server)[-1]).count('"type": "image"') == 100
+    async with scene(tmp_path, ANTHROPIC, window=200_000, tries=1) as (server, session):
+        await session.send(ASK, *[png(200)] * 500)
+        result = await session.wait(check=False)
+    assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
+    assert heard(generated(server)[-1]).count('"type": "image"') == 100
 
 
 @pytest.mark.parametrize(("side", "most"), [(200, 100), (2_001, 20)])

@@ -23,11 +23,11 @@ from tests.compaction.stage import (
     gave,
     generated,
     heard,
-    imported,
     is_summary_call,
     of_kind,
     refused,
     said,
+    scene,
     script,
 )
 from tests.context.sessions import words
@@ -75,16 +75,16 @@ async def test_what_left_was_in_a_summary_request_or_a_digest_or_is_listed_as_dr
     dialect: Dialect, summary: dict[str, str], tmp_path: Path
 ) -> None:
     answer = {"text": f"It is noted. {words(150, 3)}"}
-    with running(
-        script(dialect, answer, window=WINDOW, summary=summary or None)
-    ) as server:
-        async with agent_on(server, tmp_path / "s.db", dialect, window=WINDOW).session(
-            SESSION
-        ) as session:
-            await talked(session, 150)
-            events = await session.history()
-        assert not refused(server)
-        asked = [heard(one) for one in generated(server) if is_summary_call(one)]
+    async with scene(
+        tmp_path,
+        dialect,
+        scenario=script(dialect, answer, window=WINDOW, summary=summary or None),
+        window=WINDOW,
+    ) as (server, session):
+        await talked(session, 150)
+        events = await session.history()
+    assert not refused(server)
+    asked = [heard(one) for one in generated(server) if is_summary_call(one)]
     messages = {
         event.message.id: event.message for event in of_kind(events, MessageAdded)
     }
@@ -147,24 +147,21 @@ async def test_uncompact_restores_the_exact_bytes_and_what_is_exported_knows_of_
 async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by_one_call(
     tmp_path: Path,
 ) -> None:
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
-            SESSION
-        ) as session:
-            for number in range(12):
-                await session.ask(f"No. {number:03}: {words(350, number)}")
+    async with scene(tmp_path, ANTHROPIC, window=WINDOW) as (server, session):
+        for number in range(12):
+            await session.ask(f"No. {number:03}: {words(350, number)}")
+        before = len(generated(server))
+        await session.compact("Keep the numbers.")
+        await session.wait()
+        after = generated(server)[before:]
+        assert [is_summary_call(one) for one in after] == [True]
+        assert "Keep the numbers." in heard(after[0])
+        for number in range(12, 40):
             before = len(generated(server))
-            await session.compact("Keep the numbers.")
-            await session.wait()
-            after = generated(server)[before:]
-            assert [is_summary_call(one) for one in after] == [True]
-            assert "Keep the numbers." in heard(after[0])
-            for number in range(12, 40):
-                before = len(generated(server))
-                await session.ask(f"No. {number:03}: {words(350, number)}")
-                arrived = [is_summary_call(one) for one in generated(server)[before:]]
-                assert arrived in ([False], [True, False])
-            assert len(of_kind(await session.history(), CompactionCommitted)) >= 2
+            await session.ask(f"No. {number:03}: {words(350, number)}")
+            arrived = [is_summary_call(one) for one in generated(server)[before:]]
+            assert arrived in ([False], [True, False])
+        assert len(of_kind(await session.history(), CompactionCommitted)) >= 2
 
 
 async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
@@ -179,21 +176,17 @@ async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
             gave(f"r{n}", f"a{n}", words(650, n)),
         ]
         messages.append(answered(f"b{n}", "It is whole."))
-    with running(script(RESPONSES, window=WINDOW)) as server:
-        await imported(tmp_path / "s.db", messages)
-        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(
-            SESSION
-        ) as session:
-            await session.ask("And now?")
-            events = await session.history()
-        assert [is_summary_call(one) for one in generated(server)] == [False]
-        (pruned,) = of_kind(events, Pruned)
-        assert not of_kind(events, CompactionCommitted)
-        assert pruned.before is not None and pruned.after is not None
-        assert pruned.saved == pruned.before - pruned.after > 0
-        assert pruned.rewritten is not None
-        body = heard(generated(server)[-1])
-        assert all(f"Please look at cask {number}." in body for number in range(20))
+    async with scene(tmp_path, RESPONSES, messages, window=WINDOW) as (server, session):
+        await session.ask("And now?")
+        events = await session.history()
+    assert [is_summary_call(one) for one in generated(server)] == [False]
+    (pruned,) = of_kind(events, Pruned)
+    assert not of_kind(events, CompactionCommitted)
+    assert pruned.before is not None and pruned.after is not None
+    assert pruned.saved == pruned.before - pruned.after > 0
+    assert pruned.rewritten is not None
+    body = heard(generated(server)[-1])
+    assert all(f"Please look at cask {number}." in body for number in range(20))
 
 
 async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_where_it_did_not(
@@ -246,69 +239,69 @@ async def test_cancelling_a_compaction_leaves_the_history_untouched(
         "seconds": 30,
         "at": 0 if moment == "summary is asked for" else 700,
     }
-    with running(script(ANTHROPIC, window=WINDOW, faults=[fault])) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
-            SESSION
-        ) as session:
-            for number in range(12):
-                await session.ask(f"No. {number:03}: {words(350, number)}")
-            before = await session.messages()
-            await session.compact()
-            async with asyncio.timeout(20):
-                while len(generated(server)) < 13:
-                    await asyncio.sleep(0.01)
-            answer = await session.cancel()
-            assert (answer.cancelled, answer.persisted) == (
-                True,
-                "compaction_rolled_back",
-            )
-            await session.wait()
-            assert await session.messages() == before
-            events = await session.history()
-            assert [
-                each.reason
-                for each in of_kind(events, CompactionRolledBack)
-                if not each.rung
-            ] == ["cancelled"]
-            await session.ask("And now?")
-        assert not refused(server)
+    async with scene(
+        tmp_path,
+        ANTHROPIC,
+        scenario=script(ANTHROPIC, window=WINDOW, faults=[fault]),
+        window=WINDOW,
+    ) as (server, session):
+        for number in range(12):
+            await session.ask(f"No. {number:03}: {words(350, number)}")
+        before = await session.messages()
+        await session.compact()
+        async with asyncio.timeout(20):
+            while len(generated(server)) < 13:
+                await asyncio.sleep(0.01)
+        answer = await session.cancel()
+        assert (answer.cancelled, answer.persisted) == (
+            True,
+            "compaction_rolled_back",
+        )
+        await session.wait()
+        assert await session.messages() == before
+        events = await session.history()
+        assert [
+            each.reason for each in of_kind(events, CompactionRolledBack) if not each.rung
+        ] == ["cancelled"]
+        await session.ask("And now?")
+    assert not refused(server)
 
 
 async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(
     tmp_path: Path,
 ) -> None:
-    with running(
-        script(
+    async with scene(
+        tmp_path,
+        ANTHROPIC,
+        scenario=script(
             ANTHROPIC,
             window=WINDOW,
             faults=[{"kind": "slow", "request": 13, "seconds": 0.02}],
+        ),
+        window=WINDOW,
+    ) as (server, session):
+        for number in range(12):
+            await session.ask(f"No. {number:03}: {words(350, number)}")
+        await session.compact()
+        async with asyncio.timeout(20):
+            while not of_kind(await session.history(), CompactionStarted):
+                await asyncio.sleep(0.005)
+        for name in ("one", "two"):
+            await session.send(f"Said meanwhile: {name}.", id=name, kind="follow_up")
+        assert (await session.wait()).reason == "finished"
+        events = await session.history()
+    places = {event.message.id: event.seq for event in of_kind(events, MessageAdded)}
+    (committed,) = of_kind(events, CompactionCommitted)
+    assert committed.seq < places["one"] < places["two"]
+    assert (
+        len(
+            [
+                event
+                for event in of_kind(events, MessageAdded)
+                if event.message.id in ("one", "two")
+            ]
         )
-    ) as server:
-        async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(
-            SESSION
-        ) as session:
-            for number in range(12):
-                await session.ask(f"No. {number:03}: {words(350, number)}")
-            await session.compact()
-            async with asyncio.timeout(20):
-                while not of_kind(await session.history(), CompactionStarted):
-                    await asyncio.sleep(0.005)
-            for name in ("one", "two"):
-                await session.send(f"Said meanwhile: {name}.", id=name, kind="follow_up")
-            assert (await session.wait()).reason == "finished"
-            events = await session.history()
-        places = {event.message.id: event.seq for event in of_kind(events, MessageAdded)}
-        (committed,) = of_kind(events, CompactionCommitted)
-        assert committed.seq < places["one"] < places["two"]
-        assert (
-            len(
-                [
-                    event
-                    for event in of_kind(events, MessageAdded)
-                    if event.message.id in ("one", "two")
-                ]
-            )
-            == 2
-        )
-        last = generated(server)[-1]
-        assert ASKS not in heard(last) and heard(last).count("Said meanwhile: two.") == 1
+        == 2
+    )
+    last = generated(server)[-1]
+    assert ASKS not in heard(last) and heard(last).count("Said meanwhile: two.") == 1

@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     DIALECTS,
     LLAMACPP,
-    SESSION,
     Dialect,
-    agent_on,
     generated,
-    imported,
     is_accepted,
     is_summary_call,
     of_kind,
+    scene,
     script,
     turns,
 )
@@ -47,19 +44,16 @@ async def test_a_model_with_short_answers_writes_the_summary_on_its_own_request(
 ) -> None:
     """One call that is accepted; where the limit was unknown and too large, one refused call before it."""
     scenario = script(dialect, window=WINDOW, max_output=LONGEST)
-    with running(scenario) as server:
-        await imported(tmp_path / "s.db", turns(85))
-        agent = agent_on(
-            server, tmp_path / "s.db", dialect, window=WINDOW, strategy="summary"
-        )
-        async with agent.session(SESSION) as session:
-            await session.compact()
-            await session.wait()
-            events = await session.history()
-        (committed,) = of_kind(events, CompactionCommitted)
-        assert committed.rung == "summary" and not of_kind(events, CompactionRolledBack)
-        *earlier, last = [one for one in generated(server) if is_summary_call(one)]
-        assert is_accepted(last) and len(earlier) <= 1
+    async with scene(
+        tmp_path, dialect, turns(85), scenario=scenario, window=WINDOW, strategy="summary"
+    ) as (server, session):
+        await session.compact()
+        await session.wait()
+        events = await session.history()
+    (committed,) = of_kind(events, CompactionCommitted)
+    assert committed.rung == "summary" and not of_kind(events, CompactionRolledBack)
+    *earlier, last = [one for one in generated(server) if is_summary_call(one)]
+    assert is_accepted(last) and len(earlier) <= 1
 
 
 async def test_a_summary_is_bounded_where_the_longest_answer_is_unknown(
@@ -68,23 +62,18 @@ async def test_a_summary_is_bounded_where_the_longest_answer_is_unknown(
     """A model that repeats itself would otherwise fill the whole window, for nothing."""
     looping = {"text": "the gauge reads full, " * 4_000}
     scenario = script(LLAMACPP, window=16_000, max_output=16_000, summary=looping)
-    with running(scenario) as server:
-        await imported(tmp_path / "s.db", turns(26))
-        agent = agent_on(
-            server, tmp_path / "s.db", LLAMACPP, window=16_000, strategy="hybrid"
-        )
-        async with agent.session(SESSION) as session:
-            await session.compact()
-            await session.wait()
-            events = await session.history()
-            assert (await session.context()).spend.all.output <= 2 * 3_200
-        assert [one.rung for one in of_kind(events, CompactionRolledBack)][:1] == [
-            "summary"
-        ]
-        for exchange in generated(server):
-            assert exchange.body is not None
-            (most,) = outputs(exchange.body)
-            assert most <= 0.2 * 16_000
+    async with scene(
+        tmp_path, LLAMACPP, turns(26), scenario=scenario, window=16_000, strategy="hybrid"
+    ) as (server, session):
+        await session.compact()
+        await session.wait()
+        events = await session.history()
+        assert (await session.context()).spend.all.output <= 2 * 3_200
+    assert [one.rung for one in of_kind(events, CompactionRolledBack)][:1] == ["summary"]
+    for exchange in generated(server):
+        assert exchange.body is not None
+        (most,) = outputs(exchange.body)
+        assert most <= 0.2 * 16_000
 
 
 def test_the_window_and_the_longest_answer_of_another_model_are_looked_up() -> None:

@@ -15,11 +15,11 @@ from tests.compaction.stage import (
     RESPONSES,
     SESSION,
     VLLM,
-    agent_on,
     generated,
     is_summary_call,
     of_kind,
     refused,
+    scene,
     script,
 )
 from tests.context.sessions import words
@@ -92,57 +92,55 @@ def assert_fired_in_time(events: Sequence[Event], point: int) -> int:
 async def test_it_fires_at_the_first_boundary_at_or_above_the_point_on_the_reading_that_was_shown(
     settings: dict[str, Any], point: int, tmp_path: Path
 ) -> None:
-    with running(script(ANTHROPIC, *LINES, window=WINDOW)) as server:
-        agent = agent_on(
-            server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, tools=[look], **settings
-        )
-        async with agent.session(SESSION) as session:
-            for number in range(50):
-                await session.send(
-                    f"No. {number:03}: {'look' if number % 2 else ''} {words(100, number)}"
-                )
-                assert (await session.wait()).reason == "finished"
-            events = await session.history()
-        assert not refused(server)
+    async with scene(
+        tmp_path,
+        ANTHROPIC,
+        scenario=script(ANTHROPIC, *LINES, window=WINDOW),
+        window=WINDOW,
+        tools=[look],
+        **settings,
+    ) as (server, session):
+        for number in range(50):
+            await session.send(
+                f"No. {number:03}: {'look' if number % 2 else ''} {words(100, number)}"
+            )
+            assert (await session.wait()).reason == "finished"
+        events = await session.history()
+    assert not refused(server)
     assert assert_fired_in_time(events, point) >= 2
 
 
 async def test_a_session_may_set_its_own_trigger_and_the_next_reading_shows_it(
     tmp_path: Path,
 ) -> None:
-    with running(script(RESPONSES, window=WINDOW)) as server:
-        async with agent_on(server, tmp_path / "s.db", RESPONSES, window=WINDOW).session(
-            SESSION
-        ) as session:
-            for number in range(10):
-                await session.ask(f"No. {number:03}: {words(350, number)}")
-            assert not of_kind(await session.history(), CompactionStarted)
-            await session.set(trigger=3_000)
-            reading = (await session.ask("And now?")).reading
-            assert reading.compaction_point == 3_000
-            assert of_kind(await session.history(), CompactionStarted)
+    async with scene(tmp_path, RESPONSES, window=WINDOW) as (_, session):
+        for number in range(10):
+            await session.ask(f"No. {number:03}: {words(350, number)}")
+        assert not of_kind(await session.history(), CompactionStarted)
+        await session.set(trigger=3_000)
+        reading = (await session.ask("And now?")).reading
+        assert reading.compaction_point == 3_000
+        assert of_kind(await session.history(), CompactionStarted)
 
 
 async def test_without_auto_nothing_is_ever_compacted_and_an_overflow_is_a_typed_error(
     tmp_path: Path,
 ) -> None:
-    with running(script(ANTHROPIC, window=WINDOW)) as server:
-        agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW, auto=False)
-        async with agent.session(SESSION) as session:
-            reason = ""
-            for number in range(60):
-                await session.send(f"No. {number:03}: {words(350, number)}")
-                result = await session.wait(check=False)
-                if (reason := result.reason) != "finished":
-                    break
-            assert reason == "too_large"
-            assert isinstance(result.error, Overflow)
-            assert not [
-                each
-                for each in await session.history()
-                if isinstance(each, CompactionStarted | Pruned)
-            ]
-        assert not any(is_summary_call(one) for one in generated(server))
+    async with scene(tmp_path, ANTHROPIC, window=WINDOW, auto=False) as (server, session):
+        reason = ""
+        for number in range(60):
+            await session.send(f"No. {number:03}: {words(350, number)}")
+            result = await session.wait(check=False)
+            if (reason := result.reason) != "finished":
+                break
+        assert reason == "too_large"
+        assert isinstance(result.error, Overflow)
+        assert not [
+            each
+            for each in await session.history()
+            if isinstance(each, CompactionStarted | Pruned)
+        ]
+    assert not any(is_summary_call(one) for one in generated(server))
 
 
 @pytest.mark.parametrize("included", [False, True])

@@ -64,5 +64,5 @@ async def test_a_message_that_is_not_in_view_is_refused(tmp_path: Path) -> None:
     await imported(store, turns(3))
     with running(script(ANTHROPIC)) as server:
         async with conversing(agent_on(server, store, ANTHROPIC)) as session:
-            with pytest.raises(CommandRefused, match="no message gone in view"):
+            with pytest.raises(CommandRefused, match="no message 'gone' in view"):
                 await session.compact(up_to="gone")

@@ -114,6 +114,17 @@ def test_an_edit_that_cant_be_followed_is_said(
     assert (files["a.py"].text, files["a.py"].is_stale) == (text, is_stale)
 
 
+def test_edits_don_t_make_a_text_without_bound() -> None:
+    """What was edited may have been another text by then, so its tool's limit does not hold here."""
+    text = "a" * 100_000
+    history = [
+        *read("1", "a.txt", text),
+        *edit("2", "a.txt", "a", text, replace_all=True),
+    ]
+    file = files_of(history)["a.txt"]
+    assert (len(file.text), file.is_stale) == (len(text), True)
+
+
 def test_what_was_written_is_the_file() -> None:
     files = files_of(read("x1", "a.py", "old"), write("w1", "a.py", "new"))
     assert files == {"a.py": KnownFile("a.py", "new", 1, "w1")}

@@ -80,3 +80,9 @@ def test_an_empty_list_and_noop_beside_others_are_refused(
 def test_the_lists_name_built_in_strategies_alone() -> None:
     for listed in NAMED_LISTS.values():
         assert BUILT_IN.keys() >= set(listed)
+
+
+def test_an_unknown_name_is_shown_in_part() -> None:
+    with pytest.raises(ValueError, match="no strategy") as raised:
+        ordered(["x" * 1_000_000])
+    assert len(str(raised.value)) < 500

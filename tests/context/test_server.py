@@ -11,13 +11,20 @@ from ullage.context.server import CompactOnServer
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary_message import PREFIX, earlier_text
-from ullage.events import CompactionCommitted, MessageAdded, ModelChanged
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    MessageAdded,
+    ModelChanged,
+)
 from ullage.messages import COMPACTION, Message, ProviderData, ProviderItem, TextPart
 from ullage.meter.fold import Fold
-from ullage.usage import Usage
+from ullage.usage import Cleared, Usage
 
 SUMMARY = "Casks were looked at; none leaks."
 RULE = "Never move a cask."
+WINDOW = 200_000
 
 
 def session(*first: Message, window: int = 64_000) -> Fold:
@@ -69,6 +76,22 @@ def test_it_asks_for_the_current_request_up_to_the_last_leaving_message() -> Non
     ids = [message.id for message in situation.messages]
     assert [message.id for message in asked.messages] == ids[: len(asked.messages)]
     assert asked.messages[-1].id != ids[-1]
+
+
+def test_what_the_server_clears_of_a_call_is_in_the_request_for_its_compaction() -> None:
+    """The two can't be asked for together, so what fits into a call need not fit into a compaction."""
+    sizes: list[int] = []
+    for share in (0.0, 0.3, 0.6):
+        fold = session(window=WINDOW)
+        whole = fold.forecast().tokens
+        gone = Cleared(tokens=round(share * whole), content="tool_results")
+        left = Usage(input=whole - gone.tokens, output=40, cleared=(gone,))
+        fold.apply(CallStarted(call="c"))
+        fold.apply(CallEnded(call="c", usage=left))
+        asked = proposed(Situation(fold=fold))
+        assert isinstance(asked, Ask), asked
+        sizes.append(asked.tokens)
+    assert max(sizes) - min(sizes) < 0.05 * max(sizes)
 
 
 def test_the_users_rules_that_the_summary_does_not_hold_stand_behind_it() -> None:

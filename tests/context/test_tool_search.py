@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.context.tool_search import MOST_FOUND, find, words
+from ullage.context.tool_search import (
+    MOST_CHARACTERS,
+    MOST_FOUND,
+    MOST_MISSPELT,
+    MOST_PARAMETERS,
+    find,
+    words,
+)
 from ullage.messages import Tool
 
 
@@ -94,3 +101,18 @@ def test_words_are_taken_out_of_names_and_lose_their_plural() -> None:
     assert words("HTTPServer_status queries boxes") == [
         "http", "server", "status", "query", "box"
     ]  # fmt: skip
+
+
+def test_of_a_huge_declaration_only_the_beginning_is_searched() -> None:
+    parameters = [f"field{number}" for number in range(MOST_PARAMETERS)]
+    description = "amphora " + "x " * MOST_CHARACTERS + "cellar"
+    huge = tool("huge", description, *parameters, "shelf")
+    assert find("amphora", [huge]) == find("field1", [huge]) == [huge]
+    assert find("cellar", [huge]) == find("shelf", [huge]) == []
+
+
+def test_only_a_few_misspelt_words_of_a_query_are_corrected() -> None:
+    weather = tool("weather", "The forecast.")
+    unknown = " ".join(f"qqzz{number}" for number in range(MOST_MISSPELT))
+    assert find("wether", [weather]) == [weather]
+    assert find(f"{unknown} wether", [weather]) == []

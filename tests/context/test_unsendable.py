@@ -99,12 +99,12 @@ def test_further_strategies_are_advised_only_where_they_could_help(last: str) ->
     assert ("`strategy`" in str(error)) == (last != "drop")
 
 
-def reported(*inputs: int) -> Situation:
-    """A short conversation in a window of 60,000 tokens, whose calls reported these inputs."""
-    meter = Meter("some-model", wire="chat", window=60_000, estimator="pretoken")
+def reported(*inputs: int, words: int = 60, window: int = 60_000) -> Situation:
+    """A conversation whose calls reported these inputs. Each question has three tokens for each of ``words``."""
+    meter = Meter("some-model", wire="chat", window=window, estimator="pretoken")
     history: list[dict[str, str]] = []
     for tokens in inputs:
-        history.append({"role": "user", "content": "And then? " * 60})
+        history.append({"role": "user", "content": "And then? " * words})
         call = meter.before({"model": "some-model", "messages": list(history)}).call
         answer = {"role": "assistant", "content": "Nothing more."}
         usage = {"prompt_tokens": tokens, "completion_tokens": 4}
@@ -114,8 +114,8 @@ def reported(*inputs: int) -> Situation:
 
 
 def test_a_report_that_no_second_one_confirms_makes_no_request_unsendable() -> None:
-    situation = reported(55_000)
-    assert situation.sizes.high > 55_000
+    situation = reported(11_000, words=600, window=10_000)
+    assert situation.sizes.high > 11_000
     assert unsendable(situation, ()) is None
 
 

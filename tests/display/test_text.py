@@ -15,6 +15,7 @@ from ullage.display.text import (
     percent,
     plain,
     printable,
+    quoted,
     shortened,
     signed_percent,
     wrapped,
@@ -123,3 +124,17 @@ def test_json_for_a_program_steers_no_terminal_and_says_the_same() -> None:
     shown = json_text(msgspec.json.encode({said: said}))
     assert not set("\x1b\x7f\x9b\u202e\u2028\u2066") & set(shown)
     assert msgspec.json.decode(shown) == {said: said}
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("cask", "'cask'"),
+        ("a\udcffb\x1b[2J", r"'a\udcffb\x1b[2J'"),
+        (5, "5"),
+        ("x" * 1_000_000, "'" + "x" * 56 + "..."),
+        (["x" * 100], "['" + "x" * 55 + "..."),
+    ],
+)
+def test_a_quoted_value_is_short_and_can_be_printed(value: object, written: str) -> None:
+    assert quoted(value) == written

@@ -3,7 +3,6 @@
     make attack                         # all of it, some 90 minutes
     make attack ARGS='--only files'     # providers, kills or files alone; nothing is written
     make attack ARGS='--keep DIR'       # goes on with what an earlier run left in DIR
-    make attack ARGS='--before SRC'     # measures the version in SRC too, for the columns "before"
 
 Each behaviour of the hostile provider runs in a process of its own, where the lag of the event loop and the peak of the
 memory are measured; the ceilings are 250 ms and 300 MB. Exits with 1 where an attack was lost.
@@ -25,7 +24,6 @@ import msgspec
 
 from tests.hostile.experiment import Verdict
 from tests.hostile.figures import (
-    BEFORE,
     LIST_PAGE,
     ROOT,
     SUMMARY_PAGE,
@@ -40,7 +38,7 @@ from tests.hostile.figures import (
     summary,
 )
 from tests.hostile.kills import Tally
-from tests.hostile.provider_runs import EVERYTHING, exceeded, read_verdicts, run_all, say
+from tests.hostile.provider_runs import exceeded, run_all, say
 
 KILLS = 200
 TABLES = {
@@ -231,29 +229,15 @@ def write_pages(
         f"{highest_stall:,.0f} ms, the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
     )
     page = between(SUMMARY_PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
-    before = read_verdicts(BEFORE)
-    page = between(page, "costs", costs(before, verdicts))
+    page = between(page, "costs", costs(verdicts))
     SUMMARY_PAGE.write_text(page, "utf-8")
     page = between(LIST_PAGE.read_text("utf-8"), "list", listing(rows))
-    LIST_PAGE.write_text(between(page, "wires", details(before, verdicts)), "utf-8")
-
-
-def write_before(verdicts: Sequence[Verdict]) -> None:
-    """The figures of the version before, without the words of errors: those hold addresses and paths."""
-    kept = [
-        msgspec.structs.replace(verdict, note="", problems=[]) for verdict in verdicts
-    ]
-    lines = [
-        {name: value for name, value in msgspec.to_builtins(each).items() if value}
-        for each in kept
-    ]
-    BEFORE.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    LIST_PAGE.write_text(between(page, "wires", details(verdicts)), "utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--before", default="", metavar="SRC")
     parser.add_argument("--only", choices=("provider", "kills", "files"))
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="ullage-attacks-") as directory:
@@ -261,15 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept.mkdir(exist_ok=True)
         rows: list[Row] = []
         verdicts: list[Verdict] = []
-        if given.before:
-            write_before(
-                run_all(EVERYTHING._replace(source=given.before), kept / "before.jsonl")
-            )
         if given.only in (None, "provider"):
-            verdicts = run_all(
-                EVERYTHING._replace(source=os.environ.get("PYTHONPATH", "")),
-                kept / "provider.jsonl",
-            )
+            verdicts = run_all(kept / "provider.jsonl")
             rows += rows_of(
                 verdicts,
                 {(each.behaviour, each.wire): exceeded(each) for each in verdicts},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import io
 import logging
 import time
@@ -11,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from ullage_simulators import Server
@@ -26,11 +25,9 @@ from ullage.errors import UllageError
 from ullage.events import Event, MessageAdded
 from ullage.messages import ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
+from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
-
-if TYPE_CHECKING:  # older versions, which are measured too, have it elsewhere
-    from ullage.runtime.outcome import Result
 
 KEY = "sk-hostile-KEY-0123456789abcdef"
 ENVIRONMENT = dict.fromkeys(
@@ -289,11 +286,8 @@ class Experiment:
 
 
 async def end_of(session: Session) -> Result:
-    """The end of the turn, whatever it is. Older versions, which are measured too, never raise for one."""
-    options: dict[str, Any] = (
-        {"check": False} if "check" in inspect.signature(session.wait).parameters else {}
-    )
-    return await session.wait(**options)
+    """The end of the turn, whatever it is."""
+    return await session.wait(check=False)
 
 
 def _is_clean(note: str) -> bool:

@@ -17,11 +17,7 @@ from tests.hostile.projects import PROJECTS
 from tests.hostile.session_files import SESSION_FILES
 from tests.hostile.speech import WIRES
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-BEFORE = HERE / "before.jsonl"
-"""What the attacks gave at commit 52c8242, before there were limits."""
-
+ROOT = Path(__file__).parents[2]
 SUMMARY_PAGE = ROOT / "docs" / "security.md"
 LIST_PAGE = ROOT / "docs" / "attacks.md"
 COMMAND = "make attack"
@@ -120,39 +116,25 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def costs(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
-    """The worst of each group before and now: stall of the event loop, peak memory, turns without an end."""
+def costs(verdicts: Sequence[Verdict]) -> list[str]:
+    """The worst of each group: stall of the event loop, peak memory, turns without an end."""
     groups = {row.name: row.group for row in BEHAVIOURS}
-    then, now = list(before), list(after)
-    measured = {(verdict.behaviour, verdict.wire) for verdict in then}
-    lines = [
-        "| provider | runs | stall before | now | memory before | now | no end before | now |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    lines = ["| provider | runs | stall | memory | no end |", "|---|---:|---:|---:|---:|"]
     for group in dict.fromkeys(groups.values()):
-        new = [
-            each
-            for each in now
-            if groups[each.behaviour] == group and (each.behaviour, each.wire) in measured
-        ]
-        compared = {(each.behaviour, each.wire) for each in new}
-        old = [each for each in then if (each.behaviour, each.wire) in compared]
-        cells = [
-            f"{worst(held):,.0f} {unit}"
-            for worst, unit in ((_stall, "ms"), (_memory, "MB"))
-            for held in (old, new)
-        ]
-        endless = [str(sum(is_endless(each) for each in held)) for held in (old, new)]
-        lines.append(f"| {group} | {len(new)} | {' | '.join([*cells, *endless])} |")
+        held = [each for each in verdicts if groups[each.behaviour] == group]
+        stall, memory = (
+            _worst(map(stall_ms, held)),
+            _worst(each.memory_mb for each in held),
+        )
+        endless = sum(each.outcome in ("no end", "hangs") for each in held)
+        lines.append(
+            f"| {group} | {len(held)} | {stall:,.0f} ms | {memory:,.0f} MB | {endless} |"
+        )
     return lines
 
 
-def _stall(verdicts: Sequence[Verdict]) -> float:
-    return max((stall_ms(verdict) for verdict in verdicts), default=0.0)
-
-
-def _memory(verdicts: Sequence[Verdict]) -> float:
-    return max((verdict.memory_mb for verdict in verdicts), default=0.0)
+def _worst(figures: Iterable[float]) -> float:
+    return max(figures, default=0.0)
 
 
 def stall_ms(verdict: Verdict) -> float:
@@ -163,38 +145,17 @@ def stall_ms(verdict: Verdict) -> float:
     return min(verdict.lag_ms, verdict.busy_ms)
 
 
-def is_endless(verdict: Verdict) -> bool:
-    return verdict.outcome in ("no end", "hangs")
-
-
-def details(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
-    """Each attack on each wire: stall and peak memory, before and now, and how it ends now."""
-    then = {(verdict.behaviour, verdict.wire): verdict for verdict in before}
-    now = {(verdict.behaviour, verdict.wire): verdict for verdict in after}
-    wires = [wire.name for wire in WIRES]
-    lines = [
-        "| attack | stall before, ms | now | memory before, MB | now | ends now |",
-        "|---|---|---|---|---|---|",
-    ]
+def details(verdicts: Iterable[Verdict]) -> list[str]:
+    """Each attack on each wire: stall and peak memory, and how it ends."""
+    known = {(verdict.behaviour, verdict.wire): verdict for verdict in verdicts}
+    lines = ["| attack | stall, ms | memory, MB | ends |", "|---|---|---|---|"]
     for row in BEHAVIOURS:
-        old = [then.get((row.name, wire)) for wire in wires]
-        new = [now.get((row.name, wire)) for wire in wires]
-        cells = [each(held) for each in (_stalls, _memories) for held in (old, new)]
-        ends = dict.fromkeys(verdict.outcome for verdict in new if verdict is not None)
-        lines.append(f"| `{row.name}` | {' | '.join(cells)} | {', '.join(ends)} |")
+        held = [known.get((row.name, wire.name)) for wire in WIRES]
+        stalls = " · ".join(shown(each, stall_ms(each)) if each else "–" for each in held)
+        sizes = " · ".join(shown(each, each.memory_mb) if each else "–" for each in held)
+        ends = dict.fromkeys(verdict.outcome for verdict in held if verdict is not None)
+        lines.append(f"| `{row.name}` | {stalls} | {sizes} | {', '.join(ends)} |")
     return lines
-
-
-def _stalls(verdicts: Sequence[Verdict | None]) -> str:
-    return " · ".join(
-        shown(verdict, stall_ms(verdict)) if verdict else "–" for verdict in verdicts
-    )
-
-
-def _memories(verdicts: Sequence[Verdict | None]) -> str:
-    return " · ".join(
-        shown(verdict, verdict.memory_mb) if verdict else "–" for verdict in verdicts
-    )
 
 
 def shown(verdict: Verdict, value: float) -> str:

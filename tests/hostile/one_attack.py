@@ -1,6 +1,6 @@
 """One behaviour on one wire in a process of its own, so that its memory is its own.
 
-    python -m tests.hostile.one_attack BEHAVIOUR WIRE PROVIDER_URL [SCALE]
+    python -m tests.hostile.one_attack BEHAVIOUR WIRE PROVIDER_URL
 
 Prints the verdict as one line of JSON.
 """
@@ -34,7 +34,7 @@ async def order(url: str, path: str) -> dict[str, int]:
     return answer
 
 
-async def attack(name: str, wire_name: str, url: str, scale: str) -> Verdict:
+async def attack(name: str, wire_name: str, url: str) -> Verdict:
     """The whole experiment."""
     behaviour, wire = BY_NAME[name], WIRES_BY_NAME[wire_name]
     run = secrets.token_hex(8)
@@ -46,9 +46,7 @@ async def attack(name: str, wire_name: str, url: str, scale: str) -> Verdict:
     async def strangers() -> int:
         return (await order(url, f"look/-/{run}/-"))["strangers"] - before
 
-    control = Control(
-        f"{url}/{name}/{scale}/{wire_name}/{run}/{wire.version}", calm, strangers
-    )
+    control = Control(f"{url}/{name}/1/{wire_name}/{run}/{wire.version}", calm, strangers)
     with (
         tempfile.TemporaryDirectory(prefix="ullage-attack-") as directory,
         captured_log() as log,
@@ -67,8 +65,8 @@ async def attack(name: str, wire_name: str, url: str, scale: str) -> Verdict:
 
 
 def main() -> None:
-    name, wire, url, *scale = sys.argv[1:]
-    verdict = asyncio.run(attack(name, wire, url, scale[0] if scale else "1"))
+    name, wire, url = sys.argv[1:]
+    verdict = asyncio.run(attack(name, wire, url))
     sys.stdout.write(msgspec.json.encode(verdict).decode() + "\n")
 
 

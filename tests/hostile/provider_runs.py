@@ -1,9 +1,8 @@
 """Runs the table of hostile behaviours, each in a process of its own.
 
-    python -m tests.hostile.provider_runs --out FILE [--source SRC] [--only NAME,…] [--wires NAME,…] [--again]
+    python -m tests.hostile.provider_runs --out FILE [--only NAME,…] [--wires NAME,…]
 
-``--source`` is the ``src`` directory of another version, to compare with. One line of JSON a run is appended to FILE.
-Runs that FILE holds already are not repeated, unless ``--again`` says so.
+One line of JSON a run is appended to FILE. Runs that FILE holds already are not repeated.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from tests.hostile.behaviours import BEHAVIOURS, BY_NAME
+from tests.hostile.behaviours import BEHAVIOURS
 from tests.hostile.experiment import Verdict
 from tests.hostile.speech import WIRES
 
@@ -35,12 +33,12 @@ TRIES = 3
 
 
 @contextmanager
-def provider_process(environment: dict[str, str]) -> Iterator[str]:
+def provider_process() -> Iterator[str]:
     """The address of a hostile provider in a process of its own."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.hostile.provider"],
         cwd=ROOT,
-        env=environment,
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -57,34 +55,23 @@ def provider_process(environment: dict[str, str]) -> Iterator[str]:
             process.wait()
 
 
-def environment_with(source: str) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The environment of a run. Keys, proxies and the user's own settings are no part of it."""
-    kept = {
+    return {
         name: value
         for name, value in os.environ.items()
         if name in ("PATH", "HOME", "LANG", "TMPDIR")
     }
-    return {**kept, "PYTHONPATH": source} if source else kept
 
 
-def run(
-    name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0
-) -> Verdict:
+def run(name: str, wire: str, url: str) -> Verdict:
     """One attack. A process that dies or hangs is a verdict too."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.hostile.one_attack",
-        name,
-        wire,
-        url,
-        f"{scale:g}",
-    ]
+    command = [sys.executable, "-m", "tests.hostile.one_attack", name, wire, url]
     try:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env=environment,
+            env=environment(),
             capture_output=True,
             text=True,
             timeout=LONGEST_S,
@@ -110,15 +97,13 @@ def run(
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Verdict)
 
 
-def measured(
-    name: str, wire: str, url: str, environment: dict[str, str], scale: float = 1.0
-) -> Verdict:
+def measured(name: str, wire: str, url: str) -> Verdict:
     """One attack, measured again where the loop stood still too long: the best of up to three counts."""
-    best = run(name, wire, url, environment, scale)
+    best = run(name, wire, url)
     for _ in range(TRIES - 1):
         if min(best.lag_ms, best.busy_ms) <= LAG_MS or best.outcome == "no end":
             break
-        again = run(name, wire, url, environment, scale)
+        again = run(name, wire, url)
         if again.lag_ms < best.lag_ms:
             best = again
     return best
@@ -147,16 +132,8 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-class Plan(NamedTuple):
-    """Which attacks are run, and against what: ``source`` is a ``src`` directory, empty for the version installed."""
-
-    names: Sequence[str]
-    wires: Sequence[str]
-    source: str = ""
-    scale: float = 1.0
-
-
-EVERYTHING = Plan([row.name for row in BEHAVIOURS], [wire.name for wire in WIRES])
+ATTACKS = [(row.name, wire.name) for row in BEHAVIOURS for wire in WIRES]
+"""Each behaviour on each wire."""
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
@@ -165,63 +142,51 @@ def read_verdicts(path: Path) -> list[Verdict]:
     for line in path.read_bytes().splitlines() if path.exists() else ():
         verdict = msgspec.json.decode(line, type=Verdict)
         last[verdict.behaviour, verdict.wire] = verdict
-    order = [(name, wire) for name in EVERYTHING.names for wire in EVERYTHING.wires]
-    return [last[each] for each in order if each in last]
+    return [last[each] for each in ATTACKS if each in last]
 
 
-def run_all(plan: Plan, kept: Path, *, again: bool = False) -> list[Verdict]:
-    """Run the plan, with progress. Each verdict is appended to ``kept``; what it holds already is not run again."""
-    done = (
-        set()
-        if again
-        else {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)}
-    )
-    todo = [
-        (name, wire)
-        for name in plan.names
-        for wire in plan.wires
-        if (name, wire) not in done
-    ]
-    environment = environment_with(plan.source)
+def run_all(
+    kept: Path, chosen: Sequence[tuple[str, str]] = tuple(ATTACKS)
+) -> list[Verdict]:
+    """Run these attacks, with progress. Each verdict is appended to ``kept``; what it holds is not run again."""
+    done = {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)}
+    todo = [each for each in chosen if each not in done]
     with (
-        provider_process(environment) as url,
+        provider_process() as url,
         kept.open("ab") as out,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        running = pool.map(
-            lambda each: measured(each[0], each[1], url, environment, plan.scale), todo
-        )
+        running = pool.map(lambda each: measured(each[0], each[1], url), todo)
         for at, verdict in enumerate(running, 1):
             out.write(msgspec.json.encode(verdict) + b"\n")
             out.flush()
             say(f"{at}/{len(todo)} {described(verdict)}")
             for problem in [*verdict.problems, *exceeded(verdict)]:
                 say(f"    LOST {problem}")
-    chosen = set(plan.names)
     return [
         verdict
         for verdict in read_verdicts(kept)
-        if verdict.behaviour in chosen and verdict.wire in plan.wires
+        if (verdict.behaviour, verdict.wire) in chosen
     ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--source", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--wires", default="")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--again", action="store_true")
     given = parser.parse_args(arguments)
-    names = given.only.split(",") if given.only else EVERYTHING.names
-    wires = given.wires.split(",") if given.wires else EVERYTHING.wires
-    assert set(names) <= set(BY_NAME), names
-    verdicts = run_all(
-        Plan(names, wires, given.source, given.scale), given.out, again=given.again
-    )
+    names, wires = given.only.split(","), given.wires.split(",")
+    chosen = [
+        (name, wire)
+        for name, wire in ATTACKS
+        if (name in names or not given.only) and (wire in wires or not given.wires)
+    ]
+    if not chosen:
+        parser.error("no such behaviour or wire")
+    verdicts = run_all(given.out, chosen)
     lost = sum(bool(verdict.problems or exceeded(verdict)) for verdict in verdicts)
-    say(f"{lost} lost")
+    say(f"{lost} lost of {len(verdicts)}")
     return 1 if lost else 0
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from tests.hostile.__main__ import OTHERS
 from tests.hostile.behaviours import BY_NAME
 from tests.hostile.figures import (
-    BEFORE,
     LIST_PAGE,
     SUMMARY_PAGE,
     Row,
@@ -16,7 +15,6 @@ from tests.hostile.figures import (
     listing,
     summary,
 )
-from tests.hostile.provider_runs import read_verdicts
 from tests.hostile.speech import WIRES
 
 COUNT = re.compile(r"\*{0,2}[\d,]+\*{0,2}")
@@ -88,7 +86,7 @@ def test_each_behaviour_has_a_figure_for_each_wire() -> None:
             assert len(figures) == len(WIRES) and all(
                 FIGURE.fullmatch(each) for each in figures
             ), f"{name}: {cell}"
-        assert "–" not in cells[1] + cells[3] and ends, name
+        assert "–" not in "".join(cells) and ends, name
 
 
 def test_each_group_of_behaviours_has_its_costs() -> None:
@@ -99,14 +97,6 @@ def test_each_group_of_behaviours_has_its_costs() -> None:
     assert all(
         re.fullmatch(r"[\d,]+( ms| MB)?", cell) for row in rows for cell in row[1:]
     )
-
-
-def test_the_figures_before_are_of_attacks_there_are() -> None:
-    lines = BEFORE.read_bytes().splitlines()
-    verdicts = read_verdicts(BEFORE)
-    assert len(verdicts) == len(lines), "a line is there twice, or of no attack"
-    assert not [each for each in verdicts if each.outcome == "died" and not each.seconds]
-    assert b"/" not in BEFORE.read_bytes(), "a path"
 
 
 def test_counts_are_written_as_numbers_whatever_they_were_made_of() -> None:

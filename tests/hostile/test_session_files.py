@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 from ullage_simulators import Server, running
 
+from tests.agents import haiku
 from tests.hostile.listening import Stranger, stranger
 from tests.hostile.session_files import SESSION_FILES, Lure, SessionFile, lines_of
 from tests.server.served import Local, script, serving
 from ullage.errors import UllageError
-from ullage.runtime.agent import Agent
 from ullage.store.export import import_file
 from ullage.store.sqlite import SqliteStore
 
@@ -136,17 +136,15 @@ def texts_of(body: Any) -> list[str]:
 async def test_the_library_takes_the_files_as_the_server_does(tmp_path: Path) -> None:
     kept = SqliteStore(tmp_path / "sessions.db")
     with running(script({"text": "Calm."})) as provider, stranger() as evil:
-        agent = Agent(
-            "anthropic:claude-haiku-4-5",
+        agent = haiku(
+            kept,
             tools=ALLOWED["tools"],
             root=tmp_path,
-            store=kept,
             environment={
                 "ANTHROPIC_API_KEY": "sk-hostile-KEY",
                 "OPENAI_API_KEY": "sk-hostile-KEY",
             },
             base_url=provider.url("anthropic"),
-            config=False,
         )
         for each in SESSION_FILES:
             path = tmp_path / f"{each.name}.jsonl"

@@ -1,13 +1,13 @@
 """A store that somebody else made, met by a server and by a program that would run its command if they believed it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from ullage_simulators import running
 
+from tests.agents import haiku
 from tests.hostile.stores import SESSION, forge
+from tests.processes import run_python
 from tests.server.served import script
 from ullage.directories import data_directory
 from ullage.runtime.agent import Agent
@@ -17,14 +17,12 @@ from ullage.store.ownership import adopt
 
 
 def agent_of(url: str, directory: Path) -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
+    return haiku(
+        directory / "sessions.db",
         tools=("shell",),
         root=directory,
-        store=directory / "sessions.db",
         environment={"ANTHROPIC_API_KEY": "x", "ULLAGE_APPROVE": "shell"},
         base_url=url,
-        config=False,
         yields=True,
     )
 
@@ -44,14 +42,7 @@ async def test_a_store_that_was_put_in_the_place_of_ones_own_is_refused(
         "--tools",
         "shell",
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "ullage", *words],
-        input="hi",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_python("-m", "ullage", *words, input="hi", timeout=120)
     assert done.returncode == 2 and "`ullage adopt " in done.stderr
     assert not marker.exists()
 

@@ -1,12 +1,11 @@
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.house.pages import ROOT, Block, blocks, commands, links, pages
+from tests.processes import run_python
 
 PAGES = pytest.mark.parametrize(
     "page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix()
@@ -49,14 +48,7 @@ def run_console(block: Block, home: Path) -> None:
         program, *arguments = shlex.split(command.line)
         if program != "ullage":
             continue
-        done = subprocess.run(
-            [sys.executable, "-m", "ullage", *arguments],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_python("-m", "ullage", *arguments, cwd=ROOT, env=environment)
         assert done.returncode == 0, f"{command.line}: {done.stderr}"
         if "exact" in block.marks:
             assert [

@@ -5,13 +5,12 @@ process, as a server that opens two sessions would.
 """
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.house.layers import sources
+from tests.processes import run_python
 
 LATE = {
     ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
@@ -93,11 +92,5 @@ sys.exit(f"found out with the first rows: {found}" if found else 0)
 
 
 def test_the_first_rows_find_nothing_out() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", FIRST_ROWS],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    ended = run_python("-c", FIRST_ROWS, timeout=60)
     assert ended.returncode == 0, ended.stderr

@@ -1,6 +1,7 @@
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.processes import run_python
 
 LIST_WHAT_IMPORT_LOADS = """
 import sys
@@ -21,13 +22,7 @@ PACKAGES = {"msgspec", "ullage", "typing_extensions"}
 
 
 def loaded(place: Path) -> tuple[set[str], str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LIST_WHAT_IMPORT_LOADS],
-        cwd=place,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", LIST_WHAT_IMPORT_LOADS, cwd=place, check=True)
     return set(done.stderr.split()), done.stdout
 
 

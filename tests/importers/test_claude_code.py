@@ -361,3 +361,25 @@ def test_what_stands_beside_a_result_is_a_message_of_its_own(
     session = Folded(events)
     assert session.said()[-2:] == ["tool: [Read] late", f"user: {text}"]
     assert session.messages[session.view[-1]].origin == origin
+
+
+def test_what_the_server_cleared_of_a_request_is_part_of_its_usage(
+    tmp_path: Path,
+) -> None:
+    edit = (
+        b'{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 5000,'
+        b' "cleared_tool_uses": 4}'
+    )
+    log = tmp_path / "log.jsonl"
+    source = b"\n".join(lines("session"))
+    log.write_bytes(
+        source.replace(
+            b'"usage":',
+            b'"context_management":{"applied_edits":[' + edit + b']},"usage":',
+            2,
+        )
+    )
+    first = Folded(read(log).events).main[0]
+    assert first.usage is not None
+    (cleared,) = first.usage.cleared
+    assert (cleared.tokens, cleared.content, cleared.count) == (5000, "tool_results", 4)

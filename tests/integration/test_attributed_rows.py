@@ -5,18 +5,27 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from ullage_simulators import running
+from ullage_simulators.drawn import Drawn
 from ullage_simulators.tokenizer import tokens
 
 from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from tests.integration.test_readings import prose, script, text
 from ullage import Meter
-from ullage.messages import SystemBlock, Tool
+from ullage.messages import (
+    Message,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.reading import Reading, Row
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -49,6 +58,13 @@ def declared(dice: random.Random, name: str) -> Tool:
     )
 
 
+class Cost(NamedTuple):
+    """What the content of a row costs without and with the framing of its messages, which no part of them owns."""
+
+    least: float
+    most: float
+
+
 class RowsBeside(NamedTuple):
     """One call: the reading before it, and what its pieces cost by the simulator's own numbers."""
 
@@ -57,6 +73,8 @@ class RowsBeside(NamedTuple):
     system: float
     tools: float
     each: dict[str, float]
+    content: dict[str, Cost]
+    """Of the rows of Messages."""
 
 
 def row(reading: Reading, name: str) -> Row:
@@ -73,6 +91,7 @@ def calls(dialect: Dialect, seed: int) -> list[RowsBeside]:
         for name in ("read", "list", "search", "write")[: dice.randint(1, 4)]
     )
     readings: list[Reading] = []
+    histories: list[tuple[Message, ...]] = []
     with (
         running(script(seed), seed=seed) as server,
         Conversation(server, system=system, tools=tools) as conversation,
@@ -80,7 +99,9 @@ def calls(dialect: Dialect, seed: int) -> list[RowsBeside]:
         meter = Meter(dialect.model, wire=dialect.wire, provider=dialect.provider)
         conversation.say(f"{prose(dice, dice.choice((3, 30, 300)))} go on 0")
         for step in range(1, CALLS + 1):
-            before = meter.before(conversation.request_to(dialect))
+            request = conversation.request_to(dialect)
+            histories.append(request.messages)
+            before = meter.before(request)
             answer = conversation.ask(dialect)
             meter.after(before.call, answer.usage, answer.message)
             readings.append(before)
@@ -101,9 +122,40 @@ def calls(dialect: Dialect, seed: int) -> list[RowsBeside]:
             drawn.factor * tokens(system[0].text) + framing,
             drawn.tools + sum(cost.values()),
             cost,
+            costs_of(history, drawn),
         )
-        for reading, bill in zip(readings, truth.bills, strict=True)
+        for reading, bill, history in zip(readings, truth.bills, histories, strict=True)
     ]
+
+
+def costs_of(history: Sequence[Message], drawn: Drawn) -> dict[str, Cost]:
+    """What messages cost, by the row of Messages that their parts belong to."""
+    own: dict[str, float] = {}
+    framing: dict[str, float] = {}
+    for message in history:
+        rows: set[str] = set()
+        for part in message.parts:
+            match part:
+                case TextPart():
+                    name = "You" if message.role == "user" else "Assistant"
+                    cost = drawn.factor * tokens(part.text)
+                case ToolCallPart():
+                    name = "Tool calls"
+                    called = f"{part.name} {part.arguments}"
+                    cost = drawn.call + drawn.factor * tokens(called)
+                case ToolResultPart():
+                    name = "Tool results"
+                    texts = [
+                        each.text for each in part.content if isinstance(each, TextPart)
+                    ]
+                    cost = drawn.result + drawn.factor * tokens("".join(texts))
+                case _:
+                    continue
+            own[name] = own.get(name, 0.0) + cost
+            rows.add(name)
+        for name in rows:
+            framing[name] = framing.get(name, 0.0) + drawn.message
+    return {name: Cost(cost, cost + framing[name]) for name, cost in own.items()}
 
 
 def tool_bodies(body: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -127,13 +179,19 @@ def held(one: RowsBeside) -> dict[str, bool]:
             told[child.name] = inside(child, one.each[child.name])
         else:
             told["once"] = inside(child, one.tools - sum(one.each.values()))
+    for child in row(reading, "Messages").children:
+        if child.name in one.content:
+            cost = one.content[child.name]
+            told[child.name] = inside(child, cost.least, cost.most)
     return told
 
 
-def inside(found: Row, cost: float) -> bool:
+def inside(found: Row, cost: float, most: float | None = None) -> bool:
+    """Whether the row's interval holds its cost, or any of those from ``cost`` to ``most``."""
     assert found.low is not None
     assert found.high is not None
-    return found.low - 0.5 <= cost <= found.high + 0.5
+    most = cost if most is None else most
+    return found.low - 0.5 <= most and cost <= found.high + 0.5
 
 
 def after_two_reports(dialect: Dialect) -> list[RowsBeside]:

@@ -23,13 +23,17 @@ TURNS, STEPS = 4, 8
 LEARNT = 2
 """Actuals after which the estimates are held to their promise."""
 DIALECTS = FIVE + MORE
+SWAPPED = DIALECTS if THOROUGH else FIVE
+RELEARNT = 6
+"""Calls after another model took the name, before the estimates are held to their promise again."""
 
 LEAST_INSIDE = 0.92 if THOROUGH else 0.88
 """Of one dialect's calls: 40 seeds give 1,360, so that 92 % is far from 95; three give 102, where chance takes 7."""
 
-INSIDE = (0.92, 0.99)
-"""Of all dialects' calls. Above what is meant, as most errors here are below the narrowest interval: where a text is
-counted exactly, or its tokenizer's ratio is known by kind of text, they are a token or two."""
+INSIDE = (0.92, 0.995)
+"""Of all dialects' calls. Above what is meant: a simulator's loop adds nothing unseen, and the part of the interval for
+what a program adds (``growth.UNLOGGED``) never shrinks below the least of ``calibration.SCALE_RANGE``. Of a half-width
+of 24 tokens it is all but 3, where half of the errors are a token."""
 
 WIDEST = 0.02
 """Mean width of an interval, as a share of the input."""
@@ -120,31 +124,59 @@ def text(dice: random.Random) -> str:
 def estimates(dialect: Dialect, seed: int) -> list[Estimate]:
     """Some turns of a tool loop, with the meter beside them."""
     dice = random.Random(f"{seed} {dialect.name}")
-    made: list[Estimate] = []
     with (
         running(script(seed), seed=seed) as server,
         Conversation(server, system=SYSTEM) as conversation,
     ):
         meter = Meter(dialect.model, wire=dialect.wire, provider=dialect.provider)
-        for _ in range(TURNS):
-            conversation.say(f"{prose(dice, dice.randint(5, 60))} go on 0")
-            for step in range(1, STEPS + 1):
-                made.append(ask(conversation, dialect, meter))
-                ending = f"go on {step}" if step < STEPS else "that is all"
-                conversation.give(
-                    *(text(dice) for _ in range(2)), f"{text(dice)} {ending}"
-                )
-                last = conversation.messages[-1]
-                if (
-                    len(last.parts) < 3
-                ):  # the word that leads the script stands in the last result
-                    conversation.messages.pop()
-                    conversation.give(f"{text(dice)} {ending}")
+        return turns(conversation, dialect, meter, dice)
+
+
+def turns(
+    conversation: Conversation, dialect: Dialect, meter: Meter, dice: random.Random
+) -> list[Estimate]:
+    """What the meter said before each call of some turns, and what the conversation's server charged for it."""
+    made: list[Estimate] = []
+    for _ in range(TURNS):
+        conversation.say(f"{prose(dice, dice.randint(5, 60))} go on 0")
+        for step in range(1, STEPS + 1):
             made.append(ask(conversation, dialect, meter))
-        bills = server.truth().bills
+            ending = f"go on {step}" if step < STEPS else "that is all"
+            conversation.give(*(text(dice) for _ in range(2)), f"{text(dice)} {ending}")
+            last = conversation.messages[-1]
+            if (
+                len(last.parts) < 3
+            ):  # the word that leads the script stands in the last result
+                conversation.messages.pop()
+                conversation.give(f"{text(dice)} {ending}")
+        made.append(ask(conversation, dialect, meter))
+    bills = conversation.server.truth().bills
     return [
         one._replace(actual=bill.input) for one, bill in zip(made, bills, strict=True)
     ]
+
+
+def after_swap(dialect: Dialect, *, same_session: bool) -> list[Estimate]:
+    """The calls after another model, which counts in another way, answers under the name that the meter has learnt."""
+    dice = random.Random(dialect.name)
+    with (
+        running(script(1), seed=1) as known,
+        running(script(2), seed=2) as other,
+        Conversation(known, system=SYSTEM) as conversation,
+        Conversation(other, system=SYSTEM) as next_conversation,
+    ):
+        meter = Meter(dialect.model, wire=dialect.wire, provider=dialect.provider)
+        turns(conversation, dialect, meter, dice)
+        if same_session:
+            conversation.server = other
+            return turns(conversation, dialect, meter, dice)
+        meter = Meter(
+            dialect.model,
+            wire=dialect.wire,
+            provider=dialect.provider,
+            calibration=meter.calibration,
+        )
+        return turns(next_conversation, dialect, meter, dice)
 
 
 def ask(conversation: Conversation, dialect: Dialect, meter: Meter) -> Estimate:
@@ -184,3 +216,13 @@ def test_over_all_dialects_the_interval_holds_as_often_as_it_says() -> None:
     held = [one for dialect in DIALECTS for one in held_by(dialect)]
     least, most = INSIDE
     assert least <= sum(one.is_inside for one in held) / len(held) <= most
+
+
+@pytest.mark.parametrize("same_session", [True, False])
+def test_another_model_under_the_same_name_is_learnt_within_a_few_calls(
+    same_session: bool,
+) -> None:
+    swapped = [after_swap(dialect, same_session=same_session) for dialect in SWAPPED]
+    held = [one for calls in swapped for one in calls[RELEARNT:]]
+    assert median(one.error for one in held) <= 0.01
+    assert sum(one.is_inside for one in held) >= LEAST_INSIDE * len(held)

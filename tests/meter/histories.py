@@ -90,6 +90,7 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                             DroppedMessage(id=each, reason="old") for each in chosen[cut:]
                         ),
                         summary_tokens=draw(st.none() | st.integers(0, 5000)),
+                        behind=draw(st.just("") | st.sampled_from(ids)),
                     )
                 )
             case "uncompact" if compactions:

@@ -42,6 +42,14 @@ def test_content_that_the_provider_keeps_is_missing() -> None:
     assert expected(asked(truncation="auto")).may_clear
 
 
+def test_content_that_the_provider_adds_is_not_seen() -> None:
+    assert not expected(asked()).adds_unseen
+    assert expected(asked(web_search_options={})).adds_unseen
+    meter = Meter("gpt-5:online", wire="chat", provider="openrouter")
+    meter.before({"messages": [{"role": "user", "content": "Hello"}]})
+    assert expected(meter).adds_unseen
+
+
 def test_the_number_of_answers_is_known() -> None:
     assert expected(asked()).choices == 1
     assert expected(asked(n=4)).choices == 4
@@ -69,7 +77,7 @@ def test_tools_that_run_at_the_provider_are_known() -> None:
         ToolsChanged(tools=(Tool(name="web_search", kind="web_search_20250305"),))
     )
     meter.apply(CallStarted(call="c"))
-    assert expected(meter).runs_tools
+    assert expected(meter).adds_unseen
 
 
 def test_an_answer_larger_than_the_window_is_no_count() -> None:

@@ -123,8 +123,8 @@ def test_after_compaction_the_reading_is_neither_zero_nor_the_old_one() -> None:
 def test_rows_above_the_reported_total_are_corrected_by_it() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(5)), system=words(500)))
-    meter.after(first.call, usage(100, 10), answer("a", words(10)))
-    assert [row.tokens for row in meter.reading().rows] == [97, 13]
+    meter.after(first.call, usage(200, 10), answer("a", words(10)))
+    assert [row.tokens for row in meter.reading().rows] == [196, 14]
     assert not any("cut to fit" in note for note in meter.reading().notes)
 
 

@@ -165,12 +165,15 @@ class Telling:
                 self.apply(Pruned(prune=name, parts=tuple(parts)[: told.pick]))
             case "compact" if ids:
                 self.compactions.append(name)
-                gone = tuple(ids[: told.pick % len(ids)])
+                cut = told.pick % len(ids)
+                is_behind = told.calls > 0 and cut > 0
+                gone = tuple(ids[cut:] if is_behind else ids[:cut])
                 self.apply(
                     CompactionCommitted(
                         compaction=name,
                         summary=said(f"{name}.s", "before"),
                         summarised=gone,
+                        behind=ids[cut - 1] if is_behind else "",
                     )
                 )
             case "uncompact" if self.compactions:

@@ -21,6 +21,7 @@ GPT = ("chat", "openai", "gpt-4o")
 DEEPSEEK = ("chat", "groq", "deepseek-r1-distill-llama-70b")
 CLAUDE = ("messages", "anthropic", "claude-sonnet-4-5")
 COUNTER = counter_for("bpe")
+SEARCH: dict[str, Any] = {"mcp_servers": [{"name": "search"}]}
 LONG = "One sentence after another, all of them about alfajores. " * 20
 SHORT = "It is about alfajores."
 
@@ -93,7 +94,7 @@ def test_what_a_tool_of_the_provider_brought_is_not_known_before_the_next_call()
         (ProviderItem(id="i"), TextPart(id="t", text=SHORT)),
     ):
         meter = Meter(estimator="bpe")
-        call = meter.before(request(CLAUDE, asked("Search.", "q1"))).call
+        call = meter.before(request(CLAUDE, asked("Search.", "q1"), **SEARCH)).call
         readings.append(
             meter.after(call, Usage(input=9_000, output=9), answer(*parts, name="a")).used
         )
@@ -104,7 +105,7 @@ def test_what_a_tool_of_the_provider_brought_is_not_known_before_the_next_call()
 
 def test_an_unseen_item_in_a_large_session_does_not_double_it() -> None:
     meter = Meter(estimator="bpe")
-    call = meter.before(request(CLAUDE, asked("Search.", "q1"))).call
+    call = meter.before(request(CLAUDE, asked("Search.", "q1"), **SEARCH)).call
     used = meter.after(
         call, Usage(input=150_000, output=9), answer(ProviderItem(id="i"), name="a")
     ).used

@@ -1,6 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ullage import Meter
 from ullage.meter.attribution import AttributedRows, RowEstimate
 from ullage.meter.reading import Row, Used
 from ullage.meter.rows import Breakdown, MessageEstimates, apportion, break_down
@@ -30,8 +32,9 @@ def every(rows: tuple[Row, ...]) -> list[Row]:
 
 
 def content(messages: list[Share], least: float = 0.0) -> MessageEstimates:
-    rows = [RowEstimate(each.tokens, each.doubt, each.tokens / 2) for each in messages]
-    return MessageEstimates(messages, rows, least=least)
+    held = [replace(each, summed=True) for each in messages]
+    rows = [RowEstimate(each.tokens, each.doubt, each.tokens / 2) for each in held]
+    return MessageEstimates(held, rows, least=least)
 
 
 def broken_down(
@@ -64,6 +67,29 @@ def test_top_rows_sum_to_the_total_and_each_is_inside_its_interval(
         assert row.low is not None
         assert row.high is not None
         assert 0 <= row.low <= row.tokens <= row.high
+
+
+@given(
+    used=st.integers(0, 2_000_000),
+    off=st.integers(0, 1_000),
+    fixed=shares,
+    messages=shares,
+)
+def test_no_row_is_more_than_the_others_leave_of_the_total_nor_less_than_none(
+    used: int, off: int, fixed: list[Share], messages: list[Share]
+) -> None:
+    by_key = {str(place): share for place, share in enumerate(fixed)}
+    priors = AttributedRows(priors_of(by_key), 0.0)
+    within = Used(tokens=used, low=max(0, used - off), high=used + off)
+    found = break_down(within, by_key, priors, content(messages), reported=True)
+    summed = [row for row in found.rows if row.summed]
+    least = sum(row.low or 0 for row in summed)
+    for row in summed:
+        assert row.low is not None
+        assert row.high is not None
+        assert row.high <= max(row.tokens, within.high - (least - row.low))
+        assert row.low >= min(row.tokens, 1) or row.name in ("Messages", "Unattributed")
+        assert all(each.high <= row.high for each in every((row,)) if each.high)
 
 
 @given(used=st.integers(0, 2_000_000), fixed=shares, messages=shares)
@@ -154,6 +180,22 @@ def test_a_counted_child_keeps_its_count_when_the_others_are_corrected() -> None
     assert [child.tokens for child in row.children] == [200, 260]
 
 
+def test_tools_that_a_model_does_not_count_are_a_row_and_fail_no_report() -> None:
+    schema = {"type": "object", "properties": {"words": {"type": "array"}}}
+    tool = {"type": "function", "function": {"name": "note", "parameters": schema}}
+    body = {
+        "model": "deepseek-ai/DeepSeek-R1",
+        "messages": [{"role": "user", "content": "Which primes come first?"}],
+        "tools": [tool],
+        "tool_choice": "required",
+    }
+    meter = Meter("deepseek-ai/DeepSeek-R1", wire="chat", provider="huggingface")
+    before = meter.before(body)
+    assert "Tools (1)" in [row.name for row in before.rows]
+    reading = meter.after(before.call, {"prompt_tokens": 19, "completion_tokens": 29})
+    assert reading.basis.last_input == 19
+
+
 def test_without_an_actual_messages_are_an_estimate() -> None:
     assert broken_down(10, [], [], reported=False).rows[-1].source == "estimated"
 
@@ -172,3 +214,6 @@ def test_apportioned_shares_are_whole_and_sum_to_the_total(
     shared = apportion(total, weights)
     assert sum(shared) == total
     assert min(shared) >= 0
+    weighing = [share for share, weight in zip(shared, weights, strict=True) if weight]
+    if total >= len(weights) and weighing:
+        assert min(weighing) >= 1

@@ -14,6 +14,8 @@ from ullage.messages import (
     TextPart,
     ToolResultPart,
 )
+from ullage.meter import meter as meter_module
+from ullage.meter.meter import Meter
 from ullage.meter.same_content import same_content
 
 
@@ -69,3 +71,28 @@ def test_ids_and_cache_marks_are_no_content(one: Any, other: Any) -> None:
 )
 def test_other_fields_and_text_are(one: Any, other: Any) -> None:
     assert not same_content(user(one), user(other))
+
+
+def test_each_message_of_a_growing_history_is_compared_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[Message] = []
+
+    def counted(one: Message, other: Message) -> bool:
+        compared.append(other)
+        return same_content(one, other)
+
+    monkeypatch.setattr(meter_module, "same_content", counted)
+    meter = Meter("gpt-4o", wire="chat", provider="openai", estimator="pretoken")
+    messages: list[dict[str, Any]] = []
+    turns = 10
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"Question {turn}"})
+        reading = meter.before({"model": "gpt-4o", "messages": messages})
+        answer = {"role": "assistant", "content": f"Answer {turn}"}
+        meter.after(reading.call, {"prompt_tokens": 20 * turn + 9}, answer)
+        messages.append(dict(answer))
+    assert 0 < len(compared) <= turns
+    messages[1]["content"] = "Another answer"
+    meter.before({"model": "gpt-4o", "messages": messages})
+    assert "Another answer" in [part.text for part in meter.messages[1].parts]  # type: ignore[union-attr]

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.processes import run_python
 from ullage.errors import UnreadableInput
 from ullage.meter.limits import lookup
 from ullage.models.catalogue import (
@@ -89,9 +89,7 @@ def test_the_catalogue_is_read_only_when_a_model_is_looked_up() -> None:
     code = (
         "import sys, ullage.meter.limits; print('ullage.models.catalogue' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", code, check=True)
     assert done.stdout.strip() == "False"
 
 
@@ -180,9 +178,7 @@ LOOKS_UP = (
 
 
 def looked_up() -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", LOOKS_UP], capture_output=True, text=True, check=True
-    )
+    return run_python("-c", LOOKS_UP, check=True)
 
 
 @pytest.mark.slow

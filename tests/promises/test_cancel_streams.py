@@ -80,6 +80,8 @@ class Cut(NamedTuple):
     message: Message | None
     ended: CallEnded
     events: list[Event]
+    notes: tuple[str, ...]
+    """What the reading said after the cancel."""
 
 
 async def pieces_of(agent: Agent, speaker: Speaker, server: Server) -> int:
@@ -107,12 +109,12 @@ async def cut_at(agent: Agent, speaker: Speaker, server: Server, index: int) -> 
         )
         answer = await session.cancel()
         await shown.until(lambda now: of_kind(now.events, TurnEnded))
-        texts = shown_texts(shown.of_call(call))
+        texts, notes = shown_texts(shown.of_call(call)), session.reading.notes
         result = await session.ask("And now?")
         assert (result.text, result.reason) == ("Goodbye.", "finished")
         events = await session.history()
     message = next((one for one in answers_in(events) if one.call == call), None)
-    return Cut(answer, texts, message, ended(events)[0], events)
+    return Cut(answer, texts, message, ended(events)[0], events, notes)
 
 
 def judge_cut(cut: Cut, server: Server) -> None:
@@ -125,6 +127,7 @@ def judge_cut(cut: Cut, server: Server) -> None:
     } == cut.shown
     assert cut.ended.outcome == "cancelled"
     judge_usage(cut.ended)
+    assert not any("can't be true" in note for note in cut.notes)
     assert_calls_closed(cut.events)
     body = said_to_model(generated(server)[-1])
     assert (

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from ullage_simulators import running
 
-from tests.promises.stage import FIVE, Speaker, agent_for, assert_accepted, script
+from tests.promises.stage import CLAUDE, FIVE, Speaker, agent_for, assert_accepted, script
 from tests.tiers import first_of
+from ullage.meter.limits import lookup
 from ullage.meter.reading import Reading
 
 TURNS = 7
@@ -99,3 +100,42 @@ async def test_one_false_report_is_forgotten_with_the_next_true_one(
     assert steps[3].actual == bills[3]
     assert not last.notes
     assert last.basis.last_input == bills[3]
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [(kind, {"budget_tokens": 6_000}) for kind in KINDS]
+    + [(kind, {"budget_usd": 0.01}) for kind in KINDS],
+)
+async def test_a_budget_is_neither_stopped_by_false_reports_nor_without_a_limit(
+    kind: str, limit: dict[str, Any], tmp_path: Path
+) -> None:
+    def look(room: str) -> str:
+        """Look into a room.
+
+        Args:
+            room: Which.
+        """
+        return f"The {room} is large."
+
+    calls = [{"name": "look", "arguments": {"room": "hall"}}]
+    looking = script({"calls": calls}, faults=[{"kind": kind}])
+    with running(looking, seed=13) as server:
+        agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
+        settings = {**CLAUDE.settings(), "window": WINDOW, **limit}
+        async with agent.session("s", **settings) as session:
+            result = await session.ask(WORDS)
+        bills = server.truth().bills
+    assert result.reason == "budget"
+    (most,) = limit.values()
+    sent = sum(bill.input for bill in bills)
+    answered = sum(bill.output for bill in bills)
+    used: float = sent + answered
+    if "budget_usd" in limit:
+        known = lookup("anthropic", CLAUDE.model.partition(":")[2])
+        assert known is not None
+        assert known.prices is not None
+        price = known.prices.at(0)
+        used = (price.input * sent + price.output * answered) / 1e6
+    assert len(bills) > 3
+    assert most * 0.6 <= used <= most * 1.7

@@ -1,16 +1,20 @@
 """Counts of a session's provider: when they are asked for, and that nothing waits for one that does not come."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ullage_simulators import Server, running
 
+from tests.agents import haiku
 from tests.promises.stage import FIVE, GEMINI, Speaker, agent_for, generated, script
-from tests.wire.local_server import LocalServer, Reply, chat, problem, serving
+from tests.wire.local_server import Asked, LocalServer, Reply, chat, problem, serving
 from ullage import Agent, Meter
+from ullage.errors import ContextUnfixable
 from ullage.events import (
+    CallEnded,
     CallStarted,
     CompactionStarted,
     Event,
@@ -149,6 +153,7 @@ async def test_where_the_interval_holds_the_threshold_the_count_decides(
 
 INPUT_TOKENS = "/v1/chat/completions/input_tokens"
 TOKENIZE = "/tokenize"
+TEMPLATE = "/apply-template"
 JSON = {"content-type": "application/json"}
 REFUSALS = {
     "missing": problem(404, "no such path"),
@@ -171,11 +176,13 @@ def local(server: LocalServer, place: Path, **more: Any) -> Agent:
 
 
 def counted(server: LocalServer) -> list[str]:
-    return [one.path for one in server.asked if one.path in (INPUT_TOKENS, TOKENIZE)]
+    return [
+        one.path for one in server.asked if one.path in (INPUT_TOKENS, TOKENIZE, TEMPLATE)
+    ]
 
 
 def answering(server: LocalServer, reply: Reply) -> None:
-    server.at = {INPUT_TOKENS: reply, TOKENIZE: reply}
+    server.at = {INPUT_TOKENS: reply, TOKENIZE: reply, TEMPLATE: reply}
 
 
 @pytest.mark.parametrize("reply", REFUSALS.values(), ids=REFUSALS.keys())
@@ -190,10 +197,56 @@ async def test_a_count_that_can_not_be_had_changes_nothing(
             assert (await session.ask("And again.")).text == "Hello."
             events = list(await session.history())
             first = next(one for one in events if isinstance(one, CallStarted))
-        assert len(counted(server)) <= 2, "a failing endpoint is asked once"
+        assert len(counted(server)) <= 3, "a failing endpoint is asked once"
     assert first.estimate is not None and first.estimate.tokens < 1_000
     assert estimate.tokens < 1_000
     assert not caplog.records
+
+
+async def test_a_false_count_alone_ends_no_session(tmp_path: Path) -> None:
+    """Twice what a system prompt is estimated at is possible: the provider has to say itself that it does not fit."""
+    false, system = 7_200, "The amphora of the second room has a crack. " * 400
+    content = json.dumps({"input_tokens": false, "count": false}).encode()
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply([content], headers=JSON))
+        agent = local(server, tmp_path, window=8_000, system=system)
+        async with agent.session("s") as session:
+            for _ in range(3):
+                assert (await session.ask("Hello.")).text == "Hello."
+            events = list(await session.history())
+    assert false in [event.tokens for event in counts(events)]
+
+
+async def test_a_count_that_never_changes_shortens_a_message_once(tmp_path: Path) -> None:
+    """The second count is the same although much of the content has left: it is not used, so no third one follows."""
+    false, window = 28_800, 32_000
+    content = json.dumps({"input_tokens": false, "count": false}).encode()
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply([content], headers=JSON))
+        agent = local(server, tmp_path, window=window)
+        async with agent.session("s") as session:
+            await session.ask("The amphora of the second room has a crack. " * 1_500)
+            events = list(await session.history())
+    called = next(at for at, each in enumerate(events) if isinstance(each, CallEnded))
+    assert [each.tokens for each in counts(events[:called])] == [false, false]
+    begun = [each for each in events[:called] if isinstance(each, CompactionStarted)]
+    assert len(begun) == 1
+
+
+async def test_a_surprising_report_alone_ends_no_session(tmp_path: Path) -> None:
+    """It can only be confirmed by the next one, so the next request goes out; the third knows that it does not fit."""
+    false, system = 9_600, "The amphora of the second room has a crack. " * 340
+    usage = {"prompt_tokens": false, "completion_tokens": 3}
+    reported = b"data: %b\n\n" % json.dumps({"choices": [], "usage": usage}).encode()
+    pieces = [reported if b"usage" in piece else piece for piece in chat("Hello.")]
+    async with serving(Reply(pieces)) as server:
+        answering(server, problem(404))
+        agent = local(server, tmp_path, window=8_000, system=system)
+        async with agent.session("s") as session:
+            for _ in range(2):
+                assert (await session.ask("Hello.")).text == "Hello."
+            with pytest.raises(ContextUnfixable, match="needs up to"):
+                await session.ask("Hello.")
 
 
 async def test_a_slow_count_is_not_waited_for(
@@ -250,6 +303,30 @@ async def test_the_way_a_server_counts_is_found_once_and_kept(tmp_path: Path) ->
     assert "127.0.0.1" not in file and "Hello" not in file
 
 
+async def test_an_older_llama_cpp_is_asked_in_its_two_steps_from_then_on(
+    tmp_path: Path,
+) -> None:
+    def tokenized(request: Asked) -> Reply:
+        is_text = "content" in request.json
+        return Reply(
+            [b'{"tokens": [1, 2, 3]}' if is_text else b'{"tokens": []}'], headers=JSON
+        )
+
+    async with serving(Reply(chat("Hello."))) as server:
+        server.at = {
+            INPUT_TOKENS: problem(404),
+            TOKENIZE: tokenized,
+            TEMPLATE: Reply([b'{"prompt": "Hello."}'], headers=JSON),
+        }
+        for name in ("one", "two"):
+            async with local(server, tmp_path).session(name) as session:
+                await session.ask("Hello.")
+                events = list(await session.history())
+                assert [event.tokens for event in counts(events)] == [3]
+        first = [INPUT_TOKENS, TOKENIZE, TEMPLATE, TOKENIZE]
+        assert counted(server) == [*first, TEMPLATE, TOKENIZE]
+
+
 async def test_a_server_that_can_not_count_is_not_asked_by_the_next_session(
     tmp_path: Path,
 ) -> None:
@@ -258,7 +335,24 @@ async def test_a_server_that_can_not_count_is_not_asked_by_the_next_session(
         for name in ("one", "two"):
             async with local(server, tmp_path).session(name) as session:
                 await session.ask("Hello.")
-        assert counted(server) == [INPUT_TOKENS, TOKENIZE]
+        assert counted(server) == [INPUT_TOKENS, TOKENIZE, TEMPLATE]
+
+
+@pytest.mark.parametrize("known", [{"way": "other", "at": 0}, {"way": "", "at": 1e300}])
+async def test_an_unknown_way_and_a_time_to_come_keep_no_server_from_being_asked(
+    known: dict[str, Any], tmp_path: Path
+) -> None:
+    async with serving(Reply(chat("Hello."))) as server:
+        answering(server, Reply([b'{"input_tokens": 17, "count": 17}'], headers=JSON))
+        async with local(server, tmp_path).session("one") as session:
+            await session.ask("Hello.")
+        file = tmp_path / "data" / "counts.json"
+        stored = json.loads(file.read_text())
+        stored["endpoints"] = dict.fromkeys(stored["endpoints"], known)
+        file.write_text(json.dumps(stored))
+        async with local(server, tmp_path).session("two") as session:
+            await session.ask("Hello.")
+            assert len(counts(list(await session.history()))) == 1
 
 
 async def test_a_provider_that_may_charge_is_asked_only_where_counts_are_always_wanted(
@@ -308,14 +402,12 @@ async def test_a_second_session_takes_stored_counts_of_rows_without_asking(
     system = "Describe what is on the shelves of the museum, room by room. " * 20
 
     def agent_of(name: str, server: Server) -> Agent:
-        return Agent(
-            "anthropic:claude-haiku-4-5",
+        return haiku(
+            tmp_path / f"{name}.db",
             system=system,
             tools=[look],
-            store=tmp_path / f"{name}.db",
             base_url=server.url("anthropic"),
             environment=shared,
-            config=False,
             learns=True,
         )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.runtime.agent import Agent
+from tests.agents import haiku
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Lease
 
@@ -26,12 +26,7 @@ async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_o
     tmp_path: Path,
 ) -> None:
     store = Asked(tmp_path / "s.db")
-    agent = Agent(
-        "anthropic:claude-haiku-4-5",
-        store=store,
-        environment={"ANTHROPIC_API_KEY": "x"},
-        config=False,
-    )
+    agent = haiku(store)
     with pytest.raises(RuntimeError, match="away"):
         async with agent.session("one"):
             await store.is_asked.wait()

@@ -11,6 +11,7 @@ import pytest
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+from tests.agents import haiku
 from ullage.errors import CommandRefused, SessionNotFound, SettingError
 from ullage.events import (
     CancelAsked,
@@ -23,7 +24,6 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host, is_child, is_unfinished
 from ullage.store.sqlite import SqliteStore
 
@@ -42,14 +42,7 @@ def provider() -> Iterator[str]:
 async def hosting(
     provider: str, store: Path, *, idle_s: float = 300.0
 ) -> AsyncIterator[Host]:
-    agent = Agent(
-        "anthropic:claude-haiku-4-5",
-        store=store,
-        environment={"ANTHROPIC_API_KEY": "x"},
-        base_url=provider,
-        config=False,
-        yields=True,
-    )
+    agent = haiku(store, base_url=provider, yields=True)
     async with Host(agent, idle_s=idle_s) as host:
         yield host
 
@@ -191,11 +184,6 @@ async def test_busy_is_who_is_worked_for(provider: str, tmp_path: Path) -> None:
 
 
 async def test_a_host_that_is_not_open_says_so(tmp_path: Path) -> None:
-    agent = Agent(
-        "anthropic:claude-haiku-4-5",
-        store=tmp_path / "s.db",
-        environment={},
-        config=False,
-    )
+    agent = haiku(tmp_path / "s.db", environment={})
     with pytest.raises(RuntimeError, match="async with"):
         await Host(agent).session("s")

@@ -11,6 +11,7 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Server
 
+from tests.agents import haiku
 from ullage.events import Event, OverheadLearnt
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
@@ -41,13 +42,11 @@ def agent_of(place: Path, provider: Server, **more: Any) -> Agent:
         "count": "never",  # a count would make the first call exact without what was learnt
         **more,
     }
-    return Agent(
-        "anthropic:claude-haiku-4-5",
+    return haiku(
+        place / "s.db",
         tools=[weigh, "none"],
-        store=place / "s.db",
         environment={"ANTHROPIC_API_KEY": "x", "ULLAGE_DATA": str(place / "data")},
         base_url=provider.url("anthropic"),
-        config=False,
         **settings,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,19 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Server
 
-from ullage.errors import BadKey, CommandRefused, SettingError, Unreachable
+from tests.agents import haiku
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    SettingError,
+    UllageError,
+    Unreachable,
+)
 from ullage.events import Event, Queued, TurnStarted
-from ullage.messages import Message, TextPart
+from ullage.messages import FilePart, Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import INTERRUPTED
+from ullage.runtime.session import Session
 from ullage.store.sqlite import SqliteStore
 
 
@@ -32,14 +40,7 @@ def provider() -> Iterator[Server]:
 
 def agent_of(store: Path, base_url: str = "", **more: Any) -> Agent:
     key = {"ANTHROPIC_API_KEY": "x"} if base_url else {}
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        store=store,
-        environment=key,
-        base_url=base_url or None,
-        config=False,
-        **more,
-    )
+    return haiku(store, environment=key, base_url=base_url or None, **more)
 
 
 def left_open(name: str = "m") -> list[Event]:
@@ -224,3 +225,82 @@ async def test_a_session_that_was_never_opened_is_closed_without_an_error(
     tmp_path: Path,
 ) -> None:
     await agent_of(tmp_path / "s.db", "http://127.0.0.1:1").session("s").close()
+
+
+# -- arguments that no session can use --
+
+LONG = "x" * 1_000_000
+TORN = "cellar \udcff door"
+"""With half of a surrogate pair, as Python makes of a byte that is no UTF-8. No ledger holds it."""
+
+Call = Callable[[Session, Any], Awaitable[object]]
+
+NAMED: dict[str, Call] = {
+    "up_to": lambda session, given: session.compact(up_to=given),
+    "from_": lambda session, given: session.compact(from_=given),
+    "kind": lambda session, given: session.send("Hello.", kind=given),
+    "cancel": lambda session, given: session.cancel(given),
+    "withdraw": lambda session, given: session.withdraw(given),
+    "grant": lambda session, given: session.grant(given),
+    "revoke": lambda session, given: session.revoke(given),
+    "set": lambda session, given: session._set({given: 1}),
+    "model": lambda session, given: session.set(model=given),
+}
+"""What names something that is not there."""
+
+
+@pytest.mark.parametrize("given", [LONG, TORN], ids=["long", "torn"])
+@pytest.mark.parametrize("call", NAMED.values(), ids=NAMED)
+async def test_an_error_about_a_name_is_short_and_can_be_printed(
+    call: Call, given: str, tmp_path: Path
+) -> None:
+    async with haiku(tmp_path / "s.db").session("s", resume=False) as session:
+        before = await session.history()
+        with pytest.raises(UllageError) as caught:
+            await call(session, given)
+        assert len(str(caught.value).encode()) < 1_000
+        assert await session.history() == before
+
+
+STORED: dict[str, Call] = {
+    "instructions": lambda session, given: session.compact(given),
+    "id": lambda session, given: session.send("Hello.", id=given),
+    "message_id": lambda session, given: session.edit(given, "Hello."),
+    "message_ids": lambda session, given: session.pin("m", given),
+    "rewind": lambda session, given: session.rewind(given),
+    "compaction": lambda session, given: session.uncompact(given),
+    "note": lambda session, given: session.approve("c", False, given),
+    "prefix": lambda session, given: session.grant("shell", [given]),
+    "system": lambda session, given: session.set(system=given),
+    "summary_model": lambda session, given: session.set(summary_model=given),
+    "root": lambda session, given: session.set(root=given),
+}
+"""What is stored as it is given, by the name in its error."""
+
+
+@pytest.mark.parametrize("given", [TORN, 5], ids=["torn", "number"])
+@pytest.mark.parametrize("name", STORED)
+async def test_a_text_that_no_ledger_holds_is_refused_by_its_name(
+    name: str, given: object, tmp_path: Path
+) -> None:
+    async with haiku(tmp_path / "s.db").session("s", resume=False) as session:
+        before = await session.history()
+        with pytest.raises(UllageError) as caught:
+            await STORED[name](session, given)
+        argument = "message_id" if name == "rewind" else name
+        assert f"{argument} " in str(caught.value) or f"{argument}=" in str(caught.value)
+        assert str(caught.value).encode()
+        assert "not stored, as it could not be read" not in str(caught.value)
+        assert await session.history() == before
+
+
+async def test_a_file_whose_name_is_no_unicode_is_sent(
+    provider: Server, tmp_path: Path
+) -> None:
+    path = tmp_path / "casks \udcff.pdf"
+    path.write_bytes(b"%PDF-1.4 casks")
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    async with agent.session("s") as session:
+        await session.ask("What is in it?", path)
+        (sent, *_) = await session.messages()
+    assert [part.name for part in sent.of_type(FilePart)] == ["casks \ufffd.pdf"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents import haiku
 from tests.codec.test_dimensions import IMAGES
 from ullage.messages import FilePart, ImagePart
 from ullage.runtime.agent import Agent
@@ -21,12 +22,7 @@ MIMES = [
 
 
 def agent(place: Path) -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        store=place / "s.db",
-        environment={"ANTHROPIC_API_KEY": "x"},
-        config=False,
-    )
+    return haiku(place / "s.db")
 
 
 async def test_bytes_of_an_image_are_an_image_with_its_pixels_and_are_kept_beside_the_session(

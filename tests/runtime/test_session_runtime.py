@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
+from tests.agents import haiku
 from ullage.runtime.agent import Agent
 
 
 def agent(place: Path) -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        store=place / "s.db",
-        environment={"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"},
-        config=False,
+    return haiku(
+        place / "s.db", environment={"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"}
     )
 
 

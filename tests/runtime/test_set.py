@@ -4,19 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents import haiku
 from ullage.errors import SettingError
 from ullage.runtime.agent import Agent
 
 
 def agent(place: Path) -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        trigger=0.5,
-        window=100_000,
-        store=place / "s.db",
-        environment={"ANTHROPIC_API_KEY": "x"},
-        config=False,
-    )
+    return haiku(place / "s.db", trigger=0.5, window=100_000)
 
 
 async def test_what_is_set_in_a_session_counts_at_once_whatever_the_argument_said(

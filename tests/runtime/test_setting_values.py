@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,3 +148,16 @@ def test_strategies_are_names_or_objects_and_shown_by_their_names() -> None:
     assert values.plain_value(read) == ("newest", "hybrid")
     assert values.is_storable(["clear", "hybrid"]) and not values.is_storable((own,))
     assert not values.is_storable(len)
+
+
+@pytest.mark.parametrize("given", [["drop"] * 5_000, "hybrid, drop, hybrid"])
+def test_a_strategy_is_named_once(given: object) -> None:
+    with pytest.raises(ValueError, match="once"):
+        values.strategies(given)
+    assert values.strategies("drop, hybrid") == ("drop", "hybrid")
+
+
+def test_a_text_that_utf_8_can_not_hold_is_not_storable() -> None:
+    for torn in ("\udcff", ["\udcff"], {"a": "\udcff"}, {"\udcff": 1}, Path("\udcff")):
+        assert not values.is_storable(torn)
+    assert values.is_storable({"ä": ["ö", 1, None, Path("ü")]})

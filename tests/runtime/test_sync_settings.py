@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from ullage_simulators import read, running
 
+from tests.agents import haiku
 from ullage.events import Event
 from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
@@ -25,11 +26,9 @@ def look(cask: int) -> str:
 
 
 def agent(place: Path, **settings: Any) -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        store=place / "s.db",
+    return haiku(
+        place / "s.db",
         environment={"ANTHROPIC_API_KEY": "x", "ULLAGE_DATA": str(place)},
-        config=False,
         **settings,
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +13,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+from tests.agents import haiku
+from tests.processes import run_python
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -27,7 +27,6 @@ from ullage.events import (
     TurnPaused,
     TurnStarted,
 )
-from ullage.runtime.agent import Agent
 from ullage.runtime.telemetry import Telemetry
 from ullage.usage import Usage
 
@@ -83,14 +82,11 @@ async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(
     )
     recorder = Recorder()
     with running(script) as simulator:
-        agent = Agent(
-            "anthropic:claude-haiku-4-5",
+        agent = haiku(
+            tmp_path / "s.db",
             tools=[look],
             hooks=[recorder.telemetry],
-            store=tmp_path / "s.db",
-            environment={"ANTHROPIC_API_KEY": "x"},
             base_url=simulator.url("anthropic"),
-            config=False,
         )
         async with agent.session("s") as session:
             await session.ask("Tell me a secret.")
@@ -256,7 +252,5 @@ except MissingExtra as problem:
 
 
 def test_without_the_package_it_says_what_to_install() -> None:
-    said = subprocess.run(
-        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True
-    )
+    said = run_python("-c", WITHOUT, check=True)
     assert "pip install 'ullage[telemetry]'" in said.stdout

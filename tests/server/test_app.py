@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ullage_simulators import running
 
+from tests.agents import haiku
 from tests.server.served import Api, Local, script, serving
-from ullage.runtime.agent import Agent
 from ullage.server.app import HANDLERS, application
 
 
@@ -15,12 +15,7 @@ def test_every_handler_is_there_once() -> None:
 
 
 def test_several_applications_do_not_share_anything(tmp_path: Path) -> None:
-    agent = Agent(
-        "anthropic:claude-haiku-4-5",
-        store=tmp_path / "s.db",
-        environment={},
-        config=False,
-    )
+    agent = haiku(tmp_path / "s.db", environment={})
 
     async def make() -> None:
         first, second = application(agent), application(agent)

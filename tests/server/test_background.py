@@ -4,19 +4,14 @@ import httpx2
 import pytest
 from ullage_simulators import running
 
+from tests.agents import haiku
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.runtime.agent import Agent
 from ullage.server.background import http_server
 
 
 def agent_at(store: Path, base_url: str = "http://127.0.0.1:1") -> Agent:
-    return Agent(
-        "anthropic:claude-haiku-4-5",
-        store=store,
-        environment={"ANTHROPIC_API_KEY": "any"},
-        base_url=base_url,
-        config=False,
-    )
+    return haiku(store, environment={"ANTHROPIC_API_KEY": "any"}, base_url=base_url)
 
 
 def test_it_serves_until_the_block_ends(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ullage_simulators import running
 
+from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.server.event_stream import StreamPosition, moved, position_of
 
@@ -234,17 +235,11 @@ def test_a_deleted_session_ends_its_streams(api: Api) -> None:
 
 
 def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
-    from ullage.runtime.agent import Agent
     from ullage.runtime.hosting import Host
     from ullage.server.event_stream import frames
 
     async def hear() -> list[bytes]:
-        agent = Agent(
-            "anthropic:claude-haiku-4-5",
-            store=tmp_path / "s.db",
-            environment={},
-            config=False,
-        )
+        agent = haiku(tmp_path / "s.db", environment={})
         async with Host(agent) as host:
             await host.store.create("quiet")
             chunks = frames(

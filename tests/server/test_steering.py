@@ -299,6 +299,26 @@ def test_settings_tell_no_secrets(cellar: Local) -> None:
     assert not {"mcp", "models", "params"} & told["effective"].keys()
 
 
+def test_a_compaction_of_a_part_names_one_message_that_is_in_view(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("part")
+    path = f"/v1/sessions/{session}/compact"
+    for order, why in (
+        ({"from": "gone"}, "There is no message 'gone' in view."),
+        ({"up_to": "gone"}, "There is no message 'gone' in view."),
+        ({"up_to": "a", "from": "b"}, "not both"),
+    ):
+        refused = api.post(path, json=order)
+        assert refused.status_code == 409
+        assert why in refused.json()["detail"]
+    assert api.post(path, json={"from_": "gone"}).status_code == 400
+    schema = api.get("/schema/openapi.json").json()["components"]["schemas"]
+    assert schema["CompactOrder"]["properties"].keys() == {
+        "instructions",
+        "up_to",
+        "from",
+    }
+
+
 def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
     api, session = (
         cellar.api,

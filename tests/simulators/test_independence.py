@@ -1,5 +1,4 @@
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
@@ -7,6 +6,7 @@ import pytest
 import ullage_simulators
 
 from tests.house.layers import cycle, imports
+from tests.processes import run_python
 
 PACKAGE = Path(ullage_simulators.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -33,7 +33,5 @@ def test_no_file_imports_itself_in_a_circle() -> None:
 
 def test_importing_the_simulators_loads_nothing_of_ullage() -> None:
     code = "import sys, ullage_simulators.command; print([name for name in sys.modules if name.startswith('ullage.')])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", code, check=True)
     assert done.stdout.strip() == "[]"

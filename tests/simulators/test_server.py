@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +7,7 @@ import pytest
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+from tests.processes import run_python
 from tests.simulators.asking import Ask, Talk
 
 CHAT = Ask(
@@ -24,9 +23,7 @@ print([name for name in ("starlette", "uvicorn", "bpe_openai") if name in sys.mo
 
 
 def python(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return run_python("-c", code, check=True).stdout.strip()
 
 
 def test_importing_the_package_loads_no_server_and_no_tokenizer() -> None:

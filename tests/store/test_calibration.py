@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ullage.errors import UllageError
-from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore
+from ullage.store.calibration import FILE, CalibrationStore, DamagedStore
+from ullage.store.private_file import UnwritableStore
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.regression import Observation
 

@@ -13,6 +13,7 @@ from ullage.store.counts import (
     KnownCounts,
     KnownEndpoint,
 )
+from ullage.store.private_file import UnwritableStore
 
 ONE = KnownCounts(
     endpoints={"place": KnownEndpoint(way="tokenize", at=5.0)}, pieces={"a": 17}
@@ -60,7 +61,7 @@ def test_a_file_that_can_not_be_written_says_so_and_stays_as_it_was(
 ) -> None:
     store = CountStore(tmp_path / "file" / "below")
     (tmp_path / "file").write_text("no directory")
-    with pytest.raises(OSError):
+    with pytest.raises(UnwritableStore):
         store.add(ONE)
     assert store.read() == KnownCounts()
 

@@ -1,8 +1,7 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.processes import run_python
 from tests.tiers import examples
 
 ROOT = Path(__file__).parents[2]
@@ -12,12 +11,8 @@ ROUNDS = examples(320)
 def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(
     tmp_path: Path,
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.store.crashing", str(tmp_path), str(ROUNDS), "20"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        "-m", "tests.store.crashing", str(tmp_path), str(ROUNDS), "20", cwd=ROOT
     )
     assert done.returncode == 0, done.stderr[-3_000:]
     said = json.loads(done.stdout)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
 from ullage.errors import SessionBusy
 from ullage.store.leases import is_dead, new_owner
 from ullage.store.sqlite import SqliteStore
@@ -52,12 +53,7 @@ def test_an_owner_of_this_process_lives() -> None:
 
 @needs_proc
 def test_an_owner_whose_process_ended_is_dead() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", OWNER_OF_ANOTHER_PROCESS, check=True)
     assert is_dead(done.stdout.strip())
 
 
@@ -101,12 +97,7 @@ def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dea
 
 @needs_proc
 async def test_the_session_of_a_dead_process_is_taken_at_once(store: Store) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", OWNER_OF_ANOTHER_PROCESS, check=True)
     await store.create("s")
     await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
     assert (await store.acquire("s", new_owner(), ttl_s=60)).generation == 2

@@ -2,11 +2,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
 from ullage.store import opening
@@ -157,31 +160,29 @@ asyncio.run(main())
 """
 
 
+@pytest.fixture
+def place_for_all() -> Iterator[Path]:
+    """A directory that every user may look into; pytest closes those above its own."""
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 @pytest.mark.parametrize(
     ("directory_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)]
 )
 async def test_what_may_not_be_written_is_read_and_a_write_says_so(
-    tmp_path: Path, directory_mode: int, file_mode: int
+    place_for_all: Path, directory_mode: int, file_mode: int
 ) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
+    place = place_for_all
     path = place / "s.db"
     store = SqliteStore(path)
     await store.create("s", [TurnStarted(turn="1")])
     await store.close()
     path.chmod(file_mode)
     place.chmod(directory_mode)
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_mode & 0o077 == 0 and above.owner() != "nobody":
-            above.chmod(0o755)
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_python("-c", AS_NOBODY, str(path))
     finally:
         place.chmod(0o755)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,8 @@ import pytest
 
 from ullage.events import FirstCall
 from ullage.meter.overhead import MOST_KEPT
-from ullage.store.overhead import DIRECTORY, OverheadStore, UnwritableOverhead
+from ullage.store.overhead import DIRECTORY, OverheadStore
+from ullage.store.private_file import UnwritableStore
 
 
 def call(number: int, **about: object) -> FirstCall:
@@ -64,6 +65,31 @@ def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
     assert store.read().calls == ()
 
 
+def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
+    tmp_path: Path,
+) -> None:
+    ahead = OverheadStore(tmp_path, clock=lambda: 1e12)
+    for number in range(100, 100 + 2 * MOST_KEPT):
+        ahead.add(call(number, at=1e11 + number))
+    store = OverheadStore(tmp_path, clock=lambda: 100.0)
+    store.add(call(1))
+    found = store.read()
+    assert found == ((call(1),), "")
+    assert os.listdir(store.path) == [f"{1:016x}.json"]
+
+
+@pytest.mark.parametrize("at", [101.0, 1e300])
+def test_a_file_from_the_future_is_named(tmp_path: Path, at: float) -> None:
+    store = OverheadStore(tmp_path, clock=lambda: 100.0)
+    store.add(call(1))
+    written = json.loads((store.path / f"{1:016x}.json").read_bytes())
+    written |= {"id": f"{7:016x}", "at": at}
+    (store.path / f"{7:016x}.json").write_text(json.dumps(written))
+    found = store.read()
+    assert found.calls == (call(1),)
+    assert "1 of the files" in found.problem
+
+
 @pytest.mark.parametrize("name", ["", "../../escaped", "a" * 16 + "/b", "G" * 16])
 def test_an_id_that_is_no_digest_names_no_file(tmp_path: Path, name: str) -> None:
     OverheadStore(tmp_path).add(call(1, id=name))
@@ -82,7 +108,16 @@ def test_what_is_written_holds_numbers_names_and_digests_alone(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"\x00" * 40, b"[" * 9_000, b'{"tokens":"many"}', b'{"tokens":1}'],
+    [
+        b"",
+        b"{",
+        b"\x00" * 40,
+        b"[" * 9_000,
+        b'{"tokens":"many"}',
+        b'{"tokens":1}',
+        b'{"id":"0000000000000007","tokens":1' + b"0" * 30 + b"}",
+        b'{"id":"0000000000000007","tokens":1,"doubt":-5}',
+    ],
 )
 def test_a_damaged_file_is_named_left_out_and_replaced(
     tmp_path: Path, content: bytes
@@ -114,7 +149,7 @@ def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
     (tmp_path / DIRECTORY).write_text("")
     store = OverheadStore(tmp_path)
     assert "can't be read" in store.read().problem
-    with pytest.raises(UnwritableOverhead, match="ULLAGE_DATA"):
+    with pytest.raises(UnwritableStore, match="ULLAGE_DATA"):
         store.add(call(1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -45,7 +45,8 @@ class LocalServer:
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
-        self.at: dict[str, Reply] = {}  # by path, in the place of the script
+        # By path, in the place of the script; a function is asked for the reply to a request.
+        self.at: dict[str, Reply | Callable[[Asked], Reply]] = {}
         self.asked: list[Asked] = []
         self.connections = 0
         self.gone = (
@@ -84,8 +85,10 @@ class LocalServer:
         }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         scripted = self.replies[min(len(self.asked), len(self.replies) - 1)]
-        reply = self.at.get(path, scripted)
-        self.asked.append(Asked(method, path, headers, body, number))
+        asked = Asked(method, path, headers, body, number)
+        at_path = self.at.get(path, scripted)
+        reply = at_path if isinstance(at_path, Reply) else at_path(asked)
+        self.asked.append(asked)
         if reply.before_s and await self._left(reader, reply.before_s):
             return False
         said = {

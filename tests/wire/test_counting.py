@@ -1,10 +1,19 @@
+import json
+
 import pytest
 
 from tests.wire.local_server import Reply, problem, serving
 from ullage.codec.wire import CountEndpoint
 from ullage.codec.wires import wire_named
-from ullage.errors import BadKey, NotFound, ProviderError, RateLimited, ServerError
-from ullage.messages import Message, Request, TextPart
+from ullage.errors import (
+    BadKey,
+    InvalidRequest,
+    NotFound,
+    ProviderError,
+    RateLimited,
+    ServerError,
+)
+from ullage.messages import ImagePart, Message, Request, TextPart
 from ullage.wire.client import Client
 from ullage.wire.counting import count
 
@@ -41,6 +50,64 @@ async def test_a_request_is_counted_as_its_wire_does(
         tokens = await count(request(wire), endpoint, way(wire, name), client=client)
         assert tokens == 42
         assert [one.path for one in server.asked] == [path]
+
+
+TEMPLATE = b'{"prompt": "<|im_start|>user\\nhello<|im_end|>"}'
+
+
+async def test_an_older_llama_cpp_writes_the_request_as_a_text_and_lists_its_tokens() -> (
+    None
+):
+    async with serving(counted(b"{}")) as server, Client() as client:
+        server.at = {
+            "/apply-template": counted(TEMPLATE),
+            "/tokenize": counted(b'{"tokens": [7, 8, 9]}'),
+        }
+        endpoint = server.endpoint("chat")
+        named = way("chat", "apply-template")
+        assert await count(request("chat"), endpoint, named, client=client) == 3
+        template, tokenize = server.asked
+    assert (template.path, tokenize.path) == ("/apply-template", "/tokenize")
+    assert json.loads(tokenize.body) == {
+        "content": "<|im_start|>user\nhello<|im_end|>",
+        "add_special": True,
+        "parse_special": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("template", "tokens"),
+    [
+        (TEMPLATE, b'{"tokens": []}'),
+        (TEMPLATE, b'{"tokens": 3}'),
+        (TEMPLATE, b"{}"),
+        (b'{"prompt": 12}', b'{"tokens": [1]}'),
+        (b'{"prompt": null}', b'{"tokens": [1]}'),
+        (b"{}", b'{"tokens": [1]}'),
+    ],
+)
+async def test_an_empty_list_of_tokens_is_no_count(
+    template: bytes, tokens: bytes
+) -> None:
+    async with serving(counted(b"{}")) as server, Client() as client:
+        server.at = {"/apply-template": counted(template), "/tokenize": counted(tokens)}
+        for name in ("apply-template", "tokenize"):
+            with pytest.raises(ServerError):
+                await count(
+                    request("chat"), server.endpoint(), way("chat", name), client=client
+                )
+
+
+@pytest.mark.parametrize("name", ["tokenize", "apply-template"])
+async def test_a_count_of_text_alone_is_not_asked_for_with_an_image(name: str) -> None:
+    image = ImagePart(id="i", width=800, height=600)
+    asked = Request(
+        wire="chat", model="m", messages=(Message(id="u", role="user", parts=(image,)),)
+    )
+    async with serving(counted(b"{}")) as server, Client() as client:
+        with pytest.raises(InvalidRequest):
+            await count(asked, server.endpoint("chat"), way("chat", name), client=client)
+        assert not server.asked
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,14 @@ class LoopRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headroom:
-    """The numbers of the reading that decide, in tokens; ``None`` is unknown. ``high`` is the reading's upper end."""
+    """The numbers of the reading that decide, in tokens; ``None`` is unknown. ``high`` is the reading's upper end.
+
+    ``confirmed`` is what of it rests on more than one unconfirmed number: a request that fits by that is sent where it
+    can't be made smaller, and the provider says itself whether it fits.
+    """
 
     high: int = 0
+    confirmed: int | None = None
     window: int | None = None
     reserve: int = 0
     input_limit: int | None = None
@@ -95,6 +100,7 @@ class LoopSituation:
     may_compact: bool = False
     is_stuck: str = ""
     elapsed_s: float = 0.0
+    tokens: int = 0
     usd: float = 0.0
 
 
@@ -117,12 +123,19 @@ def decide(situation: LoopSituation) -> NextStep:
 
 
 def _at_rest(loop: Loop) -> NextStep:
-    if loop.compact_asked is not None:
-        return Compact("asked", loop.compact_asked, loop.compact_up_to)
+    if (asked := _compact_asked(loop)) is not None:
+        return asked
     if loop.queue:
         first = (loop.steers or loop.queue)[0]
         return Deliver((first.message.id,), begins_turn=True)
     return Rest()
+
+
+def _compact_asked(loop: Loop) -> Compact | None:
+    """The compaction that a person asked for."""
+    if loop.compact_asked is None:
+        return None
+    return Compact("asked", loop.compact_asked, loop.compact_up_to, loop.compact_from)
 
 
 def _after_drop(situation: LoopSituation) -> NextStep | None:
@@ -233,8 +246,9 @@ def _between_calls(situation: LoopSituation) -> NextStep:
         )
     if breach := _breach(situation):
         return Pause("budget", breach)
-    if loop.compact_asked is not None:
-        return Compact("asked", loop.compact_asked, loop.compact_up_to)
+    asked = _compact_asked(loop)
+    if asked is not None and not asked.from_:  # what a turn still adds is part of that
+        return asked
     return _call(situation)
 
 
@@ -286,8 +300,9 @@ def _breach(situation: LoopSituation) -> str:
     loop, budget = situation.loop, situation.rules.budget
     if budget.calls is not None and loop.calls >= budget.calls:
         return f"{loop.calls} of {budget.calls} model calls are made."
-    if budget.tokens is not None and loop.tokens >= budget.tokens:
-        return f"{loop.tokens:,} of {budget.tokens:,} tokens are used."
+    tokens = situation.tokens - loop.tokens
+    if budget.tokens is not None and tokens >= budget.tokens:
+        return f"{tokens:,} of {budget.tokens:,} tokens are used."
     if budget.usd is not None and situation.usd - loop.usd >= budget.usd:
         return f"${situation.usd - loop.usd:.2f} of ${budget.usd:.2f} are spent."
     if budget.seconds is not None and situation.elapsed_s >= budget.seconds:
@@ -305,17 +320,19 @@ def _call(situation: LoopSituation) -> NextStep:
     if room.may_clear:
         return Compact("cold")
     if room.input_limit is None or room.high <= room.input_limit:
-        return CallModel(_max_output(room))
+        return CallModel(_max_output(room, room.high))
     if situation.may_compact:
         return Compact("limit")
+    if room.confirmed is not None and room.confirmed <= room.input_limit:
+        return CallModel(_max_output(room, room.confirmed))
     advice = "Compact, or remove something." if situation.rules.has_strategies else NOOP
     note = f"The next request is {room.high:,} tokens at most and {room.input_limit:,} fit. {advice}"
     return EndTurn("too_large", situation.is_stuck or note)
 
 
-def _max_output(room: Headroom) -> int | None:
-    """The rest of the window, if it is smaller than the requested output limit."""
+def _max_output(room: Headroom, high: int) -> int | None:
+    """The rest of the window behind ``high`` tokens, if it is smaller than the requested output limit."""
     if room.window is None or room.max_output is None:
         return None
-    left = room.window - room.high
+    left = room.window - high
     return None if room.max_output <= left else max(1, left)

@@ -92,8 +92,8 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a session's loop. ``turn`` is empty while it rests.
 
-    ``steps``, ``calls``, ``tokens`` and ``since`` belong to the current turn and restart when it is resumed; ``calls``
-    and ``tokens`` include children and summaries. ``owes_answer``: the model has not answered the newest message.
+    ``steps``, ``calls`` and ``since`` belong to the current turn and restart when it is resumed; ``calls`` includes
+    children and summaries. ``owes_answer``: the model has not answered the newest message.
     ``failed`` is the kind of error of the last call, until the loop reacts to it.
     """
 
@@ -102,10 +102,10 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     steps: int = 0
     calls: int = 0
-    tokens: int = 0
     since: float = 0.0
+    tokens: int = 0
     usd: float = 0.0
-    """The session's cost when the turn began or was resumed."""
+    """The session's spend when the turn began or was resumed, as budgets count it."""
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
     note: str = ""
@@ -146,6 +146,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     compact_asked: str | None = None
     """Instructions of a requested compaction that was not tried yet."""
     compact_up_to: str = ""
+    compact_from: str = ""
     """The message that a requested compaction ends before; empty where the person named none."""
     damaged: tuple[int, ...] = ()
     """Numbers of the first unreadable rows."""
@@ -182,8 +183,8 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         turns=loop.turns + 1,
         steps=0,
         calls=0,
-        tokens=0,
         since=event.at,
+        tokens=event.tokens,
         usd=event.usd,
         ended="",
         paused="",
@@ -215,8 +216,8 @@ def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
         error="",
         drops=0,
         calls=0,
-        tokens=0,
         since=event.at,
+        tokens=event.tokens,
         usd=event.usd,
     )
 
@@ -257,13 +258,10 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
 
 
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
-    tokens = loop.tokens
-    if event.usage is not None:
-        tokens += (event.usage.input or 0) + (event.usage.output or 0)
     calls = loop.calls + 1
     if event.purpose != "main":
         side_call = "" if loop.side_call == event.call else loop.side_call
-        return replace(loop, calls=calls, tokens=tokens, side_call=side_call)
+        return replace(loop, calls=calls, side_call=side_call)
     failed, drops, overflows, owes_answer = (
         "",
         loop.drops,
@@ -285,7 +283,6 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
         loop,
         call="",
         calls=calls,
-        tokens=tokens,
         outcome=event.outcome,
         stop=event.stop,
         failed=failed,
@@ -508,7 +505,12 @@ def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
 
 
 def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
-    return replace(loop, compact_asked=event.instructions, compact_up_to=event.up_to)
+    return replace(
+        loop,
+        compact_asked=event.instructions,
+        compact_up_to=event.up_to,
+        compact_from=event.from_,
+    )
 
 
 def _settings(loop: Loop, event: SettingsChanged) -> Loop:
@@ -532,7 +534,9 @@ def _model(loop: Loop, event: ModelChanged) -> Loop:
 
 
 def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
-    return replace(loop, compaction=event.compaction, compact_asked=None)
+    is_other = bool(loop.compact_from) and event.trigger != "asked"
+    asked = loop.compact_asked if is_other else None
+    return replace(loop, compaction=event.compaction, compact_asked=asked)
 
 
 def _compaction_over(
@@ -549,8 +553,9 @@ def _compaction_over(
 
 
 def _pruned(loop: Loop, event: Pruned) -> Loop:
+    asked = loop.compact_asked if loop.compact_from else None  # clearing is no answer
     return replace(
-        loop, compact_asked=None, failed="" if loop.failed in OVERFLOWS else loop.failed
+        loop, compact_asked=asked, failed="" if loop.failed in OVERFLOWS else loop.failed
     )
 
 

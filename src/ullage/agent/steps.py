@@ -47,11 +47,12 @@ class DropAttempt(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """Make the view smaller, by a person's wishes for the summary. All before the message ``up_to`` is to leave."""
+    """Make the view smaller, by a person's wishes: all before ``up_to`` is to leave, or ``from_`` and all behind it."""
 
     trigger: CompactionTrigger
     instructions: str = ""
     up_to: str = ""
+    from_: str = ""
 
 
 class Deliver(NamedTuple):

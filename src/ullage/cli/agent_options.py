@@ -20,16 +20,28 @@ ASK_FIRST: Final = "write,edit,shell,mcp"
 and every tool of an MCP server. That one calls itself read-only is the server's own word, which nobody checks."""
 
 
+_KEPT_WITH_SESSION: Final = ("wire", "window", "max_output", "strategy")
+"""The address, and whether it is asked to count, are not stored with a session."""
+
+
 def endpoint_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """How the model is reached, how much it may hold and say, and how it is compacted, where that was set."""
+    """How the model is reached, how much it may hold and say, how it is compacted and counted, where that was set."""
     said = {
         "base_url": args.base_url or None,
         "wire": args.wire or None,
         "window": args.window,
         "max_output": args.max_output,
         "strategy": args.strategy or None,
+        "count": args.count,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def session_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What of the command line is stored with the session, so that it has the same model when it is opened again."""
+    model = {"model": args.model} if args.model else {}
+    said = endpoint_settings(args)
+    return model | {name: said[name] for name in _KEPT_WITH_SESSION if name in said}
 
 
 def tools_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from ullage.cli.context import stored_calibration
 from ullage.cli.screenplay import retry_sentence
 from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
+from ullage.display.gauge_line import amount
 from ullage.display.text import json_text, number, percent, printable, safe
 from ullage.errors import InputError, ProviderError
 from ullage.events import LimitLearnt
@@ -293,8 +294,7 @@ def cost_line(usage: Usage, reading: Reading) -> str:
 def window_line(reading: Reading) -> str:
     """The reading in one line: ``Window  52 ± 3 of 200,000 tokens (<1 %) · 183,948 free``."""
     used = reading.used
-    spread = max(used.high - used.tokens, used.tokens - used.low)
-    held = f"{number(used.tokens)}{f' ± {number(spread)}' if spread else ''}"
+    held = amount(reading.used)
     if reading.window.tokens is None:
         return f"Window  {held} tokens of an unknown window: say it with --window."
     window = reading.window.tokens

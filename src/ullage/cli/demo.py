@@ -185,13 +185,9 @@ def closing(
         + ("" if median is None else f" · median error {fine_percent(median)}")
     )
     summary = [(Span(line, "strong"),) for line in wrapped(said, width)]
-    heading = (
-        Span(
-            "What was estimated before a call, and what the provider billed for it",
-            "title",
-        ),
-    )
-    lines = [(), heading, *shortened_table(meter.steps, width), *summary, ()]
+    about = "What was estimated before a call, and what the provider billed for it"
+    heading = [(Span(line, "title"),) for line in wrapped(about, width)]
+    lines = [(), *heading, *shortened_table(meter.steps, width), *summary, ()]
     return [
         *(spelled(line, screen.glyphs) for line in lines),
         *draw(subject, screen.width, screen.glyphs),

@@ -62,10 +62,7 @@ def _labelled(
             pieces.append((Span(item),))
         else:
             pieces += [(Span(line),) for line in wrapped(item, width - LABEL)]
-    separator = " · " if all(len(item) <= width - LABEL for item in items) else " "
-    lines = flowed(
-        pieces, width, separator=separator, first=padded(label, LABEL), indent=" " * LABEL
-    )
+    lines = flowed(pieces, width, first=padded(label, LABEL), indent=" " * LABEL)
     lines[0] = (Span(padded(label, LABEL), style), *lines[0][1:])
     return lines
 

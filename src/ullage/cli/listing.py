@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
@@ -134,8 +134,20 @@ def preview(part: Part) -> str:
     return printable(text[:PREVIEW_CHARACTERS])
 
 
+STEPS_NARROW: Final = 64
+
+
+def _actual(step: Step) -> str:
+    if step.actual is not None:
+        return number(step.actual)
+    return "none usable" if step.refused is None else f"not {number(step.refused)}"
+
+
 def step_table(steps: Sequence[Step], width: int) -> list[Line]:
-    """All calls: what was expected, what was reported, and what happened before."""
+    """All calls: what was expected, what was reported, and what happened before.
+
+    A display of fewer than ``STEPS_NARROW`` columns leaves out the error in tokens and the growth.
+    """
     table = [
         Column("Call", right=True),
         Column("estimate", right=True),
@@ -166,7 +178,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
             [
                 number(step.number),
                 number(step.estimated),
-                "none usable" if step.actual is None else number(step.actual),
+                _actual(step),
                 "" if step.error is None else f"{step.error:+,}",
                 "" if step.error_percent is None else f"{step.error_percent:+.2f} %",
                 grown,
@@ -174,4 +186,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
             ]
         )
         before = step
+    if width < STEPS_NARROW:
+        table = [*table[:3], *table[4:5], *table[6:]]
+        rows = [[*row[:3], *row[4:5], *row[6:]] for row in rows]
     return columns(table, rows, width)

@@ -13,7 +13,8 @@ from ullage.display.text import Line, Span, number, wrapped
 from ullage.events import FirstCall
 from ullage.runtime.layers import environment_layer
 from ullage.runtime.settings import Settings
-from ullage.store.overhead import OverheadStore, UnwritableOverhead
+from ullage.store.overhead import OverheadStore
+from ullage.store.private_file import UnwritableStore
 
 
 def is_learnt(environment: Mapping[str, str] = os.environ) -> bool:
@@ -41,7 +42,7 @@ def remember_first_call(call: FirstCall | None) -> None:
         return
     try:
         OverheadStore().add(call)
-    except UnwritableOverhead as problem:
+    except UnwritableStore as problem:
         print(f"ullage: {problem}", file=sys.stderr)
 
 

@@ -246,7 +246,7 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
 
 
 def _add_endpoint(group: argparse._ActionsContainer) -> None:
-    """How the model is reached, how much it may hold and say, and how it is compacted: for commands with an agent."""
+    """How the model is reached, how much it may hold and say, how it is compacted and counted: for agents."""
     group.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
     group.add_argument(
         "--base-url",
@@ -277,6 +277,11 @@ def _add_endpoint(group: argparse._ActionsContainer) -> None:
         default="",
         metavar="NAMES",
         help="how it is compacted: hybrid (default), llm, prune, noop, or strategies in order, as in clear,summary",
+    )
+    group.add_argument(
+        "--count",
+        choices=("auto", "always", "never"),
+        help="when the provider is asked to count a request; auto: where an estimate is weakest or decides something",
     )
 
 

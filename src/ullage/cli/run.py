@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from ullage.cli.agent_options import (
     agent_with_instructions,
     endpoint_settings,
     sandbox_settings,
+    session_settings,
     tools_settings,
     warn_of,
     warn_of_left_out,
@@ -72,7 +74,8 @@ def agent_of(args: argparse.Namespace) -> Agent:
 
 
 async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
-    await _check(agent, args)
+    own = session_settings(args)
+    is_known = await _check(agent, args)
     warn_of(agent, yes=args.yes)
     is_piped = args.json or args.events or not sys.stdout.isatty()
     screen = Screen(sys.stderr if is_piped else sys.stdout)
@@ -83,7 +86,9 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         shows_reasoning=screen.is_terminal,
         allows_all=args.yes,
     )
-    async with agent.session(args.session, resume=True) as session:
+    async with agent.session(args.session, resume=True, **own) as session:
+        if is_known and own:
+            await session._set(own)
         with suppress(
             RuntimeError, ValueError
         ):  # an event loop without signals, or not in the main thread
@@ -109,10 +114,10 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     return _EXITS.get(result.reason, 2)
 
 
-async def _check(agent: Agent, args: argparse.Namespace) -> None:
-    """Say what is missing before anything is stored. A session that there is has its own model."""
+async def _check(agent: Agent, args: argparse.Namespace) -> bool:
+    """Say what is missing before anything is stored; whether the session is there, with its own model."""
     if args.session and await _is_known(agent, args.session):
-        return
+        return True
     settings = agent.settings
     if not settings.model:
         raise SettingError(
@@ -123,6 +128,7 @@ async def _check(agent: Agent, args: argparse.Namespace) -> None:
         settings.endpoint(os.environ)
     except BadKey as problem:
         raise BadKey(f"{problem} {DEMO}") from problem
+    return False
 
 
 async def _is_known(agent: Agent, session: str) -> bool:
@@ -242,4 +248,8 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
     if spend.money.priced:
         said.append(dollars(spend.money.usd))
     print(f"Spend    {' · '.join(said)}", file=sys.stderr)
-    print(f"Session  {session} (go on with --session {session})", file=sys.stderr)
+    again = ["--session", session]
+    if args.base_url:  # an address is the one of the model that is named beside it
+        again += ["--model", args.model] if args.model else []
+        again += ["--base-url", args.base_url]
+    print(f"Session  {session} (go on with {shlex.join(again)})", file=sys.stderr)

@@ -40,6 +40,7 @@ from ullage.events import (
     Pruned,
     Queued,
     QueueLeft,
+    ReadingTaken,
     RequestRepaired,
     Rewound,
     RowDamaged,
@@ -306,6 +307,11 @@ def window_notice(event: Event) -> Notice | None:
             return None
 
 
+def report_notice(event: ReadingTaken) -> Notice | None:
+    """What is done with a report that can't be true; of several calls in a row the first is told."""
+    return _notice("warn", event.note) if event.note else None
+
+
 def near_limit_notice(threshold: int) -> Notice:
     """The alert before the window is full."""
     return _notice(
@@ -471,6 +477,7 @@ class Screenplay:
         self._asked: set[str] = set()
         """Calls of this turn that still need a person's approval."""
         self._failed_with = ""
+        self._is_report_noted = False
 
     @property
     def entries(self) -> list[ChatEntry]:
@@ -552,6 +559,9 @@ class Screenplay:
         match event:
             case SettingsChanged() if not self._entries:
                 return None
+            case ReadingTaken():
+                was_noted, self._is_report_noted = self._is_report_noted, bool(event.note)
+                return None if was_noted else report_notice(event)
             case QueueLeft(how="returned" | "withdrawn"):
                 label = "returned, not sent" if event.how == "returned" else "withdrawn"
                 text = self.queued.pop(event.message_id, "a queued message")

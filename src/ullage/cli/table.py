@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ullage.display.gauge_line import interval
 from ullage.display.text import (
     Line,
     Span,
@@ -17,7 +18,7 @@ from ullage.display.text import (
     shortened,
 )
 from ullage.meter.cost import SUMMARY
-from ullage.meter.reading import Basis, Reading, Row, WindowSource
+from ullage.meter.reading import Basis, Reading, Row, Used, WindowSource
 from ullage.meter.rows import PartEstimate
 
 SOURCES = {
@@ -99,10 +100,8 @@ def _row(
     depth: int = 0,
     name_style: str = "dim",
     largest: Sequence[PartEstimate] = (),
+    above: Row | None = None,
 ) -> Cells:
-    source = SOURCES[row.source]
-    if row.low is not None and row.high is not None and row.high > row.low:
-        source += f" ± {number(max(row.tokens - row.low, row.high - row.tokens))}"
     note = tuple(printable(piece) for piece in row.note.split(" · ") if piece)
     note = note or _largest(row, largest)
     shrinks = bool(note) and note[0].startswith(LARGEST)
@@ -112,12 +111,27 @@ def _row(
         name="  " * depth + printable(row.name),
         tokens=number(row.tokens),
         share=percent(row.tokens, whole) if row.summed else "",
-        source=source,
+        source=source_of(row, above),
         note=note,
         note_may_shrink=shrinks,
         style="" if depth == 0 and row.summed else "dim",
         name_style=name_style,
     )
+
+
+def source_of(row: Row, above: Row | None = None) -> str:
+    """Where a row's number comes from, and its interval: ``estimated ± 91``, ``estimated, 14 to 286``.
+
+    The interval alone where the source is that of the row ``above``, which this one is part of.
+    """
+    said, ends = SOURCES[row.source], ""
+    if row.low is not None and row.high is not None:
+        ends = interval(Used(tokens=row.tokens, low=row.low, high=row.high))
+    if not ends:
+        return said
+    if above is not None and above.source == row.source:
+        return ends
+    return f"{said} {ends}" if ends.startswith("±") else f"{said}, {ends}"
 
 
 def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cells]:
@@ -134,7 +148,7 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
         return
     hidden = [] if every or len(shown) <= ROWS_SHOWN else shown[ROWS_SHOWN - 1 :]
     for child in shown[: len(shown) - len(hidden)]:
-        yield _row(child, whole, depth=depth)
+        yield _row(child, whole, depth=depth, above=row)
         if every:
             yield from _children(child, whole, depth + 1, every=True)
     if hidden:

@@ -19,7 +19,12 @@ import msgspec
 from ullage.cli.context import stored_calibration
 from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen
-from ullage.cli.screenplay import Notice, near_limit_notice, window_notice
+from ullage.cli.screenplay import (
+    Notice,
+    near_limit_notice,
+    report_notice,
+    window_notice,
+)
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
 from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
@@ -300,7 +305,7 @@ class Shown:
         self.scroll = Scroll(screen)
         self._place: FoundSession | None = None
         self._calls = 0
-        self._is_near = False
+        self._is_near = self._is_report_noted = False
         self._said = ""
 
     def show(self, place: FoundSession, seen: Seen) -> None:
@@ -317,6 +322,10 @@ class Shown:
             point = seen.reading.compaction_point or seen.reading.input_limit or 0
             self._notice(near_limit_notice(point))
         self._is_near = seen.status.near_limit
+        told = report_notice(seen.status)
+        if told is not None and not self._is_report_noted:
+            self._notice(told)
+        self._is_report_noted = told is not None
         grown = f"{seen.status.grown:+,}" if seen.status.grown else ""
         reading, glyphs = seen.reading, self.screen.glyphs
         if self.scroll.moves:
@@ -340,7 +349,8 @@ class Shown:
                 ),
             )
         )
-        self._place, self._calls, self._is_near = place, -1, False
+        self._place, self._calls = place, -1
+        self._is_near = self._is_report_noted = False
 
     def wait(self, why: str) -> None:
         """Say once what is being waited for."""

@@ -55,7 +55,7 @@ from ullage.messages import (
     ToolCallPart,
     clean_text,
 )
-from ullage.usage import Usage
+from ullage.usage import Cleared, Usage
 
 PLAIN_BYTES = 4096
 """Up to this size a frame with few brackets needs no closer look: nearly all of them."""
@@ -271,6 +271,8 @@ class Draft:
         self.call = call
         self.parts: list[Growing] = []
         self.usages: list[dict[str, object]] = []
+        self.cleared: tuple[Cleared, ...] = ()
+        """What the provider left out of the request."""
         self.model = ""
         self.response_id = ""
         self.said = ""
@@ -438,6 +440,10 @@ class Draft:
 
     def usage(self, *, complete: bool) -> Usage:
         """The usage in our terms. A single object that is complete is kept byte for byte."""
+        usage = self._reported(complete=complete)
+        return replace(usage, cleared=self.cleared) if self.cleared else usage
+
+    def _reported(self, *, complete: bool) -> Usage:
         if len(self.usages) == 1 and complete:
             return read_usage(
                 self.dialect,

@@ -295,10 +295,9 @@ def continued(
         elif message.role == "assistant" and previous.role == "assistant":
             if target.alternates and not is_paused(previous):
                 add_stand_in(made, previous.id, "user", GO_ON, notes)
-        elif (
-            message.role in ("user", "system")
-            and previous.role == "tool"
-            and target.answer_after_tools
+        elif message.role in ("user", "system") and (
+            (target.answer_after_tools and previous.role == "tool")
+            or (target.answer_after_user and message.role == previous.role == "user")
         ):
             add_stand_in(made, previous.id, "assistant", NOTED, notes)
         made.append(message)

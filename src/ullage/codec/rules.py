@@ -33,7 +33,8 @@ class Target:
     ``call_ids`` and ``tool_names`` are the accepted ones; ``empty_ids`` allows a call without an id.
     ``blank_text`` is whether text of white space alone is taken. ``user_first``, ``user_last`` and ``alternates`` ask
     for user messages at the begin, at the end and between two answers; ``answer_after_tools`` for an answer between a
-    tool's result and a user message; ``space_at_end`` is whether an answer that is to be continued may end with white
+    tool's result and a user message, ``answer_after_user`` for one between two user
+    messages; ``space_at_end`` is whether an answer that is to be continued may end with white
     space. ``signed_thinking`` refuses thinking without its signature, ``sealed_reasoning``
     reasoning without its encrypted content; ``reasoning_last`` is whether an answer may end with reasoning,
     ``item_ids`` whether items are named and refused without the reasoning before them. ``signed_calls`` asks for a
@@ -54,6 +55,7 @@ class Target:
     user_last: bool = False
     alternates: bool = False
     answer_after_tools: bool = False
+    answer_after_user: bool = False
     space_at_end: bool = True
     signed_thinking: bool = False
     sealed_reasoning: bool = False

@@ -87,12 +87,16 @@ class CountEndpoint(NamedTuple):
     """One way to have a request counted: ``encode`` makes the call for an encoded request.
 
     ``field`` of the answer holds the tokens. ``at_root``: the path does not follow the version in the address.
+    ``text_only``: images and files are not counted. With ``tokenize``, ``field`` holds the whole request as a text, and
+    ``tokenize`` makes the call that lists its ``tokens``.
     """
 
     name: str
     encode: Callable[[Request, Encoded], Encoded]
     field: str = "input_tokens"
     at_root: bool = False
+    text_only: bool = False
+    tokenize: Callable[[str, Encoded], Encoded] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

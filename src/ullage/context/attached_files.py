@@ -37,6 +37,9 @@ MOST_EACH: Final = 5_000
 LEAST_EACH: Final = 100
 """A file is not cut to fewer tokens than this."""
 
+LONGEST: Final = 4_000_000
+"""Characters of a text that edits may make: the text that is followed here may be another one than the tool edited."""
+
 LIMIT_SHARE: Final = 0.1
 """Files take at most this share of the input limit, whatever the setting allows."""
 
@@ -106,7 +109,8 @@ def _follow(
 
 def _edited(known: KnownFile, old: str, new: str, *, is_all: bool) -> KnownFile:
     count = known.text.count(old) if old else 0
-    if count == 0 or (count > 1 and not is_all):
+    length = len(known.text) + count * (len(new) - len(old))
+    if count == 0 or (count > 1 and not is_all) or length > LONGEST:
         return known._replace(is_stale=True)
     return known._replace(text=known.text.replace(old, new))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from ullage.context.keeping import must_stay
 from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
@@ -13,7 +14,8 @@ from ullage.meter.window import DEFAULT_TRIGGER
 LEAST_SHARE: Final = 0.1
 LEAST_TOKENS: Final = 2_000
 LEAST_OF_WINDOW: Final = 0.05
-"""A compaction has to save at least max(10 % of the request, min(2,000 tokens, 5 % of the window))."""
+"""A compaction has to save at least max(10 % of the request, min(2,000 tokens, 5 % of the window)). Of a part that a
+person named it is 10 % of that part."""
 
 GOAL_OF_POINT: Final = 0.6
 """The goal is at most this share of the compaction point, for low triggers."""
@@ -61,19 +63,22 @@ class Aim(NamedTuple):
 def aim_of(situation: Situation) -> Aim:
     """The limits and goals of a compaction of this session."""
     fold, sizes = situation.fold, situation.sizes
+    messages = sizes.messages
+    if situation.is_partial:
+        messages -= situation.once("unnamed", lambda: sizes.of(must_stay(situation)))
     window, _, limit, point = fold.limits.denominators
     correction = max(situation.correction, 1.0)
     size = None if window.tokens is None else round(window.tokens / correction)
     if limit is None:
         half = sizes.used / 2
-        least = max(1.0, LEAST_SHARE * sizes.used)
+        least = max(1.0, LEAST_SHARE * (messages if situation.is_partial else sizes.used))
         bar = half if situation.is_urgent else None
         return Aim(
             None,
             bar,
             0.9 * half,
             least,
-            _summary(None, half - sizes.fixed, sizes.messages),
+            _summary(None, half - sizes.fixed, messages),
             None,
         )
     limit = round(limit / correction)
@@ -98,11 +103,13 @@ def aim_of(situation: Situation) -> Aim:
     least = max(
         LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit))
     )
+    if situation.is_partial:
+        least = LEAST_SHARE * messages
     taken = size or limit
     if situation.bytes_limit is not None:
         taken = min(taken, round(situation.bytes_limit / BYTES_A_TOKEN))
     return Aim(
-        limit, bar, goal, least, _summary(taken, goal - sizes.fixed, sizes.messages), size
+        limit, bar, goal, least, _summary(taken, goal - sizes.fixed, messages), size
     )
 
 

@@ -51,6 +51,10 @@ NOOP: Final = (
 """What a session is told that needs a compaction where none is allowed."""
 
 
+MOST_NAMED: Final = 100
+"""Characters of an unknown name that its error shows."""
+
+
 def ordered(chosen: Sequence[str | Strategy]) -> tuple[Strategy, ...]:
     """The strategies in the order in which they are tried, each once; empty for ``noop``.
 
@@ -76,6 +80,7 @@ def _meant_by(one: str | Strategy) -> list[Strategy]:
     if one in BUILT_IN:
         return [BUILT_IN[one]]
     known = (*NAMED_LISTS, *BUILT_IN)
+    one = one[:MOST_NAMED]
     close = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise ValueError(f"there is no strategy {one!r}{hint}; there are {', '.join(known)}")

@@ -64,11 +64,11 @@ def sizes_of(fold: Fold) -> Sizes:
     """
     forecast = fold.forecast()
     in_view = fold.reasoning
-    share = (
-        min(1.0, fold.earlier_reasoning(with_last=True) / in_view.all)
-        if in_view.all > 0
-        else 0.0
-    )
+    share = 0.0
+    if in_view.all > 0:
+        earlier = fold.earlier_reasoning(with_last=True) - forecast.cleared.reasoning
+        share = min(1.0, max(0.0, earlier) / in_view.all)
+    cleared = float(forecast.cleared.content)
     # The learnt correction of growth applies equally to all messages since the last reported usage.
     grown = (
         forecast.new / fold.since.tokens
@@ -88,6 +88,11 @@ def sizes_of(fold: Fold) -> Sizes:
             tokens = entry.cost.tokens * (
                 fold.scale_of(entry) if fold.is_anchored(entry) else grown
             )
+        if cleared and entry.cost.added.results:
+            # The provider clears the oldest results first.
+            taken = min(cleared, tokens)
+            cleared -= taken
+            tokens -= taken
         each[name] = max(0.0, tokens + share * in_view.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)

@@ -9,7 +9,7 @@ from typing import Final
 from ullage.context.budget import Aim, aim_of
 from ullage.context.constraints import rules_part_id
 from ullage.context.keeping import KeptMessages, keep
-from ullage.context.plan import SHARES, kept_for
+from ullage.context.plan import SHARES, kept_for, place_behind
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
@@ -100,6 +100,7 @@ def _dropping(
         dropped=dropped,
         rung="drop",
         replaced=kept.replaced,
+        behind=place_behind(situation, leaving) if note is not None else "",
     )
 
 

@@ -34,11 +34,11 @@ def must_stay(situation: Situation) -> dict[str, str]:
     """Ids that no compaction may remove from the view, each with its reason. Exchanges are never split.
 
     They are: system prompts at the beginning of the messages, pinned messages, the newest request, calls that wait
-    for a result or a person, and the message that a person named with all behind it.
+    for a result or a person, and what is outside of the part that a person named. The newest request may leave where
+    it is in a part that goes on to the end.
     """
     why: dict[str, str] = {}
-    is_behind = False
-    request = situation.request
+    request = None if situation.from_ else situation.request
     leading = True
     for exchange in situation.exchanges:
         for message in exchange.messages:
@@ -50,9 +50,8 @@ def must_stay(situation: Situation) -> dict[str, str]:
                 is_leading=leading,
                 is_latest=message is request,
             )
-            is_behind = is_behind or message.id == situation.up_to
-            if is_behind and not reason:
-                reason = "behind the chosen message"
+            if message.id in situation.unnamed and not reason:
+                reason = "outside of the part to be summarised"
             if reason:
                 why |= {each: why.get(each, reason) for each in exchange.ids}
     return why
@@ -86,11 +85,14 @@ def keep(
     """The messages that stay, in at most about ``room`` tokens, ``tail`` of them for the newest exchanges.
 
     In this order: messages that must stay; results the model has not seen, cut to fit; the other requests of the
-    unfinished task; the newest exchanges. Only the first kind is certain to stay. A newest request of more than
-    ``request_room`` tokens is cut to head and tail.
+    unfinished task; the newest exchanges. Only the first kind is certain to stay, and of a part that a person named
+    nothing else does. A newest request of more than ``request_room`` tokens is cut to head and tail. What stands before
+    a part that goes on to the end is never changed.
     """
     choice = _Choice(situation, room)
     choice.take(must_stay(situation))
+    if situation.from_:
+        return KeptMessages(choice.why, (), choice.tokens)
     if request_room is not None and situation.request is not None:
         choice.shorten(situation.request, request_room)
     if not situation.up_to:

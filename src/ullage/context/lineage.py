@@ -85,6 +85,7 @@ class _UndoPoint(NamedTuple):
     status: MessageStatus
     holder: str
     passages: int
+    behind: str
 
 
 class _Trace:
@@ -131,7 +132,9 @@ class _Trace:
         if self.holder in gone:
             self.status = "rewound"
 
-    def _remember(self, name: str, gone: frozenset[str], summary: str) -> None:
+    def _remember(
+        self, name: str, gone: frozenset[str], summary: str, behind: str = ""
+    ) -> None:
         if name:
             held = _UndoPoint(
                 name,
@@ -141,6 +144,7 @@ class _Trace:
                 self.status,
                 self.holder,
                 len(self.passages),
+                behind,
             )
             self.before.append(held)
 
@@ -160,14 +164,17 @@ class _Trace:
             *event.summarised,
             *(dropped.id for dropped in event.dropped),
         }
-        self._remember(event.compaction, frozenset(gone), summary)
+        self._remember(event.compaction, frozenset(gone), summary, event.behind)
         if self.holder in self.view:
             self._follow(event, summary)
         for name in gone:
             del self.view[name]
         if summary:
-            leading = takewhile(self.system.__contains__, self.view)
-            self.view = {**dict.fromkeys(leading), summary: None, **self.view}
+            ids = list(self.view)
+            front = list(takewhile(self.system.__contains__, ids))
+            if event.behind in self.view:
+                front = ids[: ids.index(event.behind) + 1]
+            self.view = {**dict.fromkeys(front), summary: None, **self.view}
         if summary == self.id:
             self.status, self.holder = "in view", summary
 
@@ -198,6 +205,8 @@ class _Trace:
                 return
 
     def _undo(self, held: _UndoPoint) -> None:
+        if held.behind and held.behind not in self.view:
+            return
         there = [each for each in held.view if each in held.gone or each in self.view]
         self.view = dict.fromkeys(
             (*there, *(each for each in self.view if each != held.summary))

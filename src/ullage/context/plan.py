@@ -105,4 +105,19 @@ def committed(
         summary_tokens=made.tokens,
         rung=rung,
         replaced=kept.replaced,
+        behind=place_behind(situation, leaving),
     )
+
+
+def place_behind(situation: Situation, leaving: Sequence[Message]) -> str:
+    """Id of the message that the summary stands behind, so that it stands where ``leaving`` stood; empty: in front."""
+    if not situation.from_ or not leaving:
+        return ""
+    ids = [message.id for message in situation.messages]
+    head = set(ids[: ids.index(leaving[0].id)])
+    # The view holds results in the order in which their tools ended.
+    last = ""
+    for entry in situation.fold.view:
+        if entry.id in head:
+            last = entry.id
+    return last

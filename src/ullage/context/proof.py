@@ -5,6 +5,7 @@ The change is made on a branch of the fold, so the result's ``after`` is the nex
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from ullage.codec.repair import Repair, repair
@@ -72,9 +73,7 @@ def prove(
     sizes = situation.sizes
     branch = fold_after(situation.fold, (event,))
     forecast = branch.forecast()
-    rewritten = round(
-        sum(entry.cost.tokens * situation.fold.scale_of(entry) for entry in branch.view)
-    )
+    rewritten = _rewritten(situation, event, branch)
 
     def verdict(reason: Reason | None, note: str = "") -> ProofResult:
         return ProofResult(
@@ -101,6 +100,18 @@ def prove(
     return verdict(*shape) if shape is not None else verdict(None)
 
 
+def _rewritten(
+    situation: Situation, event: Pruned | CompactionCommitted, branch: Fold
+) -> int:
+    """Tokens of messages that the provider's cache stores again: all, or those behind a summary's place."""
+    tokens = 0.0
+    for entry in branch.view:
+        tokens += entry.cost.tokens * situation.fold.scale_of(entry)
+        if isinstance(event, CompactionCommitted) and entry.id == event.behind:
+            tokens = 0.0
+    return round(tokens)
+
+
 class _Wrong(NamedTuple):
     reason: Reason
     note: str
@@ -124,6 +135,8 @@ def _untouchable(situation: Situation, event: Pruned) -> _Wrong | None:
             return _Wrong(
                 "touched", f"{part_id} is in the pinned message {results[part_id].id}."
             )
+        if results[part_id].id in situation.unnamed:
+            return _Wrong("touched", f"{part_id} is outside of the part that was named.")
     return None
 
 
@@ -147,21 +160,44 @@ def _unaccounted(
     if any(not dropped.reason for dropped in event.dropped):
         return _Wrong("uncovered", "A message is dropped without a reason.")
     kept = before.keys() - set(gone)
-    expected = kept | ({event.summary.id} if event.summary is not None else set())
-    if {entry.message.id for entry in branch.view} != expected:
+    messages = in_view(entry.message for entry in branch.view)
+    if [message.id for message in messages] != _expected_order(situation, event, kept):
         return _Wrong(
             "uncovered",
-            "The kept, summarised and dropped messages are not the messages in view.",
+            "The kept messages, in their order, and the summary in its place are not the messages in view.",
         )
     stays = must_stay(situation)
     if torn := sorted(stays.keys() & set(gone)):
         return _Wrong("touched", f"{torn[0]} must stay: {stays[torn[0]]}.")
     for message in event.replaced:
-        if message.id not in kept or not _may_replace(
-            before[message.id], message, situation.pins
+        is_fixed = bool(situation.from_) and message.id in situation.unnamed
+        if (
+            message.id not in kept
+            or is_fixed
+            or not _may_replace(before[message.id], message, situation.pins)
         ):
             return _Wrong("touched", f"{message.id} may not be changed in this way.")
     return None
+
+
+def _expected_order(
+    situation: Situation, event: CompactionCommitted, kept: AbstractSet[str]
+) -> list[str]:
+    """The messages afterwards: the summary of a part that goes on to the end stands there, any other in front."""
+    order: list[str] = []
+    place = 0
+    is_leading = True
+    for message in situation.messages:
+        if situation.from_:
+            is_leading = is_leading and message.id in kept
+        else:
+            is_leading = is_leading and message.role == "system"
+        if message.id in kept:
+            order.append(message.id)
+            place += is_leading
+    if event.summary is not None:
+        order.insert(place, event.summary.id)
+    return order
 
 
 def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:

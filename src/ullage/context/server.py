@@ -24,7 +24,7 @@ from ullage.codec.wires import WIRES
 from ullage.context.budget import Aim
 from ullage.context.constraints import collected, rules_part_id, written
 from ullage.context.digest import digest
-from ullage.context.plan import Plan, committed, plan_for
+from ullage.context.plan import Plan, committed, place_behind, plan_for
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
     Ask,
@@ -115,7 +115,12 @@ def _ask(
     if offered.leads and any(map(_stands_in_front, kept)):
         note = "A message has to stay in front of the place where this API wants its compaction."
         return Declined("not_offered", note)
-    found = on_request(situation, aim, plan, PROMPT)
+    if place_behind(situation, plan.leaving):
+        note = "A provider's compaction stands in front of all messages, and not behind some that stay."
+        return Declined("not_offered", note)
+    # What the server clears of a call is sent all the same, and a compaction can't be asked to clear it.
+    uncleared = situation.fold.forecast().cleared.total
+    found = on_request(situation, aim, plan, PROMPT + uncleared)
     if isinstance(found, Declined):
         return found
     # OpenAI gives the user's messages back word for word: one that stays would be there twice.

@@ -27,7 +27,8 @@ class Situation:
     calls that wait for a person or a tool. ``task_start`` is the first message since the last finished task.
     ``correction`` is the provider's tokens per token of the reading, after a refusal of a request that fits by the
     reading (``budget.correction_of``). ``bytes_limit`` and ``image_limit`` are the provider's limits, if known.
-    With ``up_to`` a person wants this message and all behind it to stay, and nothing else of its own accord.
+    With ``up_to`` a person wants this message and all behind it to stay, with ``from_`` all before this message, and
+    nothing else of its own accord.
     ``has_refused`` says that the endpoint has refused to compact a conversation itself.
     """
 
@@ -46,6 +47,7 @@ class Situation:
     image_limit: int | None = None
     has_refused: bool = False
     up_to: str = ""
+    from_: str = ""
     _worked_out: dict[object, object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -75,6 +77,23 @@ class Situation:
     def request(self) -> Message | None:
         """The newest message of a person."""
         return latest_request(self.messages)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a person named the part that is to be summarised."""
+        return bool(self.up_to or self.from_)
+
+    @cached_property
+    def unnamed(self) -> frozenset[str]:
+        """Ids of the messages outside of the part that a person named: all, where its message has left the view."""
+        if not self.is_partial:
+            return frozenset()
+        ids = [message.id for message in self.messages]
+        chosen = self.up_to or self.from_
+        if chosen not in ids:
+            return frozenset(ids)
+        place = ids.index(chosen)
+        return frozenset(ids[place:] if self.up_to else ids[:place])
 
     @cached_property
     def bytes(self) -> Mapping[str, int]:

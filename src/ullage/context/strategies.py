@@ -24,6 +24,7 @@ import msgspec
 from ullage.context.attached_files import with_files
 from ullage.context.budget import aim_of
 from ullage.context.choice import NOOP, STRATEGIES
+from ullage.context.keeping import must_stay
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
@@ -245,13 +246,29 @@ def _stuck(
 ) -> Stuck:
     error = unsendable(situation, attempt.failures)
     cause = _cause(attempt.failures)
-    note = str(error) if error is not None else f"{cause.name}: {cause.note}"
+    note = f"{cause.name}: {cause.note}"
+    if situation.is_partial and len(must_stay(situation)) == len(situation.messages):
+        note = _nothing_to_leave(situation)
+    if error is not None:
+        note = str(error)
     events = (
         *_started(situation, attempt),
         *_rolled_back(situation, failures),
         _ended(situation, cause.reason, note),
     )
     return Stuck(events, attempt, error)
+
+
+def _nothing_to_leave(situation: Situation) -> str:
+    """Why no message of the part that a person named can leave."""
+    chosen = situation.up_to or situation.from_
+    if all(message.id != chosen for message in situation.messages):
+        return f"The message {chosen} has left the view. Choose one that is in view."
+    part = "before the chosen one" if situation.up_to else "from the chosen one on"
+    return (
+        f"No message {part} can leave. Pinned messages stay, and a call and its results stay "
+        "together. Choose another message."
+    )
 
 
 def _cause(failures: Sequence[FailedStrategy]) -> FailedStrategy:

@@ -106,7 +106,9 @@ class Summarize:
             return refused
         if answers:
             return self._finish(situation, aim, plan, answers[-1])
-        asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
+        newest = plan.leaving if situation.from_ else ()
+        text = task(situation, aim, kept=bool(plan.kept.why), newest=newest)
+        asked = asking(situation, text, 1)
         found = on_request(situation, aim, plan, SAFETY * situation.cost(asked))
         if isinstance(found, Declined):
             return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from math import log1p
 from typing import Final, NamedTuple
 
@@ -23,6 +24,14 @@ MOST_FOUND: Final = 5
 
 MOST_WORDS: Final = 30
 """Words of a query that count; further ones are ignored."""
+
+MOST_CHARACTERS: Final = 4_000
+MOST_PARAMETERS: Final = 100
+"""What is searched of one description, and of one tool's parameters: both are a server's, and it may send megabytes."""
+
+MOST_MISSPELT: Final = 5
+MOST_COMPARED: Final = 10_000
+"""Words of a query that match nothing and are compared with so many known words: each comparison is slow."""
 
 IN_NAME: Final = 4.0
 IN_PARAMETER: Final = 1.5
@@ -69,7 +78,7 @@ def find(query: str, tools: Sequence[Tool], *, most: int = MOST_FOUND) -> list[T
         return named[:most]
     indexed = [_indexed(tool) for tool in tools]
     spread = _spread(indexed)
-    wanted = [_near(word, spread) for word in _content_words(query)]
+    wanted = _wanted(_content_words(query), spread)
     scored: list[_Scored] = []
     for one in indexed:
         score = _score(wanted, one, spread, len(indexed))
@@ -117,9 +126,11 @@ def _indexed(tool: Tool) -> _Indexed:
     declared = schemas.declared(tool)
     properties = declared.schema.get("properties")
     weights: dict[str, float] = {}
-    _weigh(weights, words(declared.description), IN_DESCRIPTION)
+    description = declared.description[:MOST_CHARACTERS]
+    _weigh(weights, words(description), IN_DESCRIPTION)
     if isinstance(properties, dict):
-        _weigh(weights, words(" ".join(map(str, properties))), IN_PARAMETER)
+        parameters = " ".join(map(str, islice(properties, MOST_PARAMETERS)))
+        _weigh(weights, words(parameters[:MOST_CHARACTERS]), IN_PARAMETER)
     _weigh(weights, words(declared.name), IN_NAME)
     return _Indexed(tool, weights)
 
@@ -138,6 +149,21 @@ def _spread(indexed: Sequence[_Indexed]) -> dict[str, int]:
     return spread
 
 
+def _wanted(asked: Iterable[str], known: Mapping[str, int]) -> list[dict[str, float]]:
+    """The known words that each word of a query may mean; for a misspelt one, those that are close to it."""
+    compared = list(islice(known, MOST_COMPARED))
+    left = MOST_MISSPELT
+    wanted: list[dict[str, float]] = []
+    for word in asked:
+        near = _near(word, known)
+        if not near and left:
+            left -= 1
+            close = get_close_matches(word, compared, n=3, cutoff=CLOSE)
+            near = dict.fromkeys(close, TYPO)
+        wanted.append(near)
+    return wanted
+
+
 def _near(word: str, known: Mapping[str, int]) -> dict[str, float]:
     """The known words that a word may mean, each with how much a match of it counts."""
     near: dict[str, float] = {}
@@ -147,9 +173,6 @@ def _near(word: str, known: Mapping[str, int]) -> dict[str, float]:
                 near[other] = PREFIX
     if word in known:
         near[word] = 1.0
-    if not near:
-        close = get_close_matches(word, list(known), n=3, cutoff=CLOSE)
-        near = dict.fromkeys(close, TYPO)
     return near
 
 

@@ -34,7 +34,7 @@ class Trim:
         return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        if situation.is_only_asked:
+        if situation.is_only_asked or situation.is_partial:
             return Declined("nothing_to_do", "A summary was asked for.")
         aim = aim_of(situation)
         changed = {message.id: message for message in _without_old_media(situation)}

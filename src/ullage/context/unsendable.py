@@ -58,9 +58,23 @@ def unsendable(
     return ContextUnfixable(message, needed=needed, limit=limit, largest=largest)
 
 
+def confirmed_high(fold: Fold) -> int:
+    """The reading's upper end, or less where nothing has confirmed it: then the provider says whether the request fits.
+
+    Of a surprising report that no second one has confirmed it is the lower end; of a count, no more than the
+    estimate's upper end.
+    """
+    forecast = fold.forecast()
+    if fold.anchor is not None and fold.anchor.beyond < 0:
+        return forecast.low
+    if fold.counted is None:
+        return forecast.high
+    return min(forecast.high, fold.estimate().high)
+
+
 def _excess(situation: Situation, limit: int | None) -> str:
     """A sentence about what the request has too much of; empty if it can be sent."""
-    high = _upper_end(situation)
+    high = confirmed_high(situation.fold)
     if limit is not None and high > limit:
         return f"The request needs up to {high:,} tokens, and {limit:,} fit."
     if situation.is_over_bytes:
@@ -72,16 +86,6 @@ def _excess(situation: Situation, limit: int | None) -> str:
             f"{situation.image_limit:,} fit."
         )
     return ""
-
-
-def _upper_end(situation: Situation) -> int:
-    """The reading's upper end; its lower end where it rests on a surprising report that no second one has confirmed.
-
-    The provider then says itself whether the request fits.
-    """
-    fold = situation.fold
-    is_unconfirmed = fold.anchor is not None and fold.anchor.beyond < 0
-    return fold.forecast().low if is_unconfirmed else situation.sizes.high
 
 
 def _reasons(failures: Sequence[FailedStrategy]) -> str:
@@ -122,8 +126,9 @@ def _largest(situation: Situation, kept: KeptMessages) -> tuple[tuple[str, int],
 
 
 def _named_fixed(fold: Fold, fixed: float) -> Iterator[tuple[str, int]]:
-    """What no message holds: the system prompt and the tools, and what nothing but the provider's report holds."""
+    """What no message holds: the system prompt and the tools, and what nothing but the provider's number holds."""
     declared = fixed if fold.missing else min(fixed, DECLARED_AT_MOST * fold.fixed.tokens)
     yield "system prompt and tools", round(declared)
     if fixed > declared:
-        yield "reported by the provider and not in the session", round(fixed - declared)
+        source = "counted" if fold.anchor is None else "reported"
+        yield f"{source} by the provider and not in the session", round(fixed - declared)

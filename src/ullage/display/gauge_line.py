@@ -44,13 +44,27 @@ def spelled(line: Line, glyphs: Glyphs) -> Line:
 
 
 def amount(used: Interval) -> str:
-    """Tokens and their interval: ``52,100 ± 140``, both ends where they differ much, the number alone where exact."""
-    below, above = used.tokens - used.low, used.high - used.tokens
-    if below == above == 0:
+    """Tokens and their interval: ``52,100 ± 140``, ``140 (14 to 286)``, the number alone where it is exact."""
+    said = interval(used)
+    if not said:
         return number(used.tokens)
-    if abs(below - above) <= max(1, 0.1 * max(below, above)):
-        return f"{number(used.tokens)} ± {number(max(below, above))}"
-    return f"{number(used.tokens)} ({number(used.low)} to {number(used.high)})"
+    if said.startswith("±"):
+        return f"{number(used.tokens)} {said}"
+    return f"{number(used.tokens)} ({said})"
+
+
+def interval(of: Interval) -> str:
+    """An interval as ``± 140``, by its wider side; empty where the number is exact.
+
+    As its ends, ``14 to 286``, where one side is less than half of the other or more than half of the number.
+    """
+    below, above = of.tokens - of.low, of.high - of.tokens
+    wide, narrow = max(below, above), min(below, above)
+    if wide == 0:
+        return ""
+    if wide <= max(1, 2 * narrow) and 2 * wide <= of.tokens:
+        return f"± {number(wide)}"
+    return f"{number(of.low)} to {number(of.high)}"
 
 
 def sentence(reading: Drawable) -> str:

@@ -15,6 +15,9 @@ _STEERING: Final = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]
 """Characters that JSON allows in a text as they are and that a terminal obeys: DEL, the C1 controls (``\\x9b`` begins
 an escape sequence), line separators, and what changes the direction of writing."""
 
+LONGEST_QUOTED: Final = 60
+"""Characters of a value that its error repeats."""
+
 
 class Span(NamedTuple):
     """A piece of a line, and what it stands for. What that looks like is decided where it is printed."""
@@ -56,6 +59,14 @@ def safe(text: str) -> str:
         for char in text
         if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
     )
+
+
+def quoted(value: object) -> str:
+    """A value as an error repeats it: quoted, on one line, with what can't be printed escaped, and cut."""
+    written = repr(value[:LONGEST_QUOTED] if isinstance(value, str) else value)
+    if len(written) <= LONGEST_QUOTED:
+        return written
+    return f"{written[: LONGEST_QUOTED - 3]}..."
 
 
 def cells(text: str) -> int:

@@ -21,7 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 import ullage.importers.fields as f
+from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.dialects import normalise
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
@@ -41,7 +44,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.models.providers import NO_PROVIDER, vendors_of
-from ullage.usage import Usage
+from ullage.usage import Cleared, Usage
 
 WIRE = "messages"
 _DIALECT = wire_named(WIRE).dialects[0].name
@@ -93,6 +96,7 @@ class _OpenCall:
     content: LogParts
     parts: list[Part] = field(default_factory=list)
     usages: list[JsonObject] = field(default_factory=list)
+    cleared: tuple[Cleared, ...] = ()
     stop: str = ""
     ended: float = 0
     held: list[Message] = field(default_factory=list)
@@ -374,6 +378,9 @@ class ClaudeCodeReader(Reader):
         usage = f.mapping(message, "usage")
         if usage:
             call.usages.append(usage)
+        call.cleared = (
+            read_applied_edits(message.get("context_management")) or call.cleared
+        )
         call.stop = f.text(message, "stop_reason") or call.stop
         call.ended = self.rows.at
         if uuid:
@@ -519,7 +526,8 @@ def _usage(call: _OpenCall) -> Usage | None:
     placeholder = early or (
         output is not None and shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1)
     )
-    return normalise(_DIALECT, last, placeholder=placeholder)
+    usage = normalise(_DIALECT, last, placeholder=placeholder)
+    return replace(usage, cleared=call.cleared)
 
 
 def _characters(part: Part) -> int:

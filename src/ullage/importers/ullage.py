@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
@@ -59,6 +59,14 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 _of_header: Final = msgspec.json.Decoder(_Header)
 
 
+class _PlacedSummary(NamedTuple):
+    """The ids in view before and after a compaction, and the one that its summary stands behind."""
+
+    before: list[str]
+    after: list[str]
+    behind: str
+
+
 class UllageReader(Reader):
     """Reads the events of one session."""
 
@@ -73,7 +81,7 @@ class UllageReader(Reader):
         self._parts: set[str] = set()
         self._open: dict[str, CallStarted] = {}
         self._calls: set[str] = set()
-        self._epochs: dict[str, tuple[list[str], list[str]]] = {}
+        self._epochs: dict[str, _PlacedSummary] = {}
         """For each compaction in force, the view before and after it."""
         self._follow: dict[type, Callable[..., Event | None]] = {
             SessionStarted: self._started,
@@ -219,8 +227,13 @@ class UllageReader(Reader):
         self._view = [each for each in self._view if each not in gone]
         if summary is not None:
             self._hold(summary)
-            self._view.insert(0, summary.id)
-        self._epochs[event.compaction] = (before, list(self._view))
+            front = 0
+            if event.behind in self._view:
+                front = self._view.index(event.behind) + 1
+            self._view.insert(front, summary.id)
+        self._epochs[event.compaction] = _PlacedSummary(
+            before, list(self._view), event.behind
+        )
         for message in replaced:
             self._hold(message)
         return msgspec.structs.replace(
@@ -231,8 +244,10 @@ class UllageReader(Reader):
         epoch = self._epochs.pop(event.compaction, None)
         if epoch is None:
             return None
-        before, after = epoch
-        self._view = before + [each for each in self._view if each not in after]
+        if epoch.behind and epoch.behind not in self._view:
+            return None
+        added = [each for each in self._view if each not in epoch.after]
+        self._view = epoch.before + added
         return event
 
     def _call(self, event: CallStarted) -> Event | None:

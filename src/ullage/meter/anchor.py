@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.messages import Role
+from ullage.meter.clearing import FURTHER_DOUBT, NOTHING_CLEARED, ClearedTokens
 from ullage.meter.cost import NOTHING_COUNTED, TOOL_RESULTS, Added, Counted, MessageCost
 from ullage.meter.reading import Basis
 from ullage.meter.view import Entry
@@ -18,8 +19,9 @@ NOTHING_ADDED = Added()
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """A call whose input the provider reported, and the estimates of what that input was made of.
 
-    ``order`` is the newest view entry it covers. ``fixed``, ``reasoning`` and ``messages`` are what system and tools,
-    earlier reasoning, and messages were estimated at then, so that later changes can be taken by difference.
+    ``input`` includes what the provider ``cleared`` of the request. ``order`` is the newest view entry it covers.
+    ``fixed``, ``reasoning`` and ``messages`` are what system and tools, earlier reasoning, and messages were estimated
+    at then, so that later changes can be taken by difference.
     ``label`` says why the number is weaker than a reported one, ``spread`` by which share; a reported one has neither.
     """
 
@@ -35,6 +37,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
     label: str = ""
     spread: float = 0.0
+    cleared: ClearedTokens = NOTHING_CLEARED
     edited: float = 0.0
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
     level: float | None = None
@@ -44,6 +47,13 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     def beyond(self) -> float:
         """Tokens by which what the ledger expects exceeds a surprising input; 0 where it was none."""
         return 0.0 if self.level is None else self.level - self.input
+
+    def beyond_of(self, tokens: int) -> float:
+        """The same of a request of so many tokens: an excess of the ledger leaves with the content that it is of."""
+        beyond = self.beyond
+        if beyond <= 0 or tokens >= self.input:
+            return beyond
+        return beyond * max(0, tokens) / self.input
 
 
 class SinceAnchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +111,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Positive: tokens that left."""
     reasoning: float
     """Of these tokens, reasoning that is sent back and counted."""
+    cleared: ClearedTokens = NOTHING_CLEARED
+    """What the provider is taken to clear of this request; it is not in these tokens."""
     overhead: float = 0.0
     """Of these tokens, what earlier sessions' first calls held beyond their logs."""
     label: str = ""
@@ -113,6 +125,35 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         low, high = round(self.low + beyond), round(self.high + beyond)
         return msgspec.structs.replace(
             self, low=max(0, min(self.low, low)), high=max(self.high, high)
+        )
+
+    def after_clearing(
+        self, cleared: ClearedTokens, more: float = 0.0, further: float = 0.0
+    ) -> Forecast:
+        """What the model reads of this request, if the provider clears what it ``cleared`` of the last and ``more``.
+
+        What has left since is taken to be part of that, as the oldest content leaves first. The interval also holds
+        that it was not, and that up to ``further`` tokens beyond these are cleared.
+        """
+        if not (cleared.total or more or further):
+            return self
+        left = min(cleared.total, max(0, round(self.removed)))
+        doubt = FURTHER_DOUBT * more
+        total = cleared.total - left + round(more)
+        thought = min(total, cleared.reasoning, round(self.reasoning))
+        tokens = max(0, self.tokens - total)
+        last_input = self.last_input
+        if last_input is not None:
+            last_input -= cleared.total
+        return msgspec.structs.replace(
+            self,
+            tokens=tokens,
+            low=max(0, min(tokens, round(self.low - total - left - doubt - further))),
+            high=max(tokens, round(self.high - total + doubt)),
+            last_input=last_input,
+            removed=self.removed - left + round(more),
+            reasoning=self.reasoning - thought,
+            cleared=ClearedTokens(total - thought, thought),
         )
 
     def basis(self, call: str) -> Basis:

@@ -30,6 +30,7 @@ from ullage.tokens.text_kinds import KindTokens, kind_tokens, summed
 
 SUMMARY = "Summary"
 TOOL_RESULTS = "Tool results"
+TOOL_CALLS = "Tool calls"
 ROLE_ROWS = {
     "user": "You",
     "assistant": "Assistant",
@@ -316,7 +317,7 @@ def message_cost(
             row, tokens = TOOL_RESULTS, sums.count_result(part, name)
             name = name or "unknown tool"
         elif isinstance(part, ToolCallPart):
-            row, name, tokens = "Tool calls", part.name, sums.count_call(part)
+            row, name, tokens = TOOL_CALLS, part.name, sums.count_call(part)
         elif isinstance(part, ImagePart):
             row, name, tokens = "Media", "images", sums.count_media(part, in_result=False)
         else:

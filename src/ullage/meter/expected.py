@@ -7,7 +7,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Pending
-from ullage.meter.plausible import EXPLAINED, Expectation, ReportVerdict
+from ullage.meter.clearing import PARAMETER
+from ullage.meter.cost import UNKNOWN_ITEM
+from ullage.meter.plausible import (
+    EXPLAINED,
+    Expectation,
+    ReportHistory,
+    ReportVerdict,
+    judge_alone,
+)
 from ullage.meter.state import State
 from ullage.usage import Usage
 
@@ -16,7 +24,19 @@ KEPT_ELSEWHERE: Final = frozenset({"prompt", "cachedContent", "container"})
 (https://platform.openai.com/docs/api-reference/responses/create), cached content (https://ai.google.dev/api/caching),
 files of a container (https://platform.claude.com/docs/en/api/messages)."""
 
-CLEARING: Final = frozenset({"context_management", "truncation"})
+ADDING: Final = frozenset(
+    {"mcp_servers", "plugins", "search_parameters", "web_search_options", "data_sources"}
+)
+"""Parameters by which the provider adds content: tools of servers that it asks
+(https://platform.claude.com/docs/en/agents-and-tools/mcp-connector), results of a search
+(https://openrouter.ai/docs/guides/features/plugins/web-search, https://docs.x.ai/docs/guides/live-search,
+``web_search_options`` of https://platform.openai.com/docs/api-reference/chat/create), documents of a store
+(https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data)."""
+
+ONLINE: Final = ":online"
+"""The end of a model's name that asks OpenRouter for a search."""
+
+CLEARING: Final = frozenset({PARAMETER, "truncation"})
 """Parameters by which the provider leaves out content (https://platform.claude.com/docs/en/build-with-claude/context-editing;
 ``truncation`` of https://platform.openai.com/docs/api-reference/responses/create)."""
 
@@ -27,7 +47,7 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
     ``pending`` is ``None`` for a call without a recorded start.
     """
     if pending is None:
-        forecast, before = state.forecast(), state.basis
+        forecast, before = state.whole_forecast(), state.basis
         messages, fixed, media = state.view.tokens, state.fixed.tokens, state.view.media
     else:
         forecast, before = pending.held_against(reported), pending.before
@@ -46,18 +66,20 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
         is_whole=is_recorded and not is_partial and not is_kept_elsewhere,
         has_left=pending is None or bool(pending.marks),
         may_clear=not CLEARING.isdisjoint(state.params),
-        runs_tools=hosted > 0,
-        window=_largest_window(state),
+        adds_unseen=hosted > 0 or _adds_unseen(state),
+        window=largest_window(state),
         choices=_choices(state.params),
     )
     if before is None:
-        return expected
+        # Items whose content the provider keeps are in what a later report is held against.
+        has_items = any(entry.cost.added.over >= UNKNOWN_ITEM for entry in state.view)
+        return expected._replace(adds_unseen=expected.adds_unseen or has_items)
     anchor = before.anchor
     held = anchor.messages + anchor.fixed + anchor.reasoning
     reasoning = anchor.reasoning if pending is None else pending.earlier
     return expected._replace(
         last_input=anchor.input,
-        level=forecast.tokens + anchor.beyond,
+        level=forecast.tokens + anchor.beyond_of(forecast.tokens),
         is_explained=anchor.input <= EXPLAINED[1] * held + media,
         has_left=bool(
             expected.has_left
@@ -69,7 +91,12 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
     )
 
 
-def _largest_window(state: State) -> int | None:
+def _adds_unseen(state: State) -> bool:
+    """Whether the request asks the provider to add content."""
+    return state.model.endswith(ONLINE) or not ADDING.isdisjoint(state.params)
+
+
+def largest_window(state: State) -> int | None:
     """The largest of the windows that are known: a user may set one below the model's own."""
     window = state.limits.denominators.window.tokens
     known = state.known.window if state.known is not None else None
@@ -97,18 +124,21 @@ def without_counts(usage: Usage, reason: str) -> Usage:
     )
 
 
+def of_summary(usage: Usage, asked: float, history: ReportHistory) -> ReportVerdict:
+    """What the report of a call for a summary is worth, whose input was estimated at ``asked`` at the most."""
+    if usage.context is None:
+        return ReportVerdict(None, replace(history, refused=None, rule=""))
+    expected = Expectation(asked, 0, asked, is_whole=True, may_clear=True)
+    return judge_alone(usage.context, expected, history)
+
+
 def spent(usage: Usage | None, verdict: ReportVerdict) -> Usage | None:
     """A call's usage as its spend counts it.
 
-    Of a sum of all calls only this call's part counts as input. An input that is too large counts as not reported.
+    Of a sum of all calls only this call's part counts as input. An input that can't be true counts as not reported.
     """
-    if usage is None:
-        return None
     history = verdict.history
-    is_sum = history.rule == "sum"
-    if history.refused is not None:
-        is_sum = history.refused.reason in {"too_large", "sum"}
-    if not is_sum:
+    if usage is None or (history.refused is None and history.rule != "sum"):
         return usage
     return replace(
         usage,

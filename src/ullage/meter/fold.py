@@ -41,9 +41,21 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
+from ullage.meter.clearing import (
+    NOTHING_CLEARED,
+    PARAMETER,
+    ClearedTokens,
+    cleared_tokens,
+)
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
-from ullage.meter.expected import expectation_of, spent, without_counts
+from ullage.meter.expected import (
+    expectation_of,
+    largest_window,
+    of_summary,
+    spent,
+    without_counts,
+)
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
@@ -121,7 +133,7 @@ class Fold(State):
     def _use_model(self, model: str, wire: str, provider: str) -> None:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
             return
-        before = self.forecast() if len(self.view) or self.anchor else None
+        before = self.whole_forecast() if len(self.view) or self.anchor else None
         weight = self.view.tokens + self.fixed.tokens
         old = self.forecaster
         changed_model = bool(self.model) and model != self.model
@@ -176,6 +188,7 @@ class Fold(State):
         Reasoning is counted anew, as far as the new model can read it.
         """
         earlier = self.earlier_reasoning(with_last=True)
+        cleared = self.cleared if PARAMETER in self.params else NOTHING_CLEARED
         self.anchor = Anchor(
             call="",
             input=max(0, round((before.tokens - before.reasoning) * ratio + earlier)),
@@ -186,6 +199,7 @@ class Fold(State):
             messages=self.view.tokens,
             label="the model changed: carried over by ratio",
             spread=0.1,
+            cleared=cleared.scaled(ratio),
         )
         self.output = None
         self.output_left = True
@@ -210,19 +224,28 @@ class Fold(State):
         self.earlier_calls = kept(event.calls)
 
     def _input_counted(self, event: InputCounted) -> None:
-        """The count of the next request, unless it names another one or can't be true."""
+        """The count of the next request, unless it names another one or can't be true.
+
+        A count that stays the same for content of another size takes the count before it back.
+        """
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
-        request = expectation_of(self, self._request(estimate), event.tokens)
-        if event.tokens <= 0 or not is_possible(event.tokens, request):
+        # A count is of what the model reads.
+        tokens = event.tokens + estimate.after_clearing(self.cleared).cleared.total
+        request = expectation_of(self, self._request(estimate), tokens)
+        if event.tokens <= 0 or not is_possible(tokens, request):
             return
+        before = self.counted
         self.counted = CountedInput(
-            tokens=event.tokens, estimated=estimate.tokens, new=estimate.new
+            tokens=tokens, estimated=estimate.tokens, new=estimate.new
         )
-        if self.anchor is None:
+        if before is not None and self.counted.contradicts(before):
+            self.counted = replace(self.counted, is_contradicted=True)
+            self.attribution = None if self.anchor is None else self.attribution
+        elif self.anchor is None:
             messages = estimate.tokens - sum(estimates_of(self).values())
-            self.attribution = learn_first(self, messages, event.tokens)
+            self.attribution = learn_first(self, messages, tokens)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -245,6 +268,8 @@ class Fold(State):
         if read_answer_format(event.params) != read_answer_format(self.params):
             self.history_doubt = math.hypot(self.history_doubt, LEAST_CHANGE_DOUBT)
         self.params = event.params
+        if self.anchor is not None and PARAMETER not in event.params:
+            self.anchor = replace(self.anchor, cleared=NOTHING_CLEARED)
         self._count_fixed()
 
     def _settings(self, event: SettingsChanged) -> None:
@@ -455,20 +480,25 @@ class Fold(State):
                 event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq)
             )
             self.since = self.since.plus(entry, quiet=True)
-            self.view.arrange([*self._leading_system(), summary])
+            self.view.arrange([*self._in_front_of_summary(event.behind), summary])
+            if event.behind:
+                self._rearrange()  # it begins a turn behind the messages in front of it
         if self.partial and self.unlogged and self.anchor is not None:
             # History from before the log went as well; what share of the unlogged tokens it was is unknown.
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
         self.undo_records[event.compaction] = UndoRecord(
-            self.anchor_call, order, left, changed, summary
+            self.anchor_call, order, left, changed, summary, behind=event.behind
         )
         self.compactions += 1
         self.marks.append("compaction")
 
-    def _leading_system(self) -> list[str]:
-        """Ids of the system messages that the view begins with: nothing is put before those."""
+    def _in_front_of_summary(self, behind: str) -> list[str]:
+        """Ids up to the message that a summary stands behind; without one, the system messages at the beginning."""
+        ids = list(self.view.entries)
+        if behind in self.view.entries:
+            return ids[: ids.index(behind) + 1]
         return [
             entry.id
             for entry in takewhile(lambda entry: entry.role == "system", self.view)
@@ -486,6 +516,8 @@ class Fold(State):
         self.marks.append("uncompact")
 
     def _undo(self, record: UndoRecord) -> None:
+        if record.behind and record.behind not in self.view.entries:
+            return  # a rewind to before the summary took away what would come back
         self._leave(record.summary, quiet=True)
         for before, after in record.changed:
             now = self.view.entries.get(after.id)
@@ -531,9 +563,11 @@ class Fold(State):
 
     def _call_started(self, event: CallStarted) -> None:
         if event.purpose != "main":
+            if event.purpose == "summary" and event.estimate is not None:
+                self.summaries[event.call] = event.estimate.tokens
             return
         self.pending[event.call] = replace(
-            self._request(self.forecast()),
+            self._request(self.whole_forecast()),
             estimate=None if self.counted is None else self.estimate(),
             opening=self.opening() if self.anchor is None else None,
             stream=event.stream,
@@ -564,20 +598,22 @@ class Fold(State):
     def _call_ended(self, event: CallEnded) -> None:
         usage = event.usage
         if event.purpose != "main":
-            self._note_spend(event, usage)
-            if usage is not None:
-                self.reports = self.reports.after_other(usage.input)
+            self._side_call_ended(event)
             return
         pending = self.pending.pop(event.call, None)
-        verdict = self._judged(event, pending)
+        cleared = self._cleared_of(usage, pending)
+        verdict = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
-        self._note_spend(event, usage if is_failed else spent(usage, verdict))
+        estimated: int | None = None
+        if self.reports.is_unusable and not is_failed and pending is not None:
+            estimated = pending.forecast.tokens
+        self._note_spend(event, usage if is_failed else spent(usage, verdict), estimated)
         context = verdict.input
         if usage is not None:
             usage = self._usable(usage, context)
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
-            self._note_step(event, pending, context)
+            self._note_step(event, pending, context, cleared)
         if usage is None or context is None:
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
@@ -587,7 +623,7 @@ class Fold(State):
             return
         level: float | None = None
         if verdict.history.surprise is not None:
-            level = expectation_of(self, pending, usage.context or context).level
+            level = expectation_of(self, pending, context).level
         if pending is not None:
             rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(
@@ -600,17 +636,36 @@ class Fold(State):
                 self.step_ratios = (
                     StepRatios()
                 )  # they were measured by the rule before it was corrected
-        self._set_anchor(event.call, usage, context, pending, level=level)
+        self._set_anchor(
+            event.call, usage, context, pending, cleared=cleared, level=level
+        )
 
-    def _note_spend(self, event: CallEnded, usage: Usage | None) -> None:
+    def _side_call_ended(self, event: CallEnded) -> None:
+        """A call beside the conversation. The report of a summary is judged as those of the conversation are."""
+        usage, asked = event.usage, self.summaries.pop(event.call, None)
+        is_own = event.provider in {"", self.provider}
+        if usage is None or asked is None or event.outcome == "failed" or not is_own:
+            self._note_spend(event, usage)
+            if usage is not None and usage.input is not None:
+                self.reports = replace(self.reports, last=usage.input)
+            return
+        verdict = of_summary(usage, asked, self.reports)
+        self.reports = replace(self.reports, last=verdict.history.last)
+        is_unusable = verdict.history.refused is not None or bool(usage.flags)
+        self._note_spend(event, spent(usage, verdict), asked if is_unusable else None)
+
+    def _note_spend(
+        self, event: CallEnded, usage: Usage | None, estimated: int | None = None
+    ) -> None:
         purpose: SpendCategory = (
             event.purpose if event.outcome == "finished" else event.outcome
         )
         limits = self.known
         if event.model and event.purpose != "main":
             limits = lookup(event.provider or self.provider, event.model)
+        prices = limits.prices if limits else None
         self.spend = self.spend.plus(
-            usage, purpose=purpose, prices=limits.prices if limits else None
+            usage, purpose=purpose, prices=prices, estimated=estimated
         )
         for one in passes_of(event.usage):
             if one.kind not in BESIDE:
@@ -622,17 +677,37 @@ class Fold(State):
                 one.usage, purpose=BESIDE[one.kind], prices=own.prices if own else None
             )
 
-    def _judged(self, event: CallEnded, pending: Pending | None) -> ReportVerdict:
-        """What the call's report is worth; what is remembered of the endpoint's reports changes with it."""
+    def _cleared_of(self, usage: Usage | None, pending: Pending | None) -> ClearedTokens:
+        """What the provider cleared of a call's request."""
+        if usage is None:
+            return NOTHING_CLEARED
+        if not usage.cleared:
+            # The end of a stream says it: one that was cut is taken to be like the last.
+            return NOTHING_CLEARED if usage.final else self.cleared
+        reasoning = self.earlier_reasoning(with_last=True)
+        if pending is not None:
+            reasoning = pending.reasoning
+        return cleared_tokens(usage.cleared, reasoning)
+
+    def _judged(
+        self, event: CallEnded, pending: Pending | None, cleared: ClearedTokens
+    ) -> ReportVerdict:
+        """What a call's report is worth, by the whole request; what is remembered of such reports changes with it."""
         usage = event.usage
         if event.outcome == "failed":
             return ReportVerdict(None, self.reports)
         if usage is None or not usage.verified or not usage.context:
-            flags = () if usage is None else usage.flags
+            # those of a cut call's usage say that it is an estimate of our own
+            flags = () if usage is None or usage.placeholder else usage.flags
             self.reports = self.reports.without_report(flags)
             return ReportVerdict(None, self.reports)
-        report = Report(usage.context, says_cache=usage.cache_read is not None)
-        verdict = judge(report, expectation_of(self, pending, report.input), self.reports)
+        report = Report(
+            usage.context + cleared.total,
+            says_cache=usage.cache_read is not None,
+            cleared=cleared.total,
+        )
+        expected = expectation_of(self, pending, report.input)
+        verdict = judge(report, expected, self.reports)
         self.reports = verdict.history
         return verdict
 
@@ -644,7 +719,7 @@ class Fold(State):
         if history.rule and context is not None:
             usage = without_counts(usage, history.rule)
             return replace(usage, input=context, context_input=None)
-        window = expectation_of(self, None, 0).window
+        window = largest_window(self)
         if usage.answer is not None and window is not None and usage.answer > window:
             return without_counts(usage, "output_too_large")
         return usage
@@ -656,6 +731,7 @@ class Fold(State):
         context: int,
         pending: Pending | None,
         *,
+        cleared: ClearedTokens,
         level: float | None,
     ) -> None:
         """From here on readings rest on the input that this call reported."""
@@ -669,6 +745,7 @@ class Fold(State):
             fixed=self.fixed.tokens,
             reasoning=0.0,
             messages=self.view.tokens - sum(entry.cost.tokens for entry in entries),
+            cleared=cleared,
             level=level,
         )
         if pending is not None:
@@ -765,8 +842,22 @@ class Fold(State):
             return last.order - 1
         return self.view.orders
 
-    def _note_step(self, event: CallEnded, pending: Pending, actual: int | None) -> None:
-        forecast = pending.forecast
+    def _note_step(
+        self,
+        event: CallEnded,
+        pending: Pending,
+        actual: int | None,
+        cleared: ClearedTokens,
+    ) -> None:
+        """Note the estimate beside the reported input, both without what the provider cleared of this request."""
+        if actual is None:
+            forecast = pending.forecast.after_clearing(self.cleared)
+        else:
+            forecast = pending.forecast.after_clearing(cleared)
+            actual -= cleared.total
+        refused: int | None = None
+        if event.outcome != "failed" and self.reports.refused is not None:
+            refused = self.reports.refused.input
         self.track.add(
             Step(
                 number=len(self.track.steps) + 1,
@@ -778,6 +869,7 @@ class Fold(State):
                 actual=actual,
                 marks=pending.marks,
                 first=pending.before is None,
+                refused=refused,
             )
         )
 

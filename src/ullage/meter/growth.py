@@ -27,7 +27,7 @@ from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.regression import terms
-from ullage.tokens.text_kinds import summed
+from ullage.tokens.text_kinds import spread_of, summed
 
 FLOOR: Final = 64
 """OpenAI Responses reports reasoning of o-series and gpt-5 floored to a multiple of this."""
@@ -74,6 +74,8 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
     content: float = 0.0
     """Text that was counted: of new messages, and of answers whose output did not tell it."""
+    spread: float = 0.0
+    """By how much the text may be off in a tokenizer that nobody measured, beside what any text is (``spread_of``)."""
     exact_text: bool = False
     """Whether it was counted with the provider's own tokenizer."""
     media_under: float = 0.0
@@ -180,12 +182,13 @@ def next_input(
     )
     counted = answer.counted.plus(situation.counted)
     content = added.text + counted.text
+    text_kinds = summed(added.text_kinds, counted.text_kinds)
     row = terms(
         content,
         results=added.results,
         is_user=begins,
         calls=counted.calls,
-        text_kinds=summed(added.text_kinds, counted.text_kinds),
+        text_kinds=text_kinds,
     )
     correction = learnt.correction(row, kind=situation.kind, is_known=family.is_known)
     framing = family.framing_for(kept=kept)
@@ -200,6 +203,7 @@ def next_input(
     exact = max(0.0, last.input + answer.tokens + grown)
     doubt = Doubt(
         content=content,
+        spread=spread_of(text_kinds),
         exact_text=situation.exact_text,
         media_under=added.under,
         media_over=added.over,
@@ -333,7 +337,10 @@ def expected(doubt: Doubt) -> Expected:
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
     base += SESSION * session
     common = hypot(base, answering * doubt.answer, rule * doubt.hidden)
-    return Expected(common, hypot(common, UNLOGGED * session), counting * doubt.content)
+    text = counting * doubt.content
+    if not doubt.known:
+        text += doubt.spread
+    return Expected(common, hypot(common, UNLOGGED * session), text)
 
 
 def half_widths(doubt: Doubt) -> Widths:

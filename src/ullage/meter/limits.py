@@ -275,7 +275,7 @@ def lookup(provider: str, model: str) -> ModelLimits | None:
 
 @lru_cache(maxsize=256)
 def _lookup(provider: str, model: str) -> ModelLimits | None:
-    if not model or provider_named(provider).hosting == "own server":
+    if not model or provider_named(provider).is_own_server:
         return None
     from ullage.models.catalogue import (
         CatalogueRow,

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader
 from ullage.codec.dialects import dialect_for, normalise
 from ullage.codec.wires import WIRES
@@ -42,6 +43,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
+from ullage.meter.clearing import notes_of_clearing
 from ullage.meter.fold import Fold
 from ullage.meter.plausible import notes_of
 from ullage.meter.reading import Reading, Used
@@ -123,6 +125,7 @@ class Meter:
         self._session = session
         self._wire = wire
         self._bodies = BodyReader()
+        self._matched: list[tuple[Message, Message]] = []
         if model:
             served_by, model = read_name(model, own, provider=provider)
             self._emit(
@@ -211,15 +214,20 @@ class Meter:
         *,
         outcome: Outcome = "finished",
         purpose: Purpose = "main",
+        context_management: object | None = None,
     ) -> Reading:
         """The reading after a call has ended.
 
         ``usage`` is what the provider reported (its own object, or ``None`` when it reported none); ``output`` is the
-        answer (its content, or a ``Message``), which may also simply come back in the next request. A failed call
-        changes nothing but the spend.
+        answer (its content, or a ``Message``), which may also simply come back in the next request.
+        ``context_management`` is that field of Anthropic's answer: it says what the server cleared of the request,
+        which ``usage`` does not. A failed call changes nothing but the spend.
         """
         if usage is not None and not isinstance(usage, Usage):
             usage = normalise(dialect_for(self._fold.wire, self._fold.provider), usage)
+        if usage is not None and context_management is not None:
+            cleared = read_applied_edits(context_management)
+            usage = msgspec.structs.replace(usage, cleared=cleared)
         self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
         if output is not None and purpose == "main" and outcome != "failed":
             message = output if isinstance(output, Message) else self._read_answer(output)
@@ -270,6 +278,8 @@ class Meter:
             window.tokens,
         )
         notes = [*forecast.notes, *notes_of(fold.reports)]
+        if fold.cleared.total and fold.anchor is not None:
+            notes.extend(notes_of_clearing(fold.anchor.usage.cleared))
         if window.tokens is None:
             name = fold.model or "this model"
             notes.append(
@@ -433,11 +443,17 @@ class Meter:
         self, messages: tuple[Message, ...], *, is_chained: bool
     ) -> None:
         held = [entry.message for entry in self._fold.view]
-        same = 0
+        # A pair that was the same in the last request is not compared again: messages do not change.
+        known, self._matched = self._matched, []
         for old, new in zip(held, messages, strict=False):
-            if old is not new and not same_content(old, new):
+            same = len(self._matched)
+            is_known = (
+                same < len(known) and known[same][0] is old and known[same][1] is new
+            )
+            if not is_known and old is not new and not same_content(old, new):
                 break
-            same += 1
+            self._matched.append((old, new))
+        same = len(self._matched)
         if same == len(held) - 1 < len(messages) and self._is_edited(
             held[same], messages[same]
         ):
@@ -529,7 +545,7 @@ class Meter:
             last.error,
             last.error_percent,
         )
-        ratio = rows.message_ratio(self._fold, last.actual)
+        ratio = rows.message_ratio(self._fold, last.actual + self._fold.cleared.total)
         if ratio is not None:
             log.info(
                 "Context calibration: actual=%d, estimate=%d, ratio=%.2f",

@@ -26,8 +26,9 @@ from ullage.meter.attribution import (
 )
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
-from ullage.meter.reading import Row, Source, Used
+from ullage.meter.reading import Row, Used
 from ullage.meter.shares import (
+    LEAST_FIXED,
     estimates_of,
     expected_rows,
     least_messages,
@@ -37,6 +38,7 @@ from ullage.meter.shares import (
     messages_estimate,
     priors_of,
     request_shares,
+    without_cleared,
 )
 from ullage.meter.state import PLAUSIBLE
 from ullage.meter.view import Share
@@ -65,15 +67,16 @@ def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
     doubt = 0.0 if known is None else messages_estimate(fold, known.messages.tokens).doubt
     fixed = attributed(known, estimates_of(fold), priors_of(shares), doubt)
     used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
-    doubt = fixed.doubt
+    below = hypot(fixed.doubt, used.tokens - used.low)
+    above = hypot(fixed.doubt, used.high - used.tokens)
     if fold.attribution is None:
         rest = used.tokens - total_tokens(fixed.rows.values())
-        doubt = messages_estimate(fold, rest).doubt
-        used = Used(tokens=used.tokens, low=used.tokens, high=used.tokens)
+        below = above = messages_estimate(fold, rest).doubt
     messages = message_shares(fold, forecast)
-    content = MessageEstimates(
-        messages, message_rows(fold, messages), doubt, least_messages(fold)
-    )
+    cleared = forecast.cleared.content
+    estimates = without_cleared(messages, message_rows(fold, messages), cleared)
+    least = max(0.0, least_messages(fold) - forecast.cleared.total)
+    content = MessageEstimates(messages, estimates, below, above, least)
     is_known = forecast.last_input is not None or fold.counted is not None
     return break_down(used, shares, fixed, content, reported=is_known)
 
@@ -81,7 +84,7 @@ def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
 def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
     """The parts that cost most, largest first, as their rows were corrected. Goes through the whole view."""
     scales: dict[str, float] = {}
-    top = rows_of(fold, fold.forecast()).rows
+    top = rows_of(fold, fold.whole_forecast()).rows
     for row in (*top, *top[-1].children):
         share = fold.view.shares.get(row.name)
         if share is not None and share.tokens > 0:
@@ -125,12 +128,13 @@ def message_ratio(fold: Fold, reported: int) -> MessageRatio | None:
 
 
 class MessageEstimates(NamedTuple):
-    """What messages hold: their rows, the estimates of these, and of all the doubt and the fewest tokens possible."""
+    """What messages hold: their rows, the estimates of these, and of all together how many tokens fewer or more they
+    may be, and the fewest possible."""
 
     shares: Sequence[Share] = ()
     rows: Sequence[RowEstimate] = ()
-    doubt: float = 0.0
-    """Beside that of the total."""
+    below: float = 0.0
+    above: float = 0.0
     least: float = 0.0
 
 
@@ -167,11 +171,11 @@ def break_down(
         tokens, doubt = round(share.tokens), share.doubt
         if share.summed:
             tokens, doubt = granted[key], fitted[key].doubt
-        row = _row_of(share, tokens, ceil(doubt))
+        row = _row_of(share, tokens, ceil(doubt), LEAST_FIXED)
         rows.append(replace(row, note=_largest_note(row)) if key == "tools" else row)
     left = used.tokens - sum(granted.values())
-    rows.extend(_message_rows(left, used, messages, reported=reported))
-    return Breakdown(tuple(rows), max(0, round(excess)))
+    rows.extend(_message_rows(left, messages, reported=reported))
+    return Breakdown(narrowed(rows, used.low, used.high), max(0, round(excess)))
 
 
 def _largest_note(tools: Row) -> str:
@@ -188,99 +192,139 @@ def _largest_note(tools: Row) -> str:
 
 
 def _message_rows(
-    tokens: int, used: Used, messages: MessageEstimates, *, reported: bool
+    tokens: int, messages: MessageEstimates, *, reported: bool
 ) -> list[Row]:
     """Messages, and before them the summary of what was compacted; together they are ``tokens``.
 
-    Their content is corrected up to its doubt. What is beyond that is unattributed.
+    Their content is corrected up to its doubt. What is beyond that is unattributed, and then tells nothing of how the
+    content is to be split.
     """
-    source: Source = "by_difference" if reported else "estimated"
     estimated = total_tokens(messages.rows)
     content_doubt = joint_doubt(messages.rows)
     explained = min(tokens, round(estimated + content_doubt))
-    values = fit(explained, messages.rows)
+    unattributed = tokens - explained
+    doubt = content_doubt if unattributed else max(messages.below, messages.above)
+    values = fit(explained, messages.rows, doubt)
     granted = apportion(explained, [value.tokens for value in values])
     rows: list[Row] = []
     children: list[Row] = []
-    summary = 0
-    for share, each, estimate in zip(
-        messages.shares, granted, messages.rows, strict=True
+    left, of_summary = tokens, 0.0
+    for share, each, value, estimate in zip(
+        messages.shares, granted, values, messages.rows, strict=True
     ):
-        row = _row_of(share, each, ceil(estimate.doubt))
+        own = min(value.doubt, estimate.doubt)
+        least = estimate.least / share.tokens if share.tokens else 0.0
+        row = _row_of(share, each, ceil(own), least, ceil(estimate.doubt))
         if share.name == SUMMARY:
             rows.append(row)
-            summary = each
+            left, of_summary = tokens - each, own
         else:
             children.append(row)
-    unattributed = tokens - explained
     if unattributed and children:
-        doubt = joint_doubt(messages.rows, messages.doubt)
-        children.append(
-            Row(
-                name="Unattributed",
-                tokens=unattributed,
-                source="by_difference",
-                low=max(0, floor(unattributed - doubt)),
-                high=unattributed + ceil(doubt),
-            )
-        )
-    left = tokens - summary
-    below = hypot(messages.doubt, used.tokens - used.low)
-    above = hypot(messages.doubt, used.high - used.tokens)
+        below = hypot(content_doubt, messages.below)
+        above = hypot(content_doubt, messages.above)
+        row = _row("Unattributed", unattributed, below, above)
+        children.append(replace(row, source="by_difference"))
+    below = hypot(of_summary, messages.below)
+    above = hypot(of_summary, messages.above)
+    row = _row(
+        "Messages", left, below, above, least=sum(row.low or 0 for row in children)
+    )
     rows.append(
-        Row(
-            name="Messages",
-            tokens=left,
-            source=source,
-            low=max(0, floor(left - below)),
-            high=left + ceil(above),
-            children=tuple(children),
+        replace(
+            row,
+            source="by_difference" if reported else "estimated",
+            children=narrowed(children, row.low or 0, row.high or 0),
         )
     )
     return rows
 
 
+def _row(name: str, tokens: int, below: float, above: float, least: float = 0.0) -> Row:
+    """One row and its interval, whose lower end is not below ``least``."""
+    low = max(floor(tokens - below), ceil(least), 0)
+    return Row(
+        name=name,
+        tokens=tokens,
+        source="estimated",
+        low=min(low, tokens),
+        high=tokens + ceil(above),
+    )
+
+
 @lru_cache(maxsize=512)
-def _row_of(share: Share, tokens: int, doubt: int) -> Row:
-    """One row of ``tokens``, its children fitted into it. One that has not changed is not made again."""
+def _row_of(share: Share, tokens: int, doubt: int, least: float, spread: int = 0) -> Row:
+    """One row of ``tokens``, its children fitted into it. One that has not changed is not made again.
+
+    ``least`` is the share of its estimate that it is certain to cost. ``spread`` is by how many tokens its children
+    together may be off where they have no doubt of their own.
+    """
+    certain = max(1.0, least * share.tokens) if share.has_content else 0.0
+    row = _row(share.name, tokens, doubt, doubt, certain)
     children: tuple[Row, ...] = ()
     if share.children:
-        children = _children_of(share, tokens, doubt)
-    return Row(
-        name=share.name,
-        tokens=tokens,
+        children = _children_of(share, row, doubt, least, spread)
+    return replace(
+        row,
         source=share.source,
         children=children,
         id=share.id,
-        low=max(0, tokens - doubt),
-        high=tokens + doubt,
         summed=share.summed,
         note=share.note,
     )
 
 
-def _children_of(share: Share, tokens: int, doubt: int) -> tuple[Row, ...]:
+def _children_of(
+    share: Share, row: Row, doubt: int, least: float, spread: int
+) -> tuple[Row, ...]:
     estimates: list[RowEstimate] = []
+    spread_share = spread / share.tokens if share.tokens > 0 else 0.0
     for child in share.children:
-        estimates.append(RowEstimate(child.tokens, child.doubt, least_of(child)))
+        own = child.doubt or spread_share * child.tokens
+        estimates.append(RowEstimate(child.tokens, own, least_of(child)))
     whole = total_tokens(estimates)
     covered = 1.0 if share.tokens <= 0 else min(1.0, whole / share.tokens)
-    total = min(tokens, round(tokens * covered))
+    total = min(row.tokens, round(row.tokens * covered))
     values = fit(total, estimates, doubt)
     granted = apportion(total, [value.tokens for value in values])
     rows: list[Row] = []
     for child, each, value in zip(share.children, granted, values, strict=True):
-        row = _row_of(child, each, ceil(value.doubt))
-        if row.high is not None and row.high > tokens + doubt:  # more than all of it
-            row = replace(row, high=tokens + doubt)
-        rows.append(row)
-    return tuple(rows)
+        rows.append(_row_of(child, each, ceil(value.doubt), least))
+    low = row.low or 0 if total == row.tokens else 0
+    return narrowed(rows, low, row.high or 0)
+
+
+def narrowed(rows: Sequence[Row], low: int, high: int) -> tuple[Row, ...]:
+    """The rows of a total from ``low`` to ``high``.
+
+    None is more than the others leave of it at their lower ends, nor less than they leave at their upper ends.
+    """
+    summed = [row for row in rows if row.summed]
+    lows = sum(row.low or 0 for row in summed)
+    highs = sum(row.high or 0 for row in summed)
+    found: list[Row] = []
+    for row in rows:
+        if row.summed and row.low is not None and row.high is not None:
+            least = max(row.low, low - (highs - row.high))
+            most = min(row.high, high - (lows - row.low))
+            found.append(_narrower(row, min(row.tokens, least), max(row.tokens, most)))
+        else:
+            found.append(row)
+    return tuple(found)
+
+
+def _narrower(row: Row, low: int, high: int) -> Row:
+    if (low, high) == (row.low, row.high):
+        return row
+    children = narrowed(row.children, 0, high) if row.children else ()
+    return replace(row, low=low, high=high, children=children)
 
 
 def apportion(total: int, weights: Sequence[float]) -> list[int]:
-    """``total`` split in whole tokens, in proportion to ``weights``, none negative, each less than one token off.
+    """``total`` split in whole tokens, in proportion to ``weights``, none negative.
 
-    Running sums are rounded, not shares, so that nothing is left over.
+    Running sums are rounded, not shares, so that nothing is left over. A weight that is rounded to nothing gets a token
+    of the largest share, while that has more than one.
     """
     positive = [weight if weight > 0 else 0.0 for weight in weights]
     whole = sum(positive)
@@ -289,16 +333,17 @@ def apportion(total: int, weights: Sequence[float]) -> list[int]:
         if shares and total > 0:
             shares[0] = total
         return shares
-    scale = total / whole
     granted: list[int] = []
     running, given = 0.0, 0
     for weight in positive:
-        running += weight * scale
+        running += total * (weight / whole)
         upto = int(running + 0.5)
         granted.append(upto - given)
         given = upto
     granted[-1] += total - given
-    if granted[-1] < 0:  # only by the rounding of floating point sums
-        granted[granted.index(max(granted))] += granted[-1]
-        granted[-1] = 0
+    for place, weight in enumerate(positive):
+        lacking = (1 if weight else 0) - granted[place]
+        if lacking > 0 and max(granted) > 1:
+            granted[granted.index(max(granted))] -= lacking
+            granted[place] += lacking
     return granted

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, Pending
 from ullage.meter.attribution import CHANGE_DOUBT, Attribution, RowEstimate, learn
+from ullage.meter.cost import TOOL_CALLS, TOOL_RESULTS
 from ullage.meter.counting import all_tools_key, block_key, tools_key
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.opening import (
@@ -36,6 +37,7 @@ SYSTEM_ROWS: Final = {
 }
 UNLOGGED: Final = "Not in the log"
 DEFERRED: Final = "Deferred tools"
+ONCE: Final = "once for all"
 
 HIDDEN: Final = "Hidden prompt"
 HIDDEN_FROM: Final = 10.0
@@ -88,7 +90,7 @@ def estimates_of(state: State) -> dict[str, float]:
     tokens: dict[str, float] = {}
     for block, each in zip(state.system or (), state.fixed.system, strict=True):
         tokens[block.kind] = tokens.get(block.kind, 0.0) + each
-    if state.fixed.tools.tokens:
+    if any(not tool.deferred for tool in state.tools or ()):
         tokens["tools"] = state.fixed.tools.tokens
     if state.fixed.answer:
         tokens["answer"] = state.fixed.answer
@@ -127,6 +129,7 @@ def request_shares(state: State) -> dict[str, Share]:
         tokens=state.expected_unlogged,
         doubt=ANY,
         source="by_difference",
+        has_content=False,
         note="system prompt, tools and what else the first request held",
     )
     overhead = state.overhead
@@ -218,7 +221,7 @@ def _tool_shares(state: State, width: HalfWidth) -> dict[str, Share]:
             children.append(_counted_server(state, share))
         once = cost.overhead + cost.choice
         if once >= 1:
-            children.append(Share(name="once for all", tokens=once, doubt=whole))
+            children.append(Share(name=ONCE, tokens=once, doubt=whole, has_content=False))
         shares["tools"] = Share(
             name=f"Tools ({len(loaded)})",
             tokens=cost.tokens,
@@ -342,6 +345,7 @@ def _hidden_share(state: State, width: HalfWidth) -> dict[str, Share]:
         name=HIDDEN,
         tokens=tokens,
         doubt=min(tokens, width.of(tokens)),
+        has_content=False,
         note="what the provider puts in front of every request",
     )
     return {"hidden": share}
@@ -393,15 +397,30 @@ def message_shares(state: State, forecast: Forecast) -> Sequence[Share]:
 
 def message_rows(state: State, shares: Sequence[Share]) -> list[RowEstimate]:
     """Their estimates, by the ratio that was learnt of the model's text; reasoning is mostly reported."""
-    width, ratio, media = widths_of(state).text, state.learnt.ratio, state.view.media
+    widths, ratio, media = widths_of(state), state.learnt.ratio, state.view.media
     rows: list[RowEstimate] = []
     for share in shares:
         tokens, doubt = share.tokens, REASONING_DOUBT * share.tokens
         if share.name != REASONING:
             tokens *= ratio
-            doubt = hypot(width.of(tokens), min(tokens, MEDIA * media))
+            doubt = hypot(widths.text.of(tokens), min(tokens, MEDIA * media))
+        if share.name == TOOL_CALLS:
+            doubt = hypot(doubt, widths.tools.share * tokens)
         rows.append(RowEstimate(tokens, doubt, LEAST_TEXT * tokens))
     return rows
+
+
+def without_cleared(
+    shares: Sequence[Share], rows: Sequence[RowEstimate], cleared: float
+) -> list[RowEstimate]:
+    """These estimates without so many tokens of tool results, which the provider clears."""
+    left: list[RowEstimate] = []
+    for share, row in zip(shares, rows, strict=True):
+        if share.name == TOOL_RESULTS:
+            rest = max(0.0, 1 - cleared / max(1.0, row.tokens))
+            row = RowEstimate(rest * row.tokens, rest * row.doubt, rest * row.least)  # noqa: PLW2901
+        left.append(row)
+    return left
 
 
 def _largest_first(share: Share) -> tuple[float, str]:

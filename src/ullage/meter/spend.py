@@ -86,11 +86,20 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
         *,
         purpose: SpendCategory = "main",
         prices: Prices | None = None,
+        estimated: int | None = None,
     ) -> Spend:
-        """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same."""
+        """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same.
+
+        ``estimated`` is the input of a call whose report can't be used.
+        """
         sums = dict(self.by_purpose)
-        sums[purpose] = sums.get(purpose, UsageSum()).plus(usage)
-        cost = None if usage is None or prices is None else cost_of(usage, prices)
+        sums[purpose] = sums.get(purpose, UsageSum()).plus(usage, estimated or 0)
+        cost: Cost | None = None
+        if usage is not None and prices is not None:
+            priced = msgspec.structs.replace(usage, input=usage.input or estimated)
+            cost = cost_of(priced, prices)
+        if cost is not None and estimated is not None:
+            cost = cost._replace(exact=False)
         return Spend(by_purpose=sums, money=self.money.plus(cost))
 
     @property
@@ -130,6 +139,7 @@ def merge_sums(sums: Iterable[UsageSum]) -> UsageSum:
         }
         total = UsageSum(
             calls=total.calls + one.calls,
+            estimated=total.estimated + one.estimated,
             unsaid={kind: count for kind, count in unsaid.items() if count},
             **{kind: getattr(total, kind) + getattr(one, kind) for kind in KINDS},
         )

@@ -14,6 +14,13 @@ from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
 from ullage.meter.attribution import Attribution
+from ullage.meter.clearing import (
+    NOTHING_CLEARED,
+    Clearable,
+    ClearedTokens,
+    clearable,
+)
+from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
@@ -147,6 +154,8 @@ class State:
     reports: ReportHistory = field(default_factory=ReportHistory)
     """What the endpoint's reports were like."""
     pending: dict[str, Pending] = field(default_factory=dict)
+    summaries: dict[str, int] = field(default_factory=dict)
+    """What calls for a summary were estimated at, until they end."""
     usages: dict[str, Usage] = field(default_factory=dict)
     """What was reported for each main call, without the provider's own object."""
     open_calls: set[str] = field(default_factory=set)
@@ -242,12 +251,52 @@ class State:
         )
 
     def forecast(self) -> Forecast:
-        """What the next request holds: by its count, else estimated. Costs O(1) in the length of the history."""
+        """What the model reads of the next request. Costs O(1) in the length of the history."""
         estimate = self.estimate()
+        if self.counted is not None and self.counted.covers(estimate):
+            return self.counted.applied(estimate).after_clearing(self.cleared)
+        whole = self._counted_whole(estimate)
+        may = clearable(self.params, tokens=whole.high, results=self.view.results)
+        results = reasoning = 0.0
+        if may.results or self.cleared.content:
+            results = max(0.0, self._old_results(may) - self.cleared.content)
+        if may.reasoning or self.cleared.reasoning:
+            reasoning = max(0.0, whole.reasoning - self.cleared.reasoning)
+        if may.results and self.cleared.content:
+            return whole.after_clearing(self.cleared, more=results, further=reasoning)
+        return whole.after_clearing(self.cleared, further=results + reasoning)
+
+    @property
+    def cleared(self) -> ClearedTokens:
+        """What the provider cleared of the last request, as it does again with the next one."""
+        return NOTHING_CLEARED if self.anchor is None else self.anchor.cleared
+
+    def _old_results(self, may: Clearable) -> float:
+        """Tokens of the tool results in view that a provider clears: all but the newest. O(messages from those on)."""
+        if self.view.results <= may.keep:
+            return 0.0
+        tokens, left = 0.0, may.keep
+        for name, each in self.view.rows.get(TOOL_RESULTS, {}).items():
+            tokens += 0.0 if name in may.excluded else each
+        for entry in reversed(self.view.entries.values()):
+            for part in reversed(entry.cost.parts):
+                is_result = part.row == TOOL_RESULTS and part.name not in may.excluded
+                if left > 0 and is_result:
+                    tokens -= part.tokens
+                    left -= 1
+            if left <= 0:
+                break
+        return max(0.0, tokens * self.scale())
+
+    def whole_forecast(self) -> Forecast:
+        """What the next request holds before the provider clears any of it: by its count, else estimated."""
+        return self._counted_whole(self.estimate())
+
+    def _counted_whole(self, estimate: Forecast) -> Forecast:
         return estimate if self.counted is None else self.counted.applied(estimate)
 
     def estimate(self) -> Forecast:
-        """What the next request holds without its count, which is what reported inputs are compared with to learn."""
+        """The whole next request without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
             opening = self.opening(self.overhead)
@@ -262,7 +311,7 @@ class State:
             policy=self.policy,
             learnt=self.learnt,
         )
-        return forecast.with_ledger(basis.anchor.beyond)
+        return forecast.with_ledger(basis.anchor.beyond_of(forecast.tokens))
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""

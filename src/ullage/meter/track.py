@@ -29,6 +29,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
     """What happened since the call before: ``prune``, ``compaction``, ``model``, ``rewind``."""
     first: bool = False
     """Nothing was known but the request."""
+    refused: int | None = None
+    """The reported input that can't be true; ``actual`` is then ``None``."""
 
     @property
     def error(self) -> int | None:

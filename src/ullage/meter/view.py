@@ -27,6 +27,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     note: str = ""
     children: tuple[Share, ...] = ()
     summed: bool = True
+    has_content: bool = True
+    """False for what a provider adds by itself, which may as well be nothing."""
 
 
 class ContentLocation(NamedTuple):
@@ -279,7 +281,8 @@ class UndoRecord(NamedTuple):
     """What one compaction or prune changed.
 
     ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
-    message that was put in the place of what ``left``. A prune only has ``changed``.
+    message that was put in the place of what ``left``, ``behind`` the one that it was put behind. A prune only has
+    ``changed``.
     """
 
     anchor: str
@@ -288,6 +291,7 @@ class UndoRecord(NamedTuple):
     changed: tuple[ChangedEntry, ...] = ()
     summary: str = ""
     is_prune: bool = False
+    behind: str = ""
 
 
 def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:

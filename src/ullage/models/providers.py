@@ -80,6 +80,11 @@ class Provider:
     A server of one's own is asked in any case.
     """
 
+    @property
+    def is_own_server(self) -> bool:
+        """Whether its owner runs the model: its window is the owner's, and counting a request costs nothing."""
+        return self.hosting == "own server"
+
     def auth_on(self, wire: str) -> Auth:
         """How a key is sent on this wire."""
         is_known_there = wire == self.wire or self.auth not in OWN_AUTH

@@ -50,11 +50,12 @@ from ullage.runtime.session import MessageInput, Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.runtime.settings import Settings
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
-from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
+from ullage.store.calibration import CalibrationStore, DamagedStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
-from ullage.store.overhead import OverheadStore, UnwritableOverhead
+from ullage.store.overhead import OverheadStore
+from ullage.store.private_file import UnwritableStore
 from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import SessionRow, Store
 from ullage.tokens.calibration import Calibration
@@ -306,10 +307,7 @@ class Agent:
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
-        return (
-            settings.destination().provider.hosting == "own server"
-            or not endpoint.is_local
-        )
+        return settings.destination().provider.is_own_server or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model; nothing if it can't be read."""
@@ -355,7 +353,7 @@ class Agent:
                 await asyncio.to_thread(store.add, meter.calibration)
             if meter.first_call is not None and self.settings.overhead:
                 await asyncio.to_thread(OverheadStore(self._data).add, meter.first_call)
-        except (DamagedStore, UnwritableStore, UnwritableOverhead) as problem:
+        except (DamagedStore, UnwritableStore) as problem:
             log.warning("%s", problem)
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:

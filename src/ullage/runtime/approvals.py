@@ -17,6 +17,7 @@ from ullage.agent.grants import (
     why_no_prefix,
 )
 from ullage.agent.loop import OpenCall
+from ullage.display.text import quoted
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
 from ullage.messages import Tool
@@ -171,7 +172,7 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
     known = runtime.tools.get(tool)
     if known is None:
         raise CommandRefused(
-            f"The session has no tool {tool!r}, so nothing can be granted for it."
+            f"The session has no tool {quoted(tool)}, so nothing can be granted for it."
         )
     if known.unconfined:
         raise CommandRefused(

@@ -136,6 +136,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         task_start=memory.task_start,
         instructions=step.instructions,
         up_to=step.up_to,
+        from_=step.from_,
         has_refused=_served(runtime) in runtime.shared.client.without_compaction,
     )
     if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
@@ -204,7 +205,7 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     order = ordered(runtime.settings.strategy)
     if is_optional:
         order = tuple(each for each in order if isinstance(each, ClearToolResults))
-    elif compactions.prepared is not None and not step.up_to:
+    elif compactions.prepared is not None and not (step.up_to or step.from_):
         order = (PreparedSummary(*compactions.prepared), *order)
     strategies, attempt = Strategies(order), Attempt()
     while True:
@@ -329,10 +330,11 @@ async def _bounded(
     server of one's own that rejects the limit is asked once more without one.
     """
     known = _known_output(runtime, request.model, endpoint)
+    is_own_server = provider_named(endpoint.provider).is_own_server
     most: int | None = wanted.max_output
     if known is not None:
         most = min(wanted.max_output, known)
-    elif default_output(endpoint.wire) is None and not _is_own_server(endpoint):
+    elif default_output(endpoint.wire) is None and not is_own_server:
         most = None
     options = Options(
         max_output=most,
@@ -360,10 +362,6 @@ async def _bounded(
         if default_output(endpoint.wire) is not None:
             raise
     return await attempt(dataclasses.replace(options, max_output=None))
-
-
-def _is_own_server(endpoint: Endpoint) -> bool:
-    return provider_named(endpoint.provider).hosting == "own server"
 
 
 def _known_output(runtime: SessionRuntime, model: str, endpoint: Endpoint) -> int | None:

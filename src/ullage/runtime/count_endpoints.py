@@ -20,6 +20,7 @@ from ullage.messages import Request
 from ullage.meter.fingerprint import digest
 from ullage.reasoning import ReasoningPolicy
 from ullage.store.counts import CountStore, KnownCounts, KnownEndpoint
+from ullage.store.private_file import UnwritableStore
 from ullage.wire.client import Client
 from ullage.wire.counting import count
 from ullage.wire.endpoints import Endpoint
@@ -74,8 +75,8 @@ class CountEndpoints:
             return
         try:
             await asyncio.to_thread(self.store.add, new)
-        except OSError as problem:
-            log.debug("Counts can't be written to %s: %s", self.store.path, problem)
+        except UnwritableStore as problem:
+            log.debug("%s", problem)
 
     async def may_ask(self, endpoint: Endpoint, model: str) -> bool:
         """Whether this endpoint may count: it has a way to, is not known to lack it, and has not just failed."""
@@ -128,16 +129,23 @@ class CountEndpoints:
         return None
 
     async def _ways(self, endpoint: Endpoint, model: str) -> tuple[CountEndpoint, ...]:
-        """The ways to try: the one that is known to work, none, or all."""
+        """The ways to try: the one that is known to work, none, or all.
+
+        Another version may know other ways, and a clock may have been wrong.
+        """
         place, now = place_of(endpoint, model), self.clock()
         pause = self._pauses.get(place)
         if pause is not None and now < pause.until:
             return ()
         ways = wire_named(endpoint.wire).counts
         known = (await self.known()).endpoints.get(place)
-        if known is None or (not known.way and now >= known.at + MISSING_S):
+        if known is None:
             return ways
-        return tuple(way for way in ways if way.name == known.way)
+        for way in ways:
+            if way.name == known.way:
+                return (way,)
+        is_missing = not known.way and known.at <= now < known.at + MISSING_S
+        return () if is_missing else ways
 
     async def _works(self, place: str, way: CountEndpoint) -> None:
         self._pauses.pop(place, None)

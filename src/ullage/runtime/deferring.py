@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -103,7 +104,7 @@ def _search_tool(declaration: Tool, deferred: tuple[Tool, ...]) -> AgentTool:
             raise BadArguments(
                 "Nothing was searched: `query` must say what the tool should do."
             )
-        found = find(query, deferred)
+        found = await asyncio.to_thread(find, query, deferred)
         names = tuple(tool.name for tool in found)
         return Output(found_text(found, deferred), found=names)
 

@@ -37,6 +37,7 @@ from ullage.agent.steps import (
     Settle,
 )
 from ullage.context.choice import ordered
+from ullage.context.unsendable import confirmed_high
 from ullage.errors import (
     LeaseLost,
     SessionBusy,
@@ -309,6 +310,7 @@ class Driver:
             ),
             room=Headroom(
                 high=reading.used.high,
+                confirmed=confirmed_high(runtime.ledger.meter._fold),
                 window=reading.window.tokens,
                 reserve=reading.reserve,
                 input_limit=reading.input_limit,
@@ -328,6 +330,7 @@ class Driver:
             may_compact=may_compact(runtime),
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,
+            tokens=reading.spend.all.in_budget,
             usd=reading.spend.money.usd,
         )
 
@@ -434,7 +437,10 @@ class Driver:
         events: list[Event] = []
         if step.begins_turn:
             turn = f"turn-{loop.turns + 1}"
-            events.append(TurnStarted(turn=turn, usd=runtime.reading.spend.money.usd))
+            spend = runtime.reading.spend
+            events.append(
+                TurnStarted(turn=turn, tokens=spend.all.in_budget, usd=spend.money.usd)
+            )
         waiting = {one.message.id: one.message for one in loop.queue}
         for name in step.messages:
             events += [

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.runtime.setting_values import is_secret_name, literal_secrets
 from ullage.runtime.settings import KEYS, Place, environment_name, nearest, read_value
@@ -115,10 +116,10 @@ def is_inside(directory: Path, places: Iterable[Path]) -> bool:
 def _unknown(key: str) -> str:
     if is_secret_name(key):
         return (
-            f"{key!r} is no setting: keys come from the environment alone, so that none lies in a file or a session. "
-            "Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
+            f"{quoted(key)} is no setting: keys come from the environment alone, so that none lies in a file or a "
+            "session. Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
         )
-    return f"there is no setting {key!r}.{nearest(key, KEYS)}"
+    return f"there is no setting {quoted(key)}.{nearest(key, KEYS)}"
 
 
 def _refuse_secrets(key: str, table: object, layer: Layer) -> None:

@@ -26,6 +26,7 @@ from ullage.agent.grants import Grant
 from ullage.agent.loop import Loop
 from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
+from ullage.display.text import quoted
 from ullage.errors import (
     BadKey,
     CommandRefused,
@@ -48,7 +49,15 @@ from ullage.events import (
     TurnResumed,
     Uncompacted,
 )
-from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, clean_text
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    clean_text,
+    is_utf8,
+)
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
@@ -256,12 +265,9 @@ class Session:
         """
         if kind not in get_args(QueueKind):
             raise WrongType(
-                f"kind is 'steer' or 'follow_up', and not {kind!r}. Nothing was stored."
+                f"kind is 'steer' or 'follow_up', and not {quoted(kind)}. Nothing was stored."
             )
-        if not isinstance(id, str):
-            raise WrongType(
-                f"A message's id is a str, and not {type(id).__name__}. Nothing was stored."
-            )
+        _check_texts("id", id)
         await self._check_key()
         message = await self.message(*pieces, id=id)
         receipt = await self._open.store.send(self.id, message, kind)
@@ -288,6 +294,7 @@ class Session:
 
         Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message.
         """
+        _check_texts("id", id)
         if all(isinstance(piece, str) and not piece.strip() for piece in pieces):
             raise InputError(
                 "The message is empty: give text, an image, a file or a path. Nothing was stored."
@@ -327,7 +334,11 @@ class Session:
             "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
         )
         return FilePart(
-            id=name, mime=mime, name=file_name, size_bytes=len(data), source=source
+            id=name,
+            mime=mime,
+            name=clean_text(file_name).text,
+            size_bytes=len(data),
+            source=source,
         )
 
     async def pending(self) -> list[WaitingMessage]:
@@ -340,12 +351,14 @@ class Session:
 
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+        _check_texts("message_id", message_id)
         return await self._open.store.edit(
             self.id, await self.message(*pieces, id=message_id)
         )
 
     async def withdraw(self, message_id: str) -> Message:
         """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
+        _check_texts("message_id", message_id)
         return await self._open.store.withdraw(self.id, message_id)
 
     async def ask(self, *pieces: MessageInput, check: bool = True) -> Result:
@@ -363,6 +376,10 @@ class Session:
         ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
         that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
         """
+        if tools not in (None, "stop", "finish"):
+            raise WrongType(
+                f"tools is 'stop' or 'finish', and not {quoted(tools)}. Nothing was stored."
+            )
         store, runtime = self._open.store, await self._driving.look()
         how = tools or runtime.settings.cancel_tools
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
@@ -406,6 +423,8 @@ class Session:
         answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
         is told.
         """
+        _check_texts("call_id", call_id)
+        _check_texts("note", note)
         runtime = await self._driving.look()
         if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
             await self._command(given)
@@ -418,6 +437,7 @@ class Session:
         The scope is this session, or every session with its root. Waiting calls that the grant covers run. Raises
         ``CommandRefused`` for a prefix that would allow any command.
         """
+        _check_texts("prefix", *prefix)
         runtime = await self._driving.look()
         grant = new_grant(runtime, tool, prefix)
         if scope == "project":
@@ -444,7 +464,7 @@ class Session:
             runtime.shared.grants.revoke, grant
         ):
             raise CommandRefused(
-                f"There is no grant {grant!r} in this session or its project."
+                f"There is no grant {quoted(grant)} in this session or its project."
             )
 
     async def resume(self) -> None:
@@ -454,9 +474,11 @@ class Session:
         """
         loop = (await self._driving.look()).ledger.loop
         if loop.paused:
-            await self._command(
-                TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd)
+            spend = self.reading.spend
+            resumed = TurnResumed(
+                turn=loop.turn, tokens=spend.all.in_budget, usd=spend.money.usd
             )
+            await self._command(resumed)
         elif await self.is_interrupted():
             self.drive()
         else:
@@ -487,6 +509,7 @@ class Session:
 
     async def rewind(self, message_id: str) -> None:
         """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
+        _check_texts("message_id", message_id)
         loop = (await self._driving.look()).ledger.loop
         if loop.turn:
             raise CommandRefused("A turn is running: cancel it first, then rewind.")
@@ -494,24 +517,39 @@ class Session:
 
     # -- compaction --
 
-    async def compact(self, instructions: str = "", *, up_to: str = "") -> None:
+    async def compact(
+        self, instructions: str = "", *, up_to: str = "", from_: str = ""
+    ) -> None:
         """Compact now, or before the next model call of the current turn.
 
         With ``up_to``, the id of a message in view, everything before that message is summarised, and it stays with all
-        behind it. Raises ``CommandRefused`` for an id that is not in view, and with the strategy ``noop``, which
+        behind it. With ``from_`` that message and everything behind it is summarised, and what stands before it stays
+        as it is: only at rest. A call and its results stay together, where one of them has to stay. Raises
+        ``CommandRefused`` for an id that is not in view, for both at once, and with the strategy ``noop``, which
         compacts nothing.
         """
+        _check_texts("instructions", instructions)
         runtime = await self._driving.look()
         if not ordered(runtime.resolve_settings().settings.strategy):
             raise CommandRefused(NOOP)
-        if up_to:
-            in_view = {message.id for message in await self.messages()}
-            if up_to not in in_view:
-                raise CommandRefused(f"There is no message {up_to} in view.")
-        await self._command(CompactAsked(instructions=instructions, up_to=up_to))
+        if up_to and from_:
+            raise CommandRefused(
+                "The part to be summarised ends before a message or begins with one: give up_to or from, not both."
+            )
+        if from_ and runtime.ledger.loop.turn:
+            raise CommandRefused(
+                "A turn is running: cancel it or wait for its end, then summarise from a message on."
+            )
+        chosen = up_to or from_
+        if chosen and chosen not in {message.id for message in await self.messages()}:
+            raise CommandRefused(f"There is no message {quoted(chosen)} in view.")
+        await self._command(
+            CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
+        )
 
     async def uncompact(self, compaction: str) -> None:
         """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
+        _check_texts("compaction", compaction)
         loop = (await self._driving.look()).ledger.loop
         if loop.turn or loop.compaction:
             raise CommandRefused(
@@ -525,6 +563,7 @@ class Session:
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
         """Protect these messages from every compaction, or no longer."""
+        _check_texts("message_ids", *message_ids)
         await self._command(Pinned(messages=message_ids, pinned=pinned))
 
     async def _command(self, event: Event) -> None:
@@ -689,6 +728,20 @@ class Session:
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
         return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+
+
+def _check_texts(argument: str, *texts: object) -> None:
+    """Raise ``WrongType`` for what is no text, or a text that no ledger can hold; it names the argument."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise WrongType(
+                f"{argument} is a str, and not {type(text).__name__}. Nothing was stored."
+            )
+        if not is_utf8(text):
+            raise WrongType(
+                f"{argument} holds a lone surrogate, which is half of a character: {quoted(text)}. Give text that "
+                "UTF-8 can hold. Nothing was stored."
+            )
 
 
 def is_at_rest(loop: Loop) -> bool:

@@ -128,8 +128,8 @@ class AgentRuntime:
         for name, value in values.items():
             if not is_storable(value):
                 raise SettingError(
-                    f"{name} can't be set for one session: its ledger holds names and numbers, no objects. Give it to "
-                    "Agent(…)."
+                    f"{name} can't be set for one session: its ledger holds numbers and text in UTF-8, no objects and "
+                    "no lone surrogates. Give another value, or give it to Agent(…)."
                 )
         kept = {name: value for name, value in (own or {}).items() if name not in changes}
         after = {**kept, **values}

@@ -22,6 +22,7 @@ from ullage.context.choice import ordered
 from ullage.context.strategy import Strategy
 from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
+from ullage.messages import is_utf8
 from ullage.tokens.text import NAMES as ESTIMATORS
 
 ValueReader = Callable[[object], Any]
@@ -220,6 +221,9 @@ def strategies(given: object) -> tuple[str | Strategy, ...]:
         is_own = hasattr(one, "propose") and isinstance(getattr(one, "name", None), str)
         if not isinstance(one, str) and not is_own:
             raise ValueError("give names of strategies, or in Python objects as well")
+    written = [one for one in chosen if isinstance(one, str)]
+    if len(set(written)) < len(written):
+        raise ValueError("name each strategy once")
     ordered(chosen)
     return chosen
 
@@ -337,12 +341,14 @@ def _server(name: str, given: object) -> McpServerSetting:
 
 
 def is_storable(value: object) -> bool:
-    """Whether a ledger can hold a setting's value: JSON types and paths, no function or object."""
+    """Whether a ledger can hold a setting's value: JSON types and paths, no function, object or lone surrogate."""
+    if isinstance(value, str | Path):
+        return is_utf8(str(value))
     if isinstance(value, Mapping):
-        return all(map(is_storable, value.values()))
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return all(map(is_storable, (*value, *value.values())))
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return all(map(is_storable, value))
-    return value is None or isinstance(value, str | int | float | Path)
+    return value is None or isinstance(value, int | float)
 
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -22,6 +22,7 @@ from ullage.codec.wires import WIRES
 from ullage.context.choice import ordered
 from ullage.context.rules import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
+from ullage.display.text import quoted
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
 from ullage.meter.counting import CountMode
@@ -186,8 +187,8 @@ class Settings:
     )
     count: CountMode = _setting(
         "auto",
-        "when the provider is asked to count a request: `auto` (where it is free: before a first call, with new images "
-        "or files, and where the interval leaves a decision open), `always`, `never`",
+        "when the provider is asked to count a request: `auto` (before a first call, with new images or files, and "
+        "where the interval leaves a decision open; never by a gateway), `always`, `never`",
         values.one_of(*get_args(CountMode)),
         who=authority.EFFORT,
     )
@@ -500,7 +501,7 @@ def meaning_of(key: str) -> Meaning:
     """What a key means. Raises ``SettingError`` for an unknown one, with the nearest."""
     meaning = _MEANINGS.get(key)
     if meaning is None:
-        raise SettingError(f"There is no setting {key!r}.{nearest(key, KEYS)}")
+        raise SettingError(f"There is no setting {quoted(key)}.{nearest(key, KEYS)}")
     return meaning
 
 
@@ -557,5 +558,4 @@ def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
 def _shown(given: object) -> str:
     if isinstance(given, Mapping):
         return "{…}"  # a table may hold secrets
-    written = repr(given)
-    return written if len(written) <= 60 else f"{written[:57]}..."
+    return quoted(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ullage.events import Amount, ReadingTaken
+from ullage.meter.plausible import REPORT_NOTE
 from ullage.meter.reading import Reading
 
 
@@ -60,4 +61,5 @@ def reading_event(
         near_limit=bool(limit) and is_near,
         grown=None if last is None else reading.used.tokens - last.used.tokens,
         label=reading.basis.label,
+        note=next((n for n in reading.notes if n.startswith(REPORT_NOTE)), ""),
     )

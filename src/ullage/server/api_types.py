@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ullage.agent.loop import CallState
 from ullage.context.lineage import MessageStatus
@@ -281,10 +281,14 @@ class GrantList(Struct, frozen=True, kw_only=True):
 
 
 class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``instructions`` are for the summary. With ``up_to`` what stands before this message leaves, and no more."""
+    """``instructions`` are for the summary. With ``up_to`` what stands before this message leaves, and no more.
+
+    With ``from`` this message and what stands behind it leaves. Only one of the two.
+    """
 
     instructions: str = ""
     up_to: str = ""
+    from_: str = field(default="", name="from")
 
 
 class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -324,6 +328,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
 
     ``grown`` is the difference to the previous call. ``marks`` are the events in between: ``prune``, ``compaction``,
     ``model``, ``rewind``. ``first``: nothing was known but the request.
+    ``refused``: the reported input that can't be true.
     """
 
     number: int
@@ -339,6 +344,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
     grown: int | None
     marks: tuple[str, ...]
     first: bool
+    refused: int | None
 
 
 class Steps(Struct, frozen=True, kw_only=True):

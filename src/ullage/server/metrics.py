@@ -118,6 +118,8 @@ class Metrics:
             return
         for kind in KINDS:
             self.tokens.labels(kind).inc(getattr(usage, kind) or 0)
+        if usage.cleared:
+            return  # what the provider newly cleared is no error of the estimate
         if estimate is not None and usage.context and event.outcome == "finished":
             self.error.observe(100 * (estimate - usage.context) / usage.context)
 

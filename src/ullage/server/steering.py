@@ -218,9 +218,9 @@ async def change_settings(
     summary="Compact now",
 )
 async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
-    """At rest immediately; in a turn before its next call. The result is an event."""
+    """At rest immediately; in a turn before its next call, and ``from`` is refused. The result is an event."""
     order = CompactOrder() if data is None else data
-    await opened.compact(order.instructions, up_to=order.up_to)
+    await opened.compact(order.instructions, up_to=order.up_to, from_=order.from_)
 
 
 @post(

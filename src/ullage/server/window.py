@@ -98,6 +98,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
             grown=None if before is None else size - before,
             marks=step.marks,
             first=step.first,
+            refused=step.refused,
         )
         before = size
 

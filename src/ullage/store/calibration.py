@@ -6,14 +6,15 @@ missing file is an empty store.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ullage.directories import data_directory
-from ullage.errors import UllageError, UnreadableInput
-from ullage.store.private_file import replace_file
+from ullage.errors import UnreadableInput
+from ullage.store.private_file import delete_files, read_file, write_json
 from ullage.tokens.calibration import Calibration, Learnt
 
 VERSION = 2
@@ -23,10 +24,6 @@ FILE = "calibration.json"
 
 class DamagedStore(UnreadableInput):
     """The store's file can't be opened, or holds no store."""
-
-
-class UnwritableStore(UllageError):
-    """The store's file can't be replaced; the existing file is unchanged."""
 
 
 class _CalibrationFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +49,7 @@ class CalibrationStore:
     def read(self) -> Calibration:
         """The stored calibration; empty without a file. Raises ``DamagedStore``."""
         try:
-            data = self.path.read_bytes()
+            data = read_file(self.path)
         except FileNotFoundError:
             return Calibration()
         except OSError as problem:
@@ -80,9 +77,7 @@ class CalibrationStore:
         Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
         """
         together = self.read().models | learnt.models
-        self._replace(
-            msgspec.json.encode(_CalibrationFile(version=VERSION, models=together))
-        )
+        self._replace(together)
         return Calibration(models=together)
 
     def forget(self, name: str = "") -> int:
@@ -97,9 +92,7 @@ class CalibrationStore:
         for key in gone:
             del models[key]
         if gone:
-            self._replace(
-                msgspec.json.encode(_CalibrationFile(version=VERSION, models=models))
-            )
+            self._replace(models)
         return len(gone)
 
     def _delete(self) -> int:
@@ -107,20 +100,9 @@ class CalibrationStore:
             count = len(self.read().models)
         except DamagedStore:
             count = 0
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError as problem:
-            raise UnwritableStore(
-                f"{self.path} can't be deleted ({problem.strerror}). Check who may write there."
-            ) from problem
+        delete_files([self.path])
         return count
 
-    def _replace(self, data: bytes) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, msgspec.json.format(data, indent=1) + b"\n")
-        except OSError as problem:
-            raise UnwritableStore(
-                f"The learnt calibration can't be written to {self.path} ({problem.strerror}). "
-                "Make room or allow writing there, or point ULLAGE_DATA to another directory."
-            ) from problem
+    def _replace(self, models: Mapping[str, Learnt]) -> None:
+        content = _CalibrationFile(version=VERSION, models=dict(models))
+        write_json(self.path, content, "The learnt calibration")

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from ullage.directories import data_directory
-from ullage.store.private_file import replace_file
+from ullage.store.private_file import read_json, write_json
 
 T = TypeVar("T")
 
@@ -57,16 +57,14 @@ class CountStore:
 
     def read(self) -> KnownCounts:
         """What is stored; nothing where the file is missing, damaged or of another version."""
-        try:
-            known = _of_file.decode(self.path.read_bytes())
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        known = read_json(self.path, _of_file)
+        if known is None or known.version != VERSION:
             return KnownCounts()
-        return known if known.version == VERSION else KnownCounts()
+        return known
 
     def add(self, new: KnownCounts) -> None:
-        """Store these beside the others. Raises ``OSError``; the file is then as it was."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(self.path, msgspec.json.encode(self.read().plus(new)))
+        """Store these beside the others. Raises ``UnwritableStore``."""
+        write_json(self.path, self.read().plus(new), "Counts")
 
 
 _of_file: Final = msgspec.json.Decoder(KnownCounts)

@@ -16,6 +16,7 @@ import msgspec
 from ullage.agent.grants import Grant
 from ullage.directories import data_directory
 from ullage.errors import CommandRefused, UllageError
+from ullage.store.private_file import read_json, write_json
 
 DIRECTORY: Final = "grants"
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -54,13 +55,8 @@ class ProjectGrants:
             return []
         for name in names:
             path = self.directory / name
-            if path.suffix != ".json" or path.is_symlink():
-                continue
-            try:
-                read = _decoder.decode(path.read_bytes())
-            except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                continue
-            if read.version == 1 and read.grant.id == path.stem:
+            read = read_json(path, _decoder) if path.suffix == ".json" else None
+            if read is not None and read.version == 1 and read.grant.id == path.stem:
                 found.append(ProjectGrant(read.root, read.grant))
         return sorted(found, key=lambda found_grant: found_grant.grant.at)
 
@@ -78,20 +74,8 @@ class ProjectGrants:
                 f"The grant for {root} was not stored: it contains Ullage's own data, so tools could write grants. "
                 "Allow it for this session instead."
             )
-        data = msgspec.json.encode(_GrantFile(root=str(root.resolve()), grant=grant))
-        path = self.directory / f"{grant.id}.json"
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(
-                handle, "wb"
-            ) as file:  # a partly written file is unreadable and grants nothing
-                file.write(data + b"\n")
-        except OSError as problem:
-            raise UllageError(
-                f"The grant can't be written to {path} ({problem.strerror}). Make room or allow writing there, or "
-                "point ULLAGE_DATA to another directory."
-            ) from problem
+        content = _GrantFile(root=str(root.resolve()), grant=grant)
+        write_json(self.directory / f"{grant.id}.json", content, "The grant")
 
     def revoke(self, grant: str) -> bool:
         """Remove a grant; False if there is none with this id. Raises ``UllageError``."""

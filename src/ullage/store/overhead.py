@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.directories import data_directory
-from ullage.errors import UllageError
 from ullage.events import FirstCall
 from ullage.meter.overhead import kept, name_of
-from ullage.store.private_file import replace_file
+from ullage.store.private_file import delete_files, read_json, write_json
 
 DIRECTORY: Final = "overhead"
 
@@ -34,12 +33,11 @@ MOST_READ: Final = 1_024
 LONGEST_NAME: Final = 200
 """Characters of a program's or model's name that are kept: it comes from a log."""
 
+LARGEST_CALL: Final = 10_000_000
+"""Tokens of a call that are believed: more than any window has."""
+
 LEFTOVER_S: Final = 3_600.0
 """Seconds after which the file of a writer that was killed is removed."""
-
-
-class UnwritableOverhead(UllageError):
-    """The store can't be written; what was stored is unchanged."""
 
 
 _of_file: Final = msgspec.json.Decoder(FirstCall)
@@ -72,11 +70,11 @@ class OverheadStore:
         return StoredCalls(kept(found.values()), problem)
 
     def add(self, call: FirstCall) -> None:
-        """Store one session's first call, in the place of an earlier version of it. Raises ``UnwritableOverhead``.
+        """Store one session's first call, in the place of an earlier version of it. Raises ``UnwritableStore``.
 
-        A call from the future is not stored: it would never make way for newer ones.
+        An impossible call is not stored.
         """
-        if call.at > self._clock() or not _NAME.fullmatch(f"{call.id}.json"):
+        if not self._is_possible(call) or not _NAME.fullmatch(f"{call.id}.json"):
             return
         call = msgspec.structs.replace(
             call, program=call.program[:LONGEST_NAME], model=call.model[:LONGEST_NAME]
@@ -86,36 +84,22 @@ class OverheadStore:
             return
         found, damaged, _ = self._files()
         wanted = {each.id for each in kept([call, *found.values()])}
-        try:
-            if call.id in wanted:
-                self.path.mkdir(parents=True, exist_ok=True)
-                replace_file(self.path / name, msgspec.json.encode(call))
-            old = [each for each in found if each.removesuffix(".json") not in wanted]
-            self._delete([*old, *damaged, *self._leftovers()])
-        except OSError as problem:
-            raise UnwritableOverhead(
-                f"What was learnt of the first call can't be written to {self.path} ({problem.strerror}). "
-                "Make room or allow writing there, or point ULLAGE_DATA to another directory."
-            ) from problem
+        if call.id in wanted:
+            write_json(self.path / name, call, "What was learnt of the first call")
+        old = [each for each in found if each.removesuffix(".json") not in wanted]
+        self._delete([*old, *damaged, *self._leftovers()])
 
     def forget(self, program: str = "") -> int:
         """Delete the first calls of a program (with or without its version), or all; returns how many they were.
 
-        Raises ``UnwritableOverhead``.
+        Raises ``UnwritableStore``.
         """
         found, damaged, _ = self._files()
         gone: list[str] = []
         for name, call in found.items():
             if program in ("", call.program, name_of(call.program)):
                 gone.append(name)
-        try:
-            self._delete(gone)
-            if not program:
-                self._delete(damaged)
-        except OSError as problem:
-            raise UnwritableOverhead(
-                f"The files in {self.path} can't be deleted ({problem.strerror}). Check who may write there."
-            ) from problem
+        self._delete(gone if program else [*gone, *damaged])
         return len(gone)
 
     def _files(self) -> tuple[dict[str, FirstCall], list[str], str]:
@@ -138,16 +122,18 @@ class OverheadStore:
         return found, damaged, ""
 
     def _call(self, path: Path) -> FirstCall | None:
-        try:
-            with path.open("rb") as file:
-                call = _of_file.decode(file.read(LARGEST_FILE))
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        call = read_json(path, _of_file, most=LARGEST_FILE)
+        if call is None or f"{call.id}.json" != path.name:
             return None
-        return call if f"{call.id}.json" == path.name else None
+        return call if self._is_possible(call) else None
+
+    def _is_possible(self, call: FirstCall) -> bool:
+        """Whether a call may be stored and read. One from the future would never make way for newer ones."""
+        is_bounded = abs(call.tokens) <= LARGEST_CALL and 0 <= call.doubt <= LARGEST_CALL
+        return is_bounded and call.at <= self._clock()
 
     def _delete(self, names: Sequence[str]) -> None:
-        for name in names:
-            (self.path / name).unlink(missing_ok=True)
+        delete_files(self.path / name for name in names)
 
     def _leftovers(self) -> list[str]:
         """Files of writers that were killed before they had renamed them."""

@@ -1,9 +1,76 @@
-"""A small file of the user's that changes at once or not at all."""
+"""Small files of JSON in the user's data directory. Each changes at once or not at all, and is the user's alone.
+
+Two processes that replace a file at once leave the later one's content, whole.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from ullage.envelope import MIB
+from ullage.errors import UllageError
+
+T = TypeVar("T")
+
+
+class UnwritableStore(UllageError):
+    """A file of the user's data can't be replaced or deleted; it is as it was."""
+
+
+MOST_BYTES: Final = 32 * MIB
+"""A file is not read beyond this: the largest of them, the calibration of many models, has some hundred kilobytes."""
+
+
+def read_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most ``most`` bytes. Never waits for a writer. Raises ``OSError``."""
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return data
+
+
+def read_json(
+    path: Path, decoder: msgspec.json.Decoder[T], *, most: int = MOST_BYTES
+) -> T | None:
+    """What the file holds; ``None`` where it is missing, damaged, no regular file, or longer than ``most`` bytes."""
+    try:
+        return None if path.is_symlink() else decoder.decode(read_file(path, most=most))
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def write_json(path: Path, content: msgspec.Struct, what: str) -> None:
+    """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, msgspec.json.encode(content) + b"\n")
+    except OSError as problem:
+        raise UnwritableStore(
+            f"{what} can't be written to {path} ({problem.strerror}). "
+            "Make room or allow writing there, or point ULLAGE_DATA to another directory."
+        ) from problem
+
+
+def delete_files(paths: Iterable[Path]) -> None:
+    """Delete these files, of which some may be gone. Raises ``UnwritableStore`` at the first that can't be."""
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as problem:
+            raise UnwritableStore(
+                f"{path} can't be deleted ({problem.strerror}). Check who may write there."
+            ) from problem
 
 
 def replace_file(path: Path, data: bytes) -> None:

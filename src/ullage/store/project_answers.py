@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.directories import data_directory
-from ullage.errors import CommandRefused, UllageError
-from ullage.store.private_file import replace_file
+from ullage.errors import CommandRefused
+from ullage.store.private_file import read_json, write_json
 
 DIRECTORY: Final = "projects"
 
@@ -104,17 +104,8 @@ class ProjectAnswers:
 
     def _write(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         directory = str(project.resolve())
-        data = msgspec.json.encode(
-            _AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed)
-        )
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace_file(self._path(directory), data + b"\n")
-        except OSError as problem:
-            raise UllageError(
-                f"The answer can't be written to {self.directory} ({problem.strerror}). Make room or allow writing "
-                "there, or point ULLAGE_DATA to another directory."
-            ) from problem
+        content = _AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed)
+        write_json(self._path(directory), content, "The answer")
 
     def remove(self, project: Path) -> bool:
         """Forget the answer for a directory; false where there is none. Raises ``UllageError``."""
@@ -134,12 +125,7 @@ class ProjectAnswers:
 
 
 def _read(path: Path) -> ProjectAnswer | None:
-    try:
-        if path.is_symlink():
-            return None
-        read = _decoder.decode(path.read_bytes())
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    if read.version != 1:
+    read = read_json(path, _decoder)
+    if read is None or read.version != 1:
         return None
     return ProjectAnswer(read.directory, read.digest, read.is_agreed)

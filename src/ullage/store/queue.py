@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
+from ullage.display.text import quoted
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import Event, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
@@ -51,7 +52,7 @@ def no_longer_waits(database: sqlite3.Connection, key: int, message: str) -> str
     """The reason why a message can't be edited or withdrawn."""
     row = queued(database, key, message)
     state = "was never queued" if row is None else f"was {row.state}"
-    return f"The message {message!r} does not wait: it {state}."
+    return f"The message {quoted(message)} does not wait: it {state}."
 
 
 def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | None:

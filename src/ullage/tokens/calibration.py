@@ -164,7 +164,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         A model whose family was not measured (``is_known``) is corrected from its first call on.
         """
         tokens, deviation = self._mixture.of(row)
-        slope = self._mixture.mean[1]
+        slope = self._mixture.mean(1)
         tokens += (_within(RATIO_RANGE, 1 + slope) - 1 - slope) * row[1]
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
@@ -173,26 +173,33 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
             return LearntCorrection(0.0, hypot(tokens, doubt))
         return LearntCorrection(tokens, doubt)
 
-    @property
+    @cached_property
     def ratio(self) -> float:
-        """By what the count of a text is multiplied."""
-        return (
-            1.0
-            if len(self.known) < CORRECTS_FROM
-            else _within(RATIO_RANGE, 1 + self._mixture.mean[1])
-        )
+        """By what the count of a text is multiplied, for one of the kinds that were seen, in their shares."""
+        if len(self.known) < CORRECTS_FROM:
+            return 1.0
+        content = sum(each.content for each in self.known)
+        own = 0.0
+        for place, tokens in enumerate(self._seen_kinds):
+            own += tokens * self._mixture.mean(regression.FIRST_TERMS + place)
+        slope = self._mixture.mean(1) + (own / content if content else 0.0)
+        return _within(RATIO_RANGE, 1 + slope)
+
+    @cached_property
+    def _seen_kinds(self) -> KindTokens:
+        seen: KindTokens = ()
+        for each in self.known:
+            seen = summed(seen, each.text_kinds)
+        return seen
 
     @property
     def text_kind_ratios(self) -> dict[str, float]:
         """By what the count of each kind of text is multiplied, for the kinds that were seen."""
-        seen: KindTokens = ()
-        for each in self.known:
-            seen = summed(seen, each.text_kinds)
-        slope = self._mixture.mean[1]
+        slope = self._mixture.mean(1)
         ratios: dict[str, float] = {}
-        for place, tokens in enumerate(seen):
+        for place, tokens in enumerate(self._seen_kinds):
             if tokens:
-                own = self._mixture.mean[regression.FIRST_TERMS + place]
+                own = self._mixture.mean(regression.FIRST_TERMS + place)
                 ratios[KINDS[place].name] = round(1 + slope + own, 2)
         return ratios
 
@@ -242,9 +249,15 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return regression.mixture(self.suppositions)
 
     @cached_property
+    def _foretold(self) -> list[tuple[float, float]]:
+        """What the terms say of each residual, and its standard deviation."""
+        return [self._mixture.of(each.row) for each in self.known]
+
+    @cached_property
     def _left(self) -> list[float]:
         """What the terms leave of each residual."""
-        return [each.residual - self._mixture.of(each.row)[0] for each in self.known]
+        pairs = zip(self.known, self._foretold, strict=True)
+        return [each.residual - mean for each, (mean, _) in pairs]
 
     @cached_property
     def _errors(self) -> list[float]:
@@ -254,8 +267,9 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         which is the variance they are left with to the variance of what no term explains.
         """
         errors: list[float] = []
-        for each, left in zip(self.known, self._left, strict=True):
-            deviation = self._mixture.of(each.row)[1]
+        for each, left, (_, deviation) in zip(
+            self.known, self._left, self._foretold, strict=True
+        ):
             noise = _noise(each, AS_EXPECTED, AS_EXPECTED)
             taken_up = min(MOST_TAKEN_UP, (deviation / noise) ** 2)
             errors.append(left / (1 - taken_up))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.foreign import is_dense, parse_object
 from ullage.codec.history import encode_count
 from ullage.codec.repair import EVERYTHING, repair
 from ullage.codec.wire import CountEndpoint
+from ullage.context.costs import count_images
 from ullage.envelope import LIST_BYTES
-from ullage.errors import ServerError
+from ullage.errors import InvalidRequest, ServerError
 from ullage.messages import Request
 from ullage.reasoning import ReasoningPolicy
 from ullage.wire.call import addressed
@@ -37,23 +38,40 @@ async def count(
     ``InvalidRequest``.
     """
     request = addressed(request, endpoint)
+    if way.text_only and any(map(count_images, request.messages)):
+        raise InvalidRequest(f"{way.name} counts no images or files.")
     encoded = await asyncio.to_thread(_encoded, request, way, policy, options)
-    post = Post(
-        endpoint=endpoint.root if way.at_root else endpoint,
-        path=encoded.path,
-        headers=encoded.headers,
-        content=encoded.content,
-        model=request.model,
-    )
-    async with client.send(post) as incoming:
-        body = await incoming.body(LIST_BYTES)
-    answer = {} if is_dense(body) else await asyncio.to_thread(parse_object, body)
+    served = endpoint.root if way.at_root else endpoint
+    answer = await _answer(encoded, served, client, request.model)
     tokens = answer.get(way.field)
+    if way.tokenize is not None:
+        text, tokens = tokens, None
+        if isinstance(text, str):
+            encoded = await asyncio.to_thread(way.tokenize, text, encoded)
+            answer = await _answer(encoded, served, client, request.model)
+            listed = answer.get("tokens")
+            tokens = len(listed) if isinstance(listed, list) else None
     if type(tokens) is int and 0 < tokens <= MOST_TOKENS:
         return tokens
     raise ServerError(
         f"{endpoint.provider or endpoint.base_url} gave no count of this request."
     )
+
+
+async def _answer(
+    encoded: Encoded, endpoint: Endpoint, client: Client, model: str
+) -> dict[str, Any]:
+    """What the endpoint answers to one call; empty for what is no JSON object."""
+    post = Post(
+        endpoint=endpoint,
+        path=encoded.path,
+        headers=encoded.headers,
+        content=encoded.content,
+        model=model,
+    )
+    async with client.send(post) as incoming:
+        body = await incoming.body(LIST_BYTES)
+    return {} if is_dense(body) else await asyncio.to_thread(parse_object, body)
 
 
 def _encoded(

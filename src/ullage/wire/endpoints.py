@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from ullage.codec.wires import WIRES
+from ullage.display.text import quoted
 from ullage.errors import BadKey, SettingError
 from ullage.models.providers import (
     NO_ENDPOINTS,
@@ -102,7 +103,7 @@ class Endpoint:
     def counts_free(self) -> bool:
         """Whether counting a request costs nothing here: on an own server, and where a provider documents it."""
         row = provider_named(self.provider)
-        if self.is_local or row.hosting == "own server":
+        if self.is_local or row.is_own_server:
             return True
         return row.counts_free and origin_of(self.base_url) == origin_of(row.base_url)
 
@@ -216,7 +217,8 @@ def destination_of(
     found = provider if provider.name else _guessed(bare, base_url, wire)
     if found is None:
         raise SettingError(
-            f"No provider is known for {model!r}. Name one ({_examples(endpoints)}), or give its address with base_url."
+            f"No provider is known for {quoted(model)}. Name one ({_examples(endpoints)}), or give its address "
+            "with base_url."
         )
     spoken = wire or found.wire
     return Destination(replace(found, wire=spoken, auth=found.auth_on(spoken)), bare)

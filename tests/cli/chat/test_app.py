@@ -51,6 +51,9 @@ class Shown:
             ]
         )
 
+    def has_answer(self) -> bool:
+        return any(isinstance(one, AnswerEntry) for one in self.app.transcript.entries)
+
     async def say(self, text: str, key: str = "enter") -> None:
         self.app.prompt.put(text)
         await self.pilot.press(key)
@@ -86,11 +89,7 @@ async def test_the_gauge_is_the_sessions_own_reading(
 ) -> None:
     async with showing(tmp_path, size=size) as shown:
         await shown.say("hello there")
-        await shown.until(
-            lambda: any(
-                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
-            )
-        )
+        await shown.until(shown.has_answer)
         await shown.until(lambda: "ready" in shown.text("foot"))
         reading = await shown.talk.session.context()
         await shown.until(lambda: amount(reading.used) in shown.text("gauge"))
@@ -225,11 +224,7 @@ async def test_slash_commands_complete_and_their_lines_are_shown(tmp_path: Path)
 async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(
-            lambda: any(
-                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
-            )
-        )
+        await shown.until(shown.has_answer)
         await shown.say("/context")
         await shown.until(lambda: isinstance(shown.app.screen, ContextScreen))
         lister = shown.app.screen.query_one(Lister)
@@ -255,11 +250,7 @@ async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None
 async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(
-            lambda: any(
-                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
-            )
-        )
+        await shown.until(shown.has_answer)
         await shown.say("/new")
         await shown.until(lambda: shown.app.session.id != "test")
         assert not any(
@@ -280,11 +271,7 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
 async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(
-            lambda: any(
-                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
-            )
-        )
+        await shown.until(shown.has_answer)
         await shown.until(lambda: "ready" in shown.text("foot"))
         await shown.say("/rewind")
         await shown.until(lambda: isinstance(shown.app.screen, Overlay))
@@ -321,11 +308,7 @@ async def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path) -> None
         await shown.say(f"/model {MODEL}")
         await shown.until(lambda: MODEL in shown.text("foot"))
         await shown.say("/retry")
-        await shown.until(
-            lambda: any(
-                isinstance(one, AnswerEntry) for one in shown.app.transcript.entries
-            )
-        )
+        await shown.until(shown.has_answer)
 
 
 async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(

@@ -19,6 +19,7 @@ from ullage.cli.screenplay import Screenplay
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import plain
 from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
+from ullage.events import CompactAsked
 from ullage.store.export import import_file
 
 
@@ -164,6 +165,40 @@ async def test_rewind_goes_back_to_before_a_message_and_gives_its_text(
         assert len(await talk.session.messages()) == 2
         assert (await perform(talk, "/rewind #1")).text == "first"
         assert await talk.session.messages() == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("from #3 keep names", CompactAsked(instructions="keep names", from_="#3")),
+        ("from", CompactAsked(from_="#3")),
+        ("up-to #3", CompactAsked(up_to="#3")),
+        ("keep names", CompactAsked(instructions="keep names")),
+    ],
+)
+async def test_compact_takes_all_or_what_stands_before_a_message_or_from_it_on(
+    typed: str, asked: CompactAsked, tmp_path: Path
+) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("first")
+        await talk.session.ask("second")
+        third = (await talk.session.messages())[2].id
+        await perform(talk, f"/compact {typed}")
+        await talk.session.wait()
+        history = await talk.session.history()
+        (event,) = [each for each in history if isinstance(each, CompactAsked)]
+        found = (event.instructions, event.from_, event.up_to)
+        wanted = (asked.instructions, asked.from_, asked.up_to)
+        assert [each.replace(third, "#3") for each in found] == [*wanted]
+
+
+async def test_compact_from_words_that_name_no_message_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("first")
+        with pytest.raises(CommandRefused, match="no message 'now' in view"):
+            await perform(talk, "/compact from now on keep names")
 
 
 async def test_explain_says_where_a_message_is(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.cli.command import Ended, perform
+from tests.processes import run_python
 
 
 def chat(place: Path, said: str, *more: str) -> Ended:
@@ -28,13 +27,13 @@ def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_outpu
     tmp_path: Path,
 ) -> None:
     more = ("--simulate", "--scenario", scenario(tmp_path), "--session", "piped")
-    done = subprocess.run(
-        [sys.executable, "-m", "ullage", "chat", *more],
+    done = run_python(
+        "-m",
+        "ullage",
+        "chat",
+        *more,
         input="one\n\ntwo\n/spend\n/compact\n/nothing\n",
         env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=120,
         cwd=tmp_path,
     )
@@ -100,7 +99,5 @@ def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
 
 def test_plain_lines_need_no_full_screen_package() -> None:
     look = "import sys, ullage.cli.chat.start; print('textual' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", look], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", look, check=True)
     assert done.stdout.strip() == "False"

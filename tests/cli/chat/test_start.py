@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import talking
+from ullage.cli.agent_options import session_settings
 from ullage.cli.chat.start import (
     _tidied,
     agent_of,
@@ -18,7 +19,6 @@ from ullage.cli.chat.start import (
     require_textual,
     resume_command,
     run,
-    session_settings,
 )
 from ullage.cli.parser import parser
 from ullage.cli.simulated import Simulated

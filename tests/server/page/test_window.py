@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,10 @@ from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
+from ullage.display.gauge_line import interval
+from ullage.meter.reading import Used
 
+SHOWN = re.compile("true|false")
 SUMMARY = "## Goal\nLook at the logs.\n## State\nThree files were read, nothing failed so far. Next: the fourth."
 ANSWERS = (
     {"when": {"contains": "summar"}, "text": SUMMARY},
@@ -79,6 +83,33 @@ def test_three_clicks_lead_to_one_message_and_its_tokens(
     expect(shown).to_contain_text("cask")
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_every_row_opens_and_shows_its_source_and_interval(
+    local: Local, open_page: Open, width: int
+) -> None:
+    name = f"opened-{width}"
+    screen = open_page(
+        local.url, local.api.session(name), viewport={"width": width, "height": 844}
+    )
+    local.api.say(name, "Look at the logs.")
+    local.api.until(name)
+    reading = local.api.get(f"/v1/sessions/{name}/context").json()
+    if width < 500:
+        screen.find('[data-tab="window"]').click()
+    (messages,) = (row for row in reading["rows"] if row["name"] == "Messages")
+    (assistant,) = (row for row in messages["children"] if row["name"] == "Assistant")
+    screen.row("Messages/Assistant").click()
+    note = screen.find("#rows .row-inside .row-inside > .row-note").first
+    expect(note).to_have_text(f"estimated · {interval(Used(**ends_of(assistant)))}")
+    expect(note).to_be_visible()
+    for row in reading["rows"]:
+        expect(screen.row(row["name"])).to_have_attribute("aria-expanded", SHOWN)
+
+
+def ends_of(row: dict[str, Any]) -> dict[str, int]:
+    return {end: row[end] for end in ("tokens", "low", "high")}
+
+
 def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("keyed"))
     fill(screen, local, "keyed", 1)
@@ -86,7 +117,7 @@ def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open)
     row = screen.row("Messages/You")
     expect(row).to_be_visible()
     expect(row).to_have_attribute(
-        "title", re.compile(r"You · estimated · [\d,]+ to [\d,]+")
+        "title", re.compile(r"You · estimated · (± [\d,]+|[\d,]+ to [\d,]+)")
     )
     row.focus()
     row.press("Enter")

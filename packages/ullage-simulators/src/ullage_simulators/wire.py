@@ -100,6 +100,10 @@ class CallInProgress:
     stream: bool
     number: int = 0
     dropped: list[dict[str, Any]] = field(default_factory=list)
+    applied: list[dict[str, Any]] | None = None
+    """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""
+    uncleared: int = 0
+    """Its input before that."""
 
 
 class Trouble(NamedTuple):

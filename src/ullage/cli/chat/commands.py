@@ -43,8 +43,8 @@ COMMANDS: Final = (
     Command("context", "", "what fills the window, down to a single message"),
     Command(
         "compact",
-        "[up-to MESSAGE] [INSTRUCTIONS]",
-        "make the view smaller now; instructions are for the summary; up-to keeps a message and all behind it",
+        "[up-to|from MESSAGE] [INSTRUCTIONS]",
+        "make the view smaller now, or what stands before a message, or from it on; instructions are for the summary",
     ),
     Command("uncompact", "", "undo the last compaction or prune"),
     Command(
@@ -309,14 +309,18 @@ class Acting:
         return name
 
     async def _compact(self, argument: str) -> None:
-        """Compact everything, or what stands before a message: ``up-to MESSAGE``."""
+        """Compact everything, or what stands before a message (``up-to MESSAGE``), or from it on (``from MESSAGE``)."""
         first, _, rest = argument.partition(" ")
-        if first != "up-to":
+        if first not in ("up-to", "from"):
             await self.session.compact(argument)
             return
         name, _, instructions = rest.strip().partition(" ")
         message = await self._named(name)
-        await self.session.compact(instructions.strip(), up_to=message)
+        wishes = instructions.strip()
+        if first == "from":
+            await self.session.compact(wishes, from_=message)
+        else:
+            await self.session.compact(wishes, up_to=message)
 
     async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""

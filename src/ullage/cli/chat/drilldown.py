@@ -10,7 +10,7 @@ from ullage.cli.chat.rendering import cut, plain_rows, visible
 from ullage.cli.drawing import Subject
 from ullage.cli.footing import footing
 from ullage.cli.listing import preview
-from ullage.cli.table import SOURCES, Cells, aligned, basis_terms
+from ullage.cli.table import Cells, aligned, basis_terms, source_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
@@ -186,7 +186,7 @@ def _cells(row: Row, whole: int, style: str, indent: str = "") -> Cells:
         name=indent + printable(row.name),
         tokens=number(row.tokens),
         share=percent(row.tokens, whole) if row.summed else "",
-        source=SOURCES[row.source],
+        source=source_of(row),
         note=note if row.summed else ("not in the total",),
         note_may_shrink=True,
         style="dim" if indent else "",
@@ -201,7 +201,7 @@ def _row_level(window: DrilldownData, place: int, width: int, *, by_size: bool) 
     row = window.reading.rows[place] if place < len(window.reading.rows) else None
     if row is None:
         return Level("Context", ())
-    path = f"Context › {printable(row.name)}  {number(row.tokens)} {SOURCES[row.source]}"
+    path = f"Context › {printable(row.name)}  {number(row.tokens)} {source_of(row)}"
     if row.name == "Messages":
         own = [Choice((Span(line, "dim"),)) for line in wrapped(OWN_ESTIMATES, width)]
         return Level(path, (*_messages(window, width, by_size=by_size), Choice(()), *own))
@@ -248,17 +248,18 @@ def _tools(
     table: list[Cells] = []
     targets: list[str] = []
 
-    def add(row: Row, indent: str) -> None:
+    def add(row: Row, indent: str, above: Row | None = None) -> None:
         table.append(
             Cells(
                 name=indent + printable(row.name),
                 tokens=number(row.tokens),
                 share=percent(row.tokens, whole),
+                source=source_of(row, above),
             )
         )
         targets.append(f"tool:{row.name}" if row.name in names else "")
         for child in row.children:
-            add(child, indent + "  ")
+            add(child, indent + "  ", row)
 
     for row in rows:
         add(row, "")

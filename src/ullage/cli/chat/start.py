@@ -19,6 +19,7 @@ from ullage.cli.agent_options import (
     agent_with_instructions,
     endpoint_settings,
     sandbox_settings,
+    session_settings,
     tools_settings,
     warn_of,
 )
@@ -172,18 +173,6 @@ def environment_for(
     """The environment of the agent; ``simulated`` takes the place of every provider."""
     own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
     return own if simulated is None else simulated.within(own)
-
-
-def session_settings(args: argparse.Namespace) -> dict[str, object]:
-    """What of the command line is stored with the session, so that it has the same model when it is opened again."""
-    said: Mapping[str, object] = {
-        "model": args.model or None,
-        "wire": args.wire or None,
-        "window": args.window,
-        "max_output": args.max_output,
-        "strategy": args.strategy or None,
-    }
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def resume_command(args: argparse.Namespace, session: str) -> str:

@@ -89,6 +89,7 @@ export class Api {
       revoke: (grant) => this.call("DELETE", `${at}/grants/${encodeURIComponent(grant)}`),
       set: (settings) => this.call("PATCH", `${at}/settings`, settings),
       compact: (instructions) => this.post(`${at}/compact`, { instructions }),
+      summarise: (message, side) => this.post(`${at}/compact`, { [side]: message }),
       uncompact: (compaction) => this.post(`${at}/uncompact`, { compaction }),
       pin: (message, pinned) => this.post(`${at}/pins`, { messages: [message], pinned }),
       fork: () => this.post(`${at}/fork`),

@@ -1,6 +1,7 @@
 // One session as it is followed: its past, then its events, for as long as it is shown.
 
 import { announce } from "./dom.js";
+import { outcomeText } from "./part.js";
 import { EventStream } from "./stream.js";
 
 /** Events behind which the past is read as events, marks and all; what is before comes as pages of messages. */
@@ -85,6 +86,7 @@ export class Following {
   changed(what, key) {
     if (!this.isCaughtUp) return;
     if (what === "item") this.conversation.touch(key);
+    if (what === "part") announce(outcomeText(this.ledger.parts.get(key)));
     if (what === "redraw") this.conversation.redraw();
     if (what === "queue") this.composer.show(this.ledger.queue);
     if (what === "reading") this.panel.event(this.ledger.near);

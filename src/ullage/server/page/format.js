@@ -40,14 +40,20 @@ export function percentSigned(value) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text} %`;
 }
 
-/** ± 140, or both ends where they are not about equally far; empty where the number is exact. */
-export function interval(used) {
-  const below = used.tokens - used.low;
-  const above = used.high - used.tokens;
-  const widest = Math.max(below, above);
-  if (widest === 0) return "";
-  if (Math.abs(below - above) <= Math.max(1, 0.1 * widest)) return `± ${number(widest)}`;
-  return `(${number(used.low)} to ${number(used.high)})`;
+/** ± 140 by the wider side; 14 to 286 where the sides differ by half or exceed half of the number; empty if exact. */
+export function interval({ tokens, low, high }) {
+  if (low === null || high === null || low === high) return "";
+  const below = tokens - low;
+  const above = high - tokens;
+  const wide = Math.max(below, above);
+  if (wide <= Math.max(1, 2 * Math.min(below, above)) && 2 * wide <= tokens) return `± ${number(wide)}`;
+  return `${number(low)} to ${number(high)}`;
+}
+
+/** The same as it follows its number: ± 140, (14 to 286). */
+export function besideNumber(used) {
+  const ends = interval(used);
+  return !ends || ends.startsWith("±") ? ends : `(${ends})`;
 }
 
 export const money = (usd) => MONEY.format(usd);

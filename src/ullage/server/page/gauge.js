@@ -1,7 +1,7 @@
 // The gauge: what of the window is used, by what, how sure that is, where it compacts, and what is kept for the answer.
 
 import { h, place, replace } from "./dom.js";
-import { interval, number, share } from "./format.js";
+import { besideNumber, number, share } from "./format.js";
 
 const SOURCES = {
   user: "set by you",
@@ -42,7 +42,7 @@ export class Gauge {
     const whole = Math.max(window ?? 0, used.high, point ?? 0, 1);
     this.meter.dataset.snapshot = view.snapshot;
     this.number.textContent = number(used.tokens);
-    this.interval.textContent = interval(used);
+    this.interval.textContent = besideNumber(used);
     this.interval.title = `95 times in 100 between ${number(used.low)} and ${number(used.high)}`;
     replace(this.of, ...describe(view));
     this.meter.classList.toggle("near", Boolean(point) && used.high >= 0.8 * point);

@@ -134,7 +134,7 @@ export class Growth {
   drawTable() {
     const rows = () =>
       this.steps.slice(-500).map((step) =>
-        h("tr", {}, h("th", { scope: "row" }, step.number), h("td", {}, number(step.estimated)), h("td", {}, number(step.actual)), h("td", {}, step.first ? "first" : percentSigned(step.error_percent)), h("td", {}, step.marks.map((mark) => MARKS[mark] ?? mark).join(", "))),
+        h("tr", {}, h("th", { scope: "row" }, step.number), h("td", {}, number(step.estimated)), h("td", {}, step.actual === null && step.refused !== null ? `not ${number(step.refused)}` : number(step.actual)), h("td", {}, step.first ? "first" : percentSigned(step.error_percent)), h("td", {}, step.marks.map((mark) => MARKS[mark] ?? mark).join(", "))),
       );
     const body = h("tbody", {});
     const heads = ["Call", "Estimate", "Actual", "Error", ""].map((text) => h("th", { scope: "col" }, text));
@@ -150,7 +150,8 @@ export class Growth {
 function sentence(step) {
   const grown = step.grown === null ? "" : ` (${signed(step.grown)})`;
   const marks = step.marks.map((mark) => MARKS[mark] ?? mark).join(", ");
-  const outcome = step.actual === null ? "actual not reported" : `actual ${number(step.actual)}${step.first ? "" : `, ${percentSigned(step.error_percent)}`}`;
+  const none = step.refused === null ? "actual not reported" : `the reported ${number(step.refused)} can't be true and is not used`;
+  const outcome = step.actual === null ? none : `actual ${number(step.actual)}${step.first ? "" : `, ${percentSigned(step.error_percent)}`}`;
   return `Call ${step.number}: ${number(step.tokens)}${grown} · estimate ${number(step.estimated)}, ${outcome}${marks ? ` · ${marks}` : ""}`;
 }
 

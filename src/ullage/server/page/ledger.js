@@ -6,7 +6,7 @@
  * `mark` an event that a reader should know of. `key` names the item.
  */
 export class Ledger {
-  /** `changed(what, key)` is called after each change: item, queue, tools, state, reading, compactions, reset. */
+  /** `changed(what, key)` is called after each change: item, queue, tools, state, reading, compactions, part, reset. */
   constructor(changed) {
     this.changed = changed;
     this.clear();
@@ -22,6 +22,8 @@ export class Ledger {
     this.queue = new Map();
     this.calls = new Map(); // call id -> purpose, of calls under way
     this.compactions = []; // newest last: those that can be undone
+    this.parts = new Map(); // message id -> the summary up to it or from it on that was asked for last, and what came of it
+    this.asked = ""; // the message whose summary is asked for and not there yet
     this.cleared = new Map(); // tool result part -> prune
     this.rewoundFrom = [];
     this.turn = "";
@@ -155,6 +157,29 @@ export class Ledger {
     this.changed("item", `m:${id}`);
   }
 
+  /** What is known of the summary that was asked for at a message. */
+  part(message, known) {
+    this.parts.set(message, { ...this.parts.get(message), ...known });
+    this.changed("item", `m:${message}`);
+    this.changed("part", message);
+  }
+
+  /** The server refused to summarise there. */
+  refuse(message, side, why) {
+    this.part(message, { side, state: "failed", why });
+  }
+
+  /** The compaction that was asked for at a message has ended. */
+  partEnded(known) {
+    if (this.asked) this.part(this.asked, known);
+    this.asked = "";
+  }
+
+  /** Whether a compaction is the one that was asked for at a message. */
+  isPart(compaction) {
+    return this.asked !== "" && this.parts.get(this.asked)?.compaction === compaction;
+  }
+
   /** The activity that is left when something ended. */
   settle() {
     const isRunning = [...this.tools.values()].some((tool) => tool.state === "running");
@@ -250,7 +275,11 @@ const HANDLERS = {
     if (event.how === "returned" && waiting) to.mark(event, { message: waiting.message });
     to.changed("queue");
   },
-  compact_asked: (to, event) => to.mark(event),
+  compact_asked: (to, event) => {
+    to.mark(event);
+    to.asked = event.from ?? event.up_to ?? "";
+    if (to.asked) to.part(to.asked, { side: event.from ? "from" : "up_to", state: "asked", compaction: "" });
+  },
   pinned: (to, event) => {
     for (const id of event.messages) {
       if (event.pinned ?? true) to.pins.add(id);
@@ -261,6 +290,7 @@ const HANDLERS = {
   cancel_asked: (to) => to.changed("state"),
   cancelled: (to, event) => {
     to.mark(event);
+    to.partEnded({ state: "failed", why: "it was cancelled" });
     to.compacting = "";
     to.settle();
   },
@@ -287,10 +317,12 @@ const HANDLERS = {
   },
   compaction_started: (to, event) => {
     to.compacting = event.compaction;
+    if (to.asked && event.trigger === "asked") to.parts.get(to.asked).compaction = event.compaction;
     to.settle();
   },
   compaction_committed: (to, event) => {
     to.compacting = "";
+    if (to.isPart(event.compaction)) to.partEnded({ state: "done", event });
     to.compactions.push({ id: event.compaction, kind: "compaction", event });
     for (const id of event.summarised ?? []) to.leave(id, "summarised", event.compaction);
     for (const dropped of event.dropped ?? []) to.leave(dropped.id, "dropped", event.compaction);
@@ -302,6 +334,7 @@ const HANDLERS = {
   compaction_rolled_back: (to, event) => {
     if (!event.rung) {
       to.compacting = "";
+      if (to.isPart(event.compaction)) to.partEnded({ state: "failed", why: event.note || event.reason });
       to.mark(event);
     }
     to.settle();
@@ -314,6 +347,7 @@ const HANDLERS = {
       to.away.delete(id);
       to.changed("item", `m:${id}`);
     }
+    for (const [message, { compaction }] of [...to.parts]) if (undone.has(compaction)) to.parts.delete(message);
     for (const [part, prune] of [...to.cleared]) if (undone.has(prune)) to.cleared.delete(part);
     to.mark(event);
     to.changed("compactions");

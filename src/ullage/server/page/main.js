@@ -7,7 +7,7 @@ import { Conversation } from "./conversation.js";
 import { ask, askForToken, confirm, notice, showHelp, showWhere } from "./dialogs.js";
 import { announce, byId, replace } from "./dom.js";
 import { Following } from "./follow.js";
-import { firstLine, interval, number, share } from "./format.js";
+import { firstLine, besideNumber, number, share } from "./format.js";
 import { Grants } from "./grants.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
@@ -236,7 +236,7 @@ class Page {
   brief() {
     const { used, window } = this.ledger.near;
     byId("brief").hidden = false;
-    byId("brief").textContent = `${number(used.tokens)} ${interval(used)}${window ? ` of ${number(window)} · ${share(used.tokens, window)}` : " · window unknown"}`;
+    byId("brief").textContent = `${number(used.tokens)} ${besideNumber(used)}${window ? ` of ${number(window)} · ${share(used.tokens, window)}` : " · window unknown"}`;
   }
 
   connection(connection) {
@@ -263,6 +263,7 @@ class Page {
     return {
       resume: () => this.act((to) => to.resume()),
       compact: (instructions) => this.act((to) => to.compact(instructions)),
+      summarise: (message, side) => this.summarise(message, side),
       uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
       questions: () => this.act((to) => to.questions()),
       approve: (call, answer) => this.act((to) => to.approve(call, answer)),
@@ -270,6 +271,16 @@ class Page {
       explain: (message) => this.act(async (to) => showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),
     };
+  }
+
+  /** Asks for a summary up to a message or from it on; a refusal is shown at that message. */
+  async summarise(message, side) {
+    try {
+      await this.remote.summarise(message, side);
+    } catch (problem) {
+      if (problem instanceof Refusal || problem instanceof Unreachable) this.ledger.refuse(message, side, problem.message);
+      else tell(problem);
+    }
   }
 
   /** "sent", "refused", or "later" when the server can't be reached: the message stays and goes out again. */

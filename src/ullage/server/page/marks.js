@@ -43,7 +43,7 @@ function describe(item, acts) {
     case "compaction_rolled_back":
       return { kind: "warn", text: `Compaction given up: ${event.note || event.reason}` };
     case "compact_asked":
-      return { kind: "quiet", text: `Compaction asked for${event.instructions ? `: ${event.instructions}` : ""}` };
+      return { kind: "quiet", text: `Compaction asked for${event.from ? " from a message on" : ""}${event.up_to ? " up to a message" : ""}${event.instructions ? `: ${event.instructions}` : ""}` };
     case "uncompacted":
       return { kind: "compaction", text: "Uncompacted: the earlier messages are in view again" };
     case "pruned":

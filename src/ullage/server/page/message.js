@@ -4,6 +4,7 @@
 import { Approvals } from "./approvals.js";
 import { button, h } from "./dom.js";
 import { bytes, counted, firstLine, fullTime, number, visible, when } from "./format.js";
+import { summaryChoices, summaryOutcome } from "./part.js";
 import { longText, Prose } from "./text.js";
 
 const WHO = { user: "You", assistant: "Answer", system: "System note", tool: "Tool result" };
@@ -41,16 +42,19 @@ export class Drawing {
     const away = this.ledger.away.get(message.id);
     const who = ORIGINS[message.origin] ?? WHO[message.role] ?? message.role;
     const kind = message.origin && message.origin !== "said" ? message.origin : message.role;
+    const choices = away ? null : summaryChoices(message.id, this.acts);
     return h(
       "article",
       { class: `message ${kind}${away ? " away" : ""}`, "data-key": item.key, "data-message": message.id, "aria-label": who, tabindex: "-1" },
-      this.header(item, who, away),
+      this.header(item, who, away, choices?.toggle),
+      choices?.row,
+      summaryOutcome(this.ledger.parts.get(message.id)),
       parts.map((part) => this.part(part, message)),
       message.interrupted ? h("p", { class: "interrupted" }, `Interrupted${message.interrupted === "true" ? "" : `: ${message.interrupted}`}`) : null,
     );
   }
 
-  header(item, who, away) {
+  header(item, who, away, summarise) {
     const { message } = item;
     const isPinned = this.ledger.pins.has(message.id);
     const tokens = this.tokens.get(message.id);
@@ -65,6 +69,7 @@ export class Drawing {
         "span",
         { class: "message-acts" },
         button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", "data-needs": "write", hint: "No compaction touches a pinned message" }),
+        summarise,
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
       item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,

@@ -1,7 +1,7 @@
 // What the window is made of: rows that open to tools, roles and, in the end, to single messages and their tokens.
 
 import { h, place, replace } from "./dom.js";
-import { counted, firstLine, number, share } from "./format.js";
+import { counted, firstLine, interval, number, share } from "./format.js";
 import { shadeOf } from "./gauge.js";
 
 const SOURCES = { reported: "reported", counted: "counted", estimated: "estimated", by_difference: "by difference" };
@@ -40,7 +40,7 @@ export class Rows {
 
   row(row, above, source = "") {
     const path = above ? `${above}/${row.name}` : row.name;
-    const opens = row.children.length > 0 || isOfMessages(path, row);
+    const opens = row.children.length > 0 || isOfMessages(path, row) || row.low !== null;
     const isOpen = opens && this.opened.has(path);
     const key = above ? null : h("span", { class: `key ${row.summed ? shadeOf(row.name) : ""}`, "aria-hidden": "true" });
     const label = [key, h("span", { class: "row-name" }, row.name), this.bar(row.tokens), h("span", { class: "row-tokens" }, number(row.tokens))];
@@ -51,9 +51,9 @@ export class Rows {
     return h("li", { class: above ? "" : "top" }, line, isOpen ? this.inside(row, path, source) : null);
   }
 
-  // A source is said where it is another one than the row's above.
+  // A row with children leaves out a source that the row above has as well.
   inside(row, path, above) {
-    const said = [row.source === above ? "" : SOURCES[row.source], intervalOf(row), row.note].filter(Boolean).join(" · ");
+    const said = [row.source === above && row.children.length ? "" : SOURCES[row.source], interval(row), row.note].filter(Boolean).join(" · ");
     const source = said ? h("p", { class: "row-note" }, said) : null;
     const children = row.children.map((child) => this.row(child, path, row.source));
     return h("div", { class: "row-inside" }, source, children.length ? h("ul", { class: "rows" }, children) : null, this.itemsOf(row, path));
@@ -114,9 +114,7 @@ export class Rows {
   }
 }
 
-const intervalOf = (row) => (row.low === null ? "" : `${number(row.low)} to ${number(row.high)}`);
-
-const titleOf = (row) => [row.name, SOURCES[row.source], intervalOf(row), row.summed ? "" : "not part of the sum", row.note].filter(Boolean).join(" · ");
+const titleOf = (row) => [row.name, SOURCES[row.source], interval(row), row.summed ? "" : "not part of the sum", row.note].filter(Boolean).join(" · ");
 
 /** Rows whose items are parts of messages: the summary, and what stands below Messages. */
 const isOfMessages = (path, row) => path === "Summary" || (path.startsWith("Messages/") && row.name !== "Unattributed" && row.name !== "Reasoning");

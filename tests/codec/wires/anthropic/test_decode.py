@@ -11,6 +11,7 @@ from tests.codec.streams import MESSAGES, play, read_answer, request
 from ullage.codec.stream import CallDelta, StreamFailed, UsageSeen
 from ullage.errors import Overloaded
 from ullage.messages import ProviderItem, ReasoningPart, TextPart, ToolCallPart
+from ullage.usage import Cleared
 
 
 def fields(part: object) -> object:
@@ -342,3 +343,35 @@ def test_a_body_that_is_no_answer_is_dropped() -> None:
     assert (
         read_answer(request("messages"), b"<html>", message_id="m1").outcome == "dropped"
     )
+
+
+CLEARED = {
+    "applied_edits": [
+        {
+            "type": "clear_tool_uses_20250919",
+            "cleared_tool_uses": 8,
+            "cleared_input_tokens": 12_300,
+        }
+    ]
+}
+
+
+def test_what_the_server_cleared_of_the_request_is_part_of_the_usage() -> None:
+    delta, stop = end(input_tokens=900, output_tokens=3)
+    assert isinstance(delta, dict)
+    closing = {**delta, "context_management": CLEARED}
+    streamed = play("messages", [start(input_tokens=900), *TEXT, closing, stop]).answer
+    body = {
+        "type": "message",
+        "content": [{"type": "text", "text": "hi"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 900, "output_tokens": 3},
+        "context_management": CLEARED,
+    }
+    asked = request("messages")
+    whole = read_answer(asked, json.dumps(body).encode(), message_id="m")
+    for answer in (streamed, whole):
+        assert answer.usage.context == 900
+        assert answer.usage.cleared == (
+            Cleared(tokens=12_300, content="tool_results", count=8),
+        )

@@ -113,6 +113,13 @@ def test_where_it_goes_and_in_which_version() -> None:
     }
 
 
+def test_what_the_server_is_to_clear_goes_with_the_beta_that_it_needs() -> None:
+    asked = request("messages", user(), params={"context_management": {"edits": []}})
+    encoded = encode(asked, options=Options(betas=("a-2026",)))
+    assert encoded.headers["anthropic-beta"] == "a-2026,context-management-2025-06-27"
+    assert body(encoded)["context_management"] == {"edits": []}
+
+
 def test_a_stream_is_asked_for_as_such() -> None:
     assert body(encode(request("messages", user(), stream=True)))["stream"] is True
     assert "stream" not in body(encode(request("messages", user())))

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage_simulators.answer import Spoken
-from ullage_simulators.anthropic.billing import numbers, pieces, shown
+from ullage_simulators.anthropic.billing import numbers, shown
 from ullage_simulators.anthropic.checks import (
     check_end,
     check_media,
     check_pairs,
     check_shape,
 )
+from ullage_simulators.anthropic.clearing import FIELD, check_clearing, cleared_pieces
 from ullage_simulators.anthropic.compaction import check_compaction, is_asked, usage_of
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
@@ -65,13 +66,14 @@ class Anthropic(WireSimulator):
     def check(self, call: CallInProgress) -> None:
         check_shape(call)
         check_compaction(call)
+        check_clearing(call)
         check_pairs(call.body["messages"])
         check_media(call)
         check_thinking(call)
         check_end(call)
 
     def prompt(self, call: CallInProgress) -> PromptPieces:
-        return pieces(call.body, call.model)
+        return cleared_pieces(call)
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window, asked = call.model.window, call.body["max_tokens"]
@@ -119,6 +121,12 @@ class Anthropic(WireSimulator):
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
+
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+        reply: dict[str, Any] = {"input_tokens": counted.input}
+        if call.applied is not None:
+            reply[FIELD] = {"original_input_tokens": call.uncleared}
+        return reply
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
         listed = []

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.anthropic.clearing import FIELD, report_of
 from ullage_simulators.anthropic.compaction import blocks_of, is_asked
 from ullage_simulators.anthropic.thinking import sign
 from ullage_simulators.faults import Frame
@@ -40,7 +41,7 @@ def message(
         body["usage"] = usage
     if call.dropped:
         body["input_transformations"] = call.dropped
-    return body
+    return {**body, **report_of(call)}
 
 
 def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
@@ -97,6 +98,7 @@ def events(
     """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}
+    opening.pop(FIELD, None)
     if usage is not None:
         at_first = {
             **usage,
@@ -120,6 +122,7 @@ def events(
     closing: dict[str, Any] = {
         "type": "message_delta",
         "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+        **report_of(call),
     }
     if usage is not None:
         closing["usage"] = {

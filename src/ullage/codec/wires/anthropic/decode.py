@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
@@ -79,6 +80,7 @@ class AnthropicDecoder:
                     get_text(get_object(fields, "delta"), "stop_reason")
                     or self.draft.said
                 )
+                self._cleared(fields)
                 return self._usage(fields.get("usage"))
             case "message_stop":
                 return self._end()
@@ -157,7 +159,12 @@ class AnthropicDecoder:
     def _begin(self, message: dict[str, Any]) -> list[StreamEvent]:
         self.draft.model = get_text(message, "model") or self.draft.model
         self.draft.response_id = get_text(message, "id") or self.draft.response_id
+        self._cleared(message)
         return self._usage(message.get("usage"))
+
+    def _cleared(self, fields: dict[str, Any]) -> None:
+        cleared = read_applied_edits(fields.get("context_management"))
+        self.draft.cleared = cleared or self.draft.cleared
 
     def _usage(self, usage: object) -> list[StreamEvent]:
         if not isinstance(usage, dict) or not usage:

@@ -58,7 +58,11 @@ MOST_MARKS: Final = 4
 COMPACTION_BETA: Final = "compact-2026-09-04"
 """Goes with a request for a compaction, and with every later one that carries a signed block
 (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand)."""
-_NOT_COMPACTED: Final = ("stop_sequences", "context_management", "stream")
+CLEARING: Final = "context_management"
+CLEARING_BETA: Final = "context-management-2025-06-27"
+"""The parameter by which the server clears tool results and thinking, and the beta that it needs
+(https://platform.claude.com/docs/en/build-with-claude/context-editing)."""
+_NOT_COMPACTED: Final = ("stop_sequences", CLEARING, "stream")
 """Fields that a request for a compaction may not have; the same page."""
 _UNCOUNTED: Final = frozenset(
     {
@@ -99,9 +103,12 @@ def encode_head(sending: Sending) -> Encoded:
     params = merged({"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}, said)
     if request.stream:
         params["stream"] = True
+    headers = _headers(options)
+    if CLEARING in params:
+        headers = with_beta(headers, CLEARING_BETA)
     return Encoded(
         "/messages",
-        _headers(options),
+        headers,
         {**body, **params},
         tuple(blocks.made),
         tuple(blocks.unsent),

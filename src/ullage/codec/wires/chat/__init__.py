@@ -22,6 +22,16 @@ WIRE: Final = Wire(
     overflows=reports.WORDINGS,
     counts=(
         CountEndpoint("input_tokens", count.encode_input_tokens),
-        CountEndpoint("tokenize", count.encode_tokenize, "count", at_root=True),
+        CountEndpoint(
+            "tokenize", count.encode_tokenize, "count", at_root=True, text_only=True
+        ),
+        CountEndpoint(
+            "apply-template",
+            count.encode_template,
+            "prompt",
+            at_root=True,
+            text_only=True,
+            tokenize=count.encode_text,
+        ),
     ),
 )

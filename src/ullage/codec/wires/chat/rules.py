@@ -61,7 +61,12 @@ MISTRAL_IDS: Final = Legal(re.compile(r"[a-zA-Z0-9]+"), 9, 9)
 
 
 def target(wire: str, provider: str, model: str, thinking: str) -> Target:
-    """The rules for a request to this model. ``thinking`` is the mode that the request's parameters ask for."""
+    """The rules for a request to this model. ``thinking`` is the mode that the request's parameters ask for.
+
+    The chat templates of some models (Gemma, Mistral) make an own server refuse messages that do not alternate:
+    ``Conversation roles must alternate user/assistant`` (https://github.com/vllm-project/vllm/issues/6862). Which
+    template a server applies can't be told from outside.
+    """
     family = family_of(model)
     served_by = provider_named(provider)
     strict = family == "mistral" or served_by.mistral_rules
@@ -74,8 +79,9 @@ def target(wire: str, provider: str, model: str, thinking: str) -> Target:
         tool_names=OPENAI_NAMES,
         reasoning_last=True,
         user_last=strict,
-        alternates=strict,
+        alternates=strict or served_by.is_own_server,
         answer_after_tools=strict,
+        answer_after_user=served_by.is_own_server,
         every_reasoning=(
             family in ("deepseek", "kimi")
             and served_by.takes_reasoning

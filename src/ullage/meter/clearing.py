@@ -1,0 +1,137 @@
+"""Content that the provider takes out of a request before the model reads it.
+
+A session keeps sending such content, and the provider clears it anew in each request. So what is learnt of a model
+rests on the whole request, which is the reported input and what was cleared; a reading is of what the model read.
+Source: https://platform.claude.com/docs/en/build-with-claude/context-editing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from ullage.usage import Cleared
+
+PARAMETER: Final = "context_management"
+"""The parameter by which Anthropic is asked to clear content; the page above."""
+
+TRIGGER: Final = 100_000
+"""Input tokens from which on tool results are cleared, where the request names no threshold; the page above."""
+
+KEEP: Final = 3
+"""The newest tool results that stay, where the request names no number; the page above."""
+
+FURTHER_DOUBT: Final = 0.3
+"""Share of the results that leave with the next request which their estimate may be off. A choice: nothing measured it,
+and the next report shows the truth."""
+
+
+class ClearedTokens(NamedTuple):
+    """Tokens of a request that its model did not read: of its messages, and of earlier reasoning in them."""
+
+    content: int = 0
+    reasoning: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.content + self.reasoning
+
+    def scaled(self, ratio: float) -> ClearedTokens:
+        """The same content in the units of another model."""
+        return ClearedTokens(round(self.content * ratio), round(self.reasoning * ratio))
+
+
+NOTHING_CLEARED: Final = ClearedTokens()
+
+
+def cleared_tokens(cleared: Iterable[Cleared], reasoning: float) -> ClearedTokens:
+    """What a provider reports to have cleared of a request that was expected to hold so much earlier ``reasoning``.
+
+    Reasoning that the model would not have counted anyway is not missing in its input.
+    """
+    content = thought = 0
+    for each in cleared:
+        if each.content == "reasoning":
+            thought += each.tokens
+        else:
+            content += each.tokens
+    return ClearedTokens(content, min(thought, round(reasoning)))
+
+
+class Clearable(NamedTuple):
+    """Which content a provider may clear of a request: tool results but the newest ``keep``, and earlier reasoning.
+
+    Results of the tools that are ``excluded`` always stay.
+    """
+
+    results: bool = False
+    reasoning: bool = False
+    keep: int = KEEP
+    excluded: frozenset[str] = frozenset()
+
+
+def clearable(params: Mapping[str, object], *, tokens: int, results: int) -> Clearable:
+    """What these parameters let a provider clear of a request of so many tokens and tool ``results``."""
+    may = Clearable()
+    for edit in _edits(params):
+        kind = edit.get("type")
+        if not isinstance(kind, str):
+            continue
+        if kind.startswith("clear_thinking"):
+            may = may._replace(reasoning=True)
+        elif kind.startswith("clear_tool_uses"):
+            may = may._replace(
+                results=may.results or _is_triggered(edit, tokens, results),
+                keep=_value(edit.get("keep"), KEEP),
+                excluded=_names(edit.get("exclude_tools")),
+            )
+    return may
+
+
+def _edits(params: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+    management = params.get(PARAMETER)
+    edits = management.get("edits") if isinstance(management, Mapping) else None
+    for edit in edits if isinstance(edits, list | tuple) else ():
+        if isinstance(edit, Mapping):
+            yield edit
+
+
+def _is_triggered(edit: Mapping[str, Any], tokens: int, results: int) -> bool:
+    trigger = edit.get("trigger")
+    counts_uses = isinstance(trigger, Mapping) and trigger.get("type") == "tool_uses"
+    return (results if counts_uses else tokens) >= _value(trigger, TRIGGER)
+
+
+def _value(setting: object, default: int) -> int:
+    """The number of a threshold such as ``{"type": "input_tokens", "value": 30000}``."""
+    value = setting.get("value") if isinstance(setting, Mapping) else None
+    return value if isinstance(value, int) and value >= 0 else default
+
+
+def _names(value: object) -> frozenset[str]:
+    if not isinstance(value, list | tuple):
+        return frozenset()
+    return frozenset(name for name in value if isinstance(name, str))
+
+
+_CONTENTS: Final = {"tool_results": "tool results", "reasoning": "earlier reasoning"}
+_COUNTED: Final = {"tool_results": "tool call", "reasoning": "turn"}
+
+
+def notes_of_clearing(cleared: Iterable[Cleared]) -> tuple[str, ...]:
+    """What a person should know of what was cleared of the last request, in a sentence."""
+    told: list[str] = []
+    for each in cleared:
+        text = f"{each.tokens:,} tokens of {_CONTENTS.get(each.content, 'content')}"
+        counted = _COUNTED.get(each.content)
+        if each.count is not None and counted is not None:
+            plural = "" if each.count == 1 else "s"
+            text += f" ({each.count:,} {counted}{plural})"
+        told.append(text)
+    if not told:
+        return ()
+    return (
+        f"The server cleared {' and '.join(told)} from the last request before the model read it. "
+        "The reading is without them.",
+    )

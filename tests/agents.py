@@ -1,0 +1,17 @@
+"""An agent as most tests need it: Claude Haiku with a key that opens nothing, and no configuration file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from ullage.runtime.agent import Agent
+from ullage.store.store import Store
+
+KEY: Final = {"ANTHROPIC_API_KEY": "x"}
+
+
+def haiku(store: Path | Store, **settings: Any) -> Agent:
+    """An agent with this store; ``settings`` are ``Agent``'s."""
+    given = {"environment": KEY, "config": False, **settings}
+    return Agent("anthropic:claude-haiku-4-5", store=store, **given)
