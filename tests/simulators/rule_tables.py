@@ -14,7 +14,7 @@ from ullage_simulators.openai_rules import SHARED
 from ullage_simulators.refusal import Rule
 from ullage_simulators.responses.rules import RULES as RESPONSES
 
-HEADING = "| rule | status | what is said | source |\n|---|---|---|---|"
+HEADING = "| rule | status | what is said | source | confidence |\n|---|---|---|---|---|"
 
 
 def tables() -> dict[str, Mapping[str, Rule]]:
@@ -51,7 +51,7 @@ def row(name: str, rule: Rule) -> str:
         if rule.source.startswith("http")
         else rule.source
     )
-    return f"| {name} | {rule.status} | {text} | {link} |"
+    return f"| {name} | {rule.status} | {text} | {link} | {rule.confidence} |"
 
 
 def _short(source: str) -> str:

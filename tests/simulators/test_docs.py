@@ -13,10 +13,11 @@ def test_the_tables_of_the_page_are_the_rules_of_the_doubles() -> None:
     assert markdown() in PAGE  # uv run python -m tests.simulators.rule_tables
 
 
-def test_every_rule_names_where_its_words_were_read() -> None:
+def test_every_rule_names_where_its_words_were_read_and_how_sure_it_is() -> None:
     for rules in tables().values():
         for rule in rules.values():
             assert rule.source.startswith("https://") or rule.source in (OWN, QUOTED)
+            assert f"**{rule.confidence}**" in PAGE
 
 
 def test_the_page_names_every_fault_and_every_model() -> None:

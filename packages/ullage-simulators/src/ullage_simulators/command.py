@@ -62,6 +62,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="draws other token counts"
     )
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="warn, instead of refusing a request by a rule that is only assumed",
+    )
     return parser
 
 
@@ -76,6 +81,7 @@ def _serve(options: argparse.Namespace) -> int:
         options.scenario,
         seed=options.seed,
         wires=options.wire,
+        lenient=options.lenient,
         on_exchange=_print_exchange,
     )
     try:
@@ -130,3 +136,5 @@ def _print_exchange(exchange: Exchange) -> None:
         f"{exchange.status}  {exchange.method} {exchange.path}  {ended}{faults}",
         flush=True,
     )
+    for warning in exchange.warnings:
+        print(f"     warning: {warning.name}: {warning.text[:160]}", flush=True)

@@ -49,7 +49,11 @@ SHARED: Final[Mapping[str, Rule]] = {
         param="{path}",
     ),
     "param_unknown": Rule(
-        "Unknown parameter: '{path}'.", _ERRORS, code="unknown_parameter", param="{path}"
+        "Unknown parameter: '{path}'.",
+        _ERRORS,
+        code="unknown_parameter",
+        param="{path}",
+        is_assumed=True,  # newer clients know newer parameters
     ),
     "param_unsupported": Rule(
         "Unsupported parameter: '{path}' is not supported with this model.",
@@ -93,6 +97,7 @@ SHARED: Final[Mapping[str, Rule]] = {
         _ERRORS,
         code="invalid_value",
         param="{path}",
+        is_assumed=True,  # newer clients know newer values
     ),
 }
 

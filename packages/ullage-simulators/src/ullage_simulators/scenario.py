@@ -62,7 +62,8 @@ class ScriptLine:
 class Scenario:
     """A run's script. ``key``: the only API key accepted; without one, any is. ``delay_s`` goes before each event.
 
-    ``counts`` is whether the count endpoints are there. ``assistant`` answers what no line of ``answers`` is for.
+    ``counts`` is whether the count endpoints are there. ``lenient``: rules that are only assumed warn.
+    ``assistant`` answers what no line of ``answers`` is for.
     """
 
     answers: tuple[ScriptLine, ...] = ()
@@ -74,6 +75,7 @@ class Scenario:
     max_body_bytes: int = 0
     max_images: int = 0
     counts: bool = True
+    lenient: bool = False
     drawn: Mapping[str, float | bool] = field(default_factory=dict)
     assistant: Callable[[ScriptContext], ScriptedAnswer] = default_answer
 
@@ -155,12 +157,18 @@ def read(content: Any) -> Scenario:
     server = _table(
         given.get("server", {}),
         "[server]",
-        {"key", "delay_s", "chunk", "max_body_bytes", "max_images", "counts"},
+        {"key", "delay_s", "chunk", "max_body_bytes", "max_images", "counts", "lenient"},
     )
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
     whole = {"chunk": int, "max_body_bytes": int, "max_images": int}
-    kinds = {"key": str, "delay_s": (int, float), "counts": bool, **whole}
+    kinds = {
+        "key": str,
+        "delay_s": (int, float),
+        "counts": bool,
+        "lenient": bool,
+        **whole,
+    }
     _check(server, "[server]", kinds)
     return Scenario(
         answers=tuple(_line(each) for each in _list(given, "answers")),

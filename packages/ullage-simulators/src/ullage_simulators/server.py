@@ -33,7 +33,7 @@ from ullage_simulators.faults import (
     without_cache,
 )
 from ullage_simulators.prompt import PromptPieces, count
-from ullage_simulators.refusal import CallRefused
+from ullage_simulators.refusal import CallRefused, Refused
 from ullage_simulators.scenario import Scenario, load
 from ullage_simulators.simulators import simulators
 from ullage_simulators.tokenizer import tokens
@@ -49,7 +49,10 @@ Send = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request that was answered: what came in, and how it ended. ``rule`` is the rule that refused it."""
+    """One request that was answered: what came in, and how it ended.
+
+    ``rule`` is the rule that refused it; ``warnings`` are those that would have refused it, were the run not lenient.
+    """
 
     number: int
     wire: str
@@ -61,6 +64,7 @@ class Exchange:
     said: str = ""
     bill: Bill | None = None
     faults: tuple[str, ...] = ()
+    warnings: tuple[Refused, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,7 @@ class App:
             )
         body: Any = None
         stream = False
+        warnings: list[Refused] = []
         try:
             self._admit(wire, headers, query, raw)
             if endpoint.kind == "models":
@@ -191,22 +196,25 @@ class App:
             body = wire.read(raw)
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
+            warnings = call.warnings
             if endpoint.kind == "count":
                 counted = count(
                     _understood(wire, call), call.model, call.drawn, stream=False
                 )
-                return Exchange(number, wire.name, "", "", 200, body), _Answer(
-                    200, [_body(wire.count_reply(call, counted))]
+                accepted = Exchange(number, wire.name, "", "", 200, body)
+                answer = _Answer(200, [_body(wire.count_reply(call, counted))])
+            else:
+                bill, answer = self._generate(wire, call, faults)
+                accepted = Exchange(
+                    number, wire.name, "", "", 200, body, bill=bill, faults=kinds
                 )
-            bill, answer = self._generate(wire, call, faults)
-            return Exchange(
-                number, wire.name, "", "", 200, body, bill=bill, faults=kinds
-            ), answer
+            return replace(accepted, warnings=tuple(warnings)), answer
         except CallRefused as refusal:
             refused = refusal.refused
         exchange = Exchange(
             number, wire.name, "", "", refused.status, body, refused.name, refused.text
         )
+        exchange = replace(exchange, warnings=tuple(warnings))
         frames = wire.refusal_in_stream(refused) if stream else None
         if frames:
             return exchange, _Answer(200, frames, wire.content_type, streams=True)
@@ -502,11 +510,14 @@ def prepared(
     *,
     seed: int = 0,
     wires: Sequence[str] = (),
+    lenient: bool = False,
     on_exchange: Callable[[Exchange], None] | None = None,
 ) -> App:
-    """The application of a scenario, or of a scenario file."""
+    """The application of a scenario, or of a scenario file; ``lenient`` as in the scenario."""
     tokens("ready")  # loads the vocabulary before the first request
     given = load(scenario) if isinstance(scenario, str) else scenario or Scenario()
+    if lenient:
+        given = replace(given, lenient=True)
     served = {
         name: of_name
         for name, of_name in simulators().items()
@@ -569,13 +580,14 @@ def running(
     seed: int = 0,
     wires: Sequence[str] = (),
     port: int = 0,
+    lenient: bool = False,
 ) -> Iterator[Server]:
     """A server in a thread of its own, for the time of the ``with`` block. Several may run at once.
 
-    ``scenario`` is a ``Scenario`` or a file's path; ``wires`` limits what is served. Raises
-    ``SimulatorError``, and ``OSError`` where the port is taken.
+    ``scenario`` is a ``Scenario`` or a file's path; ``wires`` limits what is served; ``lenient`` is that of the
+    scenario. Raises ``SimulatorError``, and ``OSError`` where the port is taken.
     """
-    app = prepared(scenario, seed=seed, wires=wires)
+    app = prepared(scenario, seed=seed, wires=wires, lenient=lenient)
     listening = listener(port)
     server = engine(app)
     thread = threading.Thread(

@@ -104,6 +104,16 @@ class CallInProgress:
     """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""
     uncleared: int = 0
     """Its input before that."""
+    warnings: list[Refused] = field(default_factory=list)
+    """The refusals that a lenient run leaves out."""
+
+    def refuse_or_warn(self, refusal: CallRefused) -> None:
+        """Raises the refusal. In a lenient run, one by an assumed rule becomes a warning, and the call continues."""
+        is_assumed = refusal.refused.confidence == "assumed"
+        if not (is_assumed and self.memory.scenario.lenient):
+            raise refusal
+        if refusal.refused not in self.warnings:
+            self.warnings.append(refusal.refused)
 
 
 class Trouble(NamedTuple):

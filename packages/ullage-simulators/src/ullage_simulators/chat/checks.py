@@ -44,7 +44,7 @@ class Checks:
         body, model = call.body, call.model
         for name in body:
             if name not in FIELDS:
-                raise self.refuse("param_unknown", path=name)
+                call.refuse_or_warn(self.refuse("param_unknown", path=name))
         if not isinstance(body.get("messages"), list):
             raise self.refuse("param_missing", path="messages")
         if not body["messages"]:
@@ -111,11 +111,9 @@ class Checks:
                 known = (
                     "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
                 )
-                raise self.refuse(
-                    "value_unknown",
-                    value=role,
-                    known=known,
-                    path=f"messages[{index}].role",
+                path = f"messages[{index}].role"
+                call.refuse_or_warn(
+                    self.refuse("value_unknown", value=role, known=known, path=path)
                 )
             self._check_content(index, message)
             for at, each in enumerate(message.get("tool_calls") or []):

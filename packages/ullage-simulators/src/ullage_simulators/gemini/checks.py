@@ -95,13 +95,13 @@ def is_turn(content: dict[str, Any]) -> bool:
 
 def check_shape(call: CallInProgress) -> None:
     body = call.body
-    _known(body, _TOP, "")
+    _known(call, body, _TOP, "")
     contents = body.get("contents")
     if not isinstance(contents, list) or not contents:
         raise refuse(RULES, "no_contents")
     for index, content in enumerate(contents):
         where = f"contents[{index}]"
-        _known(content, _CONTENT, where)
+        _known(call, content, _CONTENT, where)
         if content.get("role", "user") not in ("user", "model", "function"):
             raise refuse(RULES, "role_unknown")
         if not isinstance(content.get("parts"), list) or not content["parts"]:
@@ -109,28 +109,28 @@ def check_shape(call: CallInProgress) -> None:
         for at, part in enumerate(content["parts"]):
             if not set(part) & _DATA:
                 raise refuse(RULES, "part_empty", i=index, j=at)
-            _check_part(f"{where}.parts[{at}]", part)
+            _check_part(call, f"{where}.parts[{at}]", part)
     for index, tool in enumerate(body.get("tools") or []):
         for at, declared in enumerate(tool.get("functionDeclarations") or []):
             if not _NAME.fullmatch(str(declared.get("name", ""))):
                 raise refuse(RULES, "tool_name_pattern", i=index, j=at)
 
 
-def _known(given: Any, names: frozenset[str], where: str) -> None:
+def _known(call: CallInProgress, given: Any, names: frozenset[str], where: str) -> None:
     if not isinstance(given, dict):
         raise TypeError(f"no object at {where}: {given!r}")
     for name in given:
         if name not in names:
-            raise refuse(RULES, "field_unknown", name=name, where=where)
+            call.refuse_or_warn(refuse(RULES, "field_unknown", name=name, where=where))
 
 
-def _check_part(where: str, part: dict[str, Any]) -> None:
-    _known(part, _PART, where)
+def _check_part(call: CallInProgress, where: str, part: dict[str, Any]) -> None:
+    _known(call, part, _PART, where)
     if "functionCall" in part:
-        _known(part["functionCall"], _CALL, f"{where}.function_call")
+        _known(call, part["functionCall"], _CALL, f"{where}.function_call")
         _check_struct(f"{where}.function_call.args", part["functionCall"].get("args", {}))
     if "functionResponse" in part:
-        _known(part["functionResponse"], _RESPONSE, f"{where}.function_response")
+        _known(call, part["functionResponse"], _RESPONSE, f"{where}.function_response")
         _check_struct(
             f"{where}.function_response.response",
             part["functionResponse"].get("response", {}),

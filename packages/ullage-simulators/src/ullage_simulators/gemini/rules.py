@@ -45,6 +45,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "Invalid JSON payload received. Unknown name \"{name}\" at '{where}': Cannot find field.",
         "https://github.com/anthonyhaussman/opencode-agy-auth/pull/56",
         kind=_INVALID,
+        is_assumed=True,  # newer clients know newer fields
     ),
     "no_contents": Rule(
         "* GenerateContentRequest.contents: contents is not specified\n",

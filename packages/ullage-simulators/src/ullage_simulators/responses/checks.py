@@ -49,7 +49,7 @@ def check_shape(call: CallInProgress) -> None:
     body = call.body
     for name in body:
         if name not in (COMPACT_FIELDS if call.endpoint.compact else FIELDS):
-            raise refuse(RULES, "param_unknown", path=name)
+            call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))
     if (
         "input" not in body
         and "previous_response_id" not in body
@@ -130,22 +130,13 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             role = item.get("role")
             if role not in _ROLES:
                 known = "'assistant', 'system', 'developer', and 'user'"
-                raise refuse(
-                    RULES, "value_unknown", value=role, known=known, path=f"{path}.role"
-                )
+                _unknown_value(call, role, known, f"{path}.role")
             allowed = _SAID if role == "assistant" else _GIVEN
             content = item.get("content")
             for at, part in enumerate(content if isinstance(content, list) else []):
                 if part.get("type") not in allowed:
-                    known = ", ".join(f"'{each}'" for each in allowed)
                     where = f"{path}.content[{at}]"
-                    raise refuse(
-                        RULES,
-                        "value_unknown",
-                        value=part.get("type"),
-                        known=known,
-                        path=where,
-                    )
+                    _unknown_value(call, part.get("type"), _quoted(allowed), where)
         case "function_call":
             _check_name(f"{path}.name", str(item.get("name", "")))
             for name in ("call_id", "arguments"):
@@ -160,10 +151,19 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             _check_sealed(item, call)
         case "compaction":
             if unseal(WIRE, item.get("encrypted_content")) is None:
-                raise refuse(RULES, "compaction_altered")
+                call.refuse_or_warn(refuse(RULES, "compaction_altered"))
         case other if f"kind {other}" not in call.memory.items:
-            known = ", ".join(f"'{each}'" for each in _TYPES)
-            raise refuse(RULES, "value_unknown", value=other, known=known, path=path)
+            _unknown_value(call, other, _quoted(_TYPES), path)
+
+
+def _unknown_value(call: CallInProgress, value: Any, known: str, path: str) -> None:
+    call.refuse_or_warn(
+        refuse(RULES, "value_unknown", value=value, known=known, path=path)
+    )
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def _check_name(path: str, name: str) -> None:

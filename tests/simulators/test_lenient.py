@@ -1,0 +1,117 @@
+"""A lenient run: rules that are only assumed warn, and the call continues."""
+
+from typing import Any
+
+import pytest
+from ullage_simulators import Scenario, running
+from ullage_simulators.command import _print_exchange, main
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
+
+from tests.simulators.asking import Ask, Body, Talk
+
+HI: Body = {"role": "user", "content": "hello"}
+
+
+def responses(**more: Any) -> Ask:
+    return Ask("/responses", {"model": "gpt-5", "input": [HI], **more})
+
+
+def chat(**more: Any) -> Ask:
+    return Ask("/chat/completions", {"model": "gpt-5", "messages": [HI], **more})
+
+
+def gemini(**more: Any) -> Ask:
+    path = "/v1beta/models/gemini-2.5-flash:generateContent"
+    return Ask(path, {"contents": [{"parts": [{"text": "hello"}]}], **more})
+
+
+ASSUMED = {
+    "an unknown parameter of Responses": ("openai", responses(newer=1), "param_unknown"),
+    "an item of an unknown kind": (
+        "openai",
+        responses(input=[HI, {"type": "newer", "text": "x"}]),
+        "value_unknown",
+    ),
+    "an unknown role of Responses": (
+        "openai",
+        responses(input=[{"role": "newer", "content": "x"}]),
+        "value_unknown",
+    ),
+    "a part of an unknown kind": (
+        "openai",
+        responses(input=[{"role": "user", "content": [{"type": "newer"}]}]),
+        "value_unknown",
+    ),
+    "a compaction that was altered": (
+        "openai",
+        responses(input=[HI, {"type": "compaction", "encrypted_content": "x"}]),
+        "compaction_altered",
+    ),
+    "an unknown parameter of Chat": ("openai", chat(newer=1), "param_unknown"),
+    "an unknown role of Chat": (
+        "openai",
+        chat(messages=[{"role": "newer", "content": "x"}]),
+        "value_unknown",
+    ),
+    "an unknown field of Gemini": ("gemini", gemini(newer=1), "field_unknown"),
+    "an unknown field in a part": (
+        "gemini",
+        gemini(contents=[{"parts": [{"text": "x", "newer": 1}]}]),
+        "field_unknown",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ASSUMED)
+def test_what_an_assumed_rule_refuses_is_accepted_with_a_warning(case: str) -> None:
+    wire, ask, rule = ASSUMED[case]
+    with running() as strict:
+        assert Talk(strict).send(wire, ask).status_code == 400
+        assert strict.exchanges[-1].rule == rule
+    with running(lenient=True) as lenient:
+        Talk(lenient).ok(wire, ask)
+        accepted = lenient.exchanges[-1]
+    assert (accepted.status, accepted.rule) == (200, "")
+    assert [warning.name for warning in accepted.warnings] == [rule]
+    assert accepted.bill is not None
+
+
+def test_a_rule_with_a_source_refuses_a_lenient_request_and_keeps_its_warnings() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    with running(lenient=True) as server:
+        refused = Talk(server).send("openai", responses(newer=1, input=[HI, call]))
+        assert refused.status_code == 400
+        exchange = server.exchanges[-1]
+    assert exchange.rule == "call_without_result"
+    assert [warning.name for warning in exchange.warnings] == ["param_unknown"]
+
+
+def test_a_body_that_can_not_be_understood_is_refused_in_a_lenient_run_too() -> None:
+    with running(lenient=True) as server:
+        refused = Talk(server).send("openai", responses(input=[1]))
+    assert refused.status_code == 400
+
+
+def test_a_scenario_may_be_lenient() -> None:
+    assert read({"server": {"lenient": True}}).lenient
+    assert not Scenario().lenient
+
+
+def test_the_command_prints_a_warning_below_its_request(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown: list[Exchange] = []
+    with running(lenient=True) as server:
+        Talk(server).ok("openai", responses(newer=1))
+        shown += server.exchanges
+    _print_exchange(shown[0])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("200  POST /openai/v1/responses")
+    assert lines[1] == "     warning: param_unknown: Unknown parameter: 'newer'."
+
+
+def test_the_command_takes_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--lenient" in capsys.readouterr().out
