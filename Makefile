@@ -11,7 +11,7 @@ test:  ## the first tier of tests, in as many processes as there are cores; one 
 	@uv run pytest
 
 sweep:  ## the second tier: sweeps, and property tests with more examples
-	@HYPOTHESIS_PROFILE=sweep uv run pytest -m "sweep or property" $(ARGS)
+	@PYTHONHASHSEED=0 HYPOTHESIS_PROFILE=sweep uv run pytest -m "sweep or property" $(ARGS)
 
 fast:  ## tests of the functional core, in seconds; no server, no process, fewer random examples
 	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/types tests/tokens tests/test_reasoning.py tests/codec \

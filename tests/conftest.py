@@ -5,7 +5,9 @@ HYPOTHESIS_PROFILE=thorough uv run pytest      many more
 HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
 """
 
+import importlib
 import os
+import pkgutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -14,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ullage_simulators
 from hypothesis import HealthCheck, settings
 
+import ullage
 from tests.programs import missing
 from tests.tiers import PROFILE, each_tenth, examples
 
@@ -99,6 +103,7 @@ def pytest_collection_modifyitems(
         )
         if has_examples or item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.property)
+    load_all()
     if (
         config.option.markexpr
         or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
@@ -107,6 +112,18 @@ def pytest_collection_modifyitems(
     second_tier = [item for item in items if item.get_closest_marker("sweep")]
     config.hook.pytest_deselected(items=second_tier)
     items[:] = [item for item in items if not item.get_closest_marker("sweep")]
+
+
+def load_all() -> None:
+    """Import all modules of the project.
+
+    Hypothesis also draws the constants that stand in loaded modules, so the examples of a test would otherwise depend
+    on which tests the same process ran before it, and a failure in one run would not come again in the next.
+    """
+    for package in (ullage, ullage_simulators):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 @pytest.hookimpl(tryfirst=True)

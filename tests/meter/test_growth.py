@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from ullage.meter.growth import (
     hidden_reasoning,
     next_input,
 )
+from ullage.meter.plausible import LEAST_CONTENT
 from ullage.reasoning import Maker, begins_turn, rule_for
 from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, learn
@@ -338,6 +339,37 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
         plain.exact + learnt.offset(is_user=False) + 1000 * (learnt.ratio - 1)
     )
     assert learnt.ratio > 1.04
+
+
+@example([(30.0, -100.0, True)] * 8, 5.0, Maker("chat", "vllm", "some-model"))
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 3_000), st.floats(-5_000, 5_000), st.booleans()),
+        max_size=12,
+    ),
+    st.floats(0, 3_000),
+    st.sampled_from([CLAUDE, GPT4O, Maker("chat", "vllm", "some-model")]),
+)
+def test_added_text_grows_the_input_whatever_was_learnt(
+    reports: list[tuple[float, float, bool]], text: float, asked: Maker
+) -> None:
+    own = family(asked)
+    learnt = Learnt()
+    for content, residual, is_user in reports:
+        seen = Observation(
+            content=content,
+            residual=residual,
+            actual=9_000,
+            corrected=residual,
+            expected=50.0,
+            is_user=is_user,
+            is_known=own.is_known,
+        )
+        learnt = learn(learnt, seen)
+    last = LastCall(input=500, output=100)
+    estimate = next_input(last, Added(text=text), tools(asked), own, learnt)
+    least = 500 + estimate.answer_kept + LEAST_CONTENT * text
+    assert estimate.exact > least - 1e-6
 
 
 def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() -> None:

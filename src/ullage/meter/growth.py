@@ -9,7 +9,7 @@ it. Terms were set on the recorded conversations so that coverage is between 93 
 
 from __future__ import annotations
 
-from math import hypot
+from math import ceil, hypot
 from typing import Final, NamedTuple
 
 import msgspec
@@ -23,6 +23,7 @@ from ullage.meter.cost import (
     Widths,
     thought_tokens,
 )
+from ullage.meter.plausible import LEAST_CONTENT
 from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
@@ -200,6 +201,8 @@ def next_input(
         else:
             guess_above = sent + situation.leaves
     grown = added.tokens(family, kept=kept) + framing.step + correction.tokens
+    # What was learnt from false or unusual reports can be less than nothing; text that is in the request can't.
+    grown = max(grown, ceil(LEAST_CONTENT * added.text))
     exact = max(0.0, last.input + answer.tokens + grown)
     doubt = Doubt(
         content=content,

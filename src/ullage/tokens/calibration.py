@@ -165,7 +165,13 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         """
         tokens, deviation = self._mixture.of(row)
         slope = self._mixture.mean(1)
-        tokens += (_within(RATIO_RANGE, 1 + slope) - 1 - slope) * row[1]
+        own = 0.0
+        for place, kind_tokens in enumerate(row[regression.FIRST_TERMS :]):
+            own += kind_tokens * self._mixture.mean(regression.FIRST_TERMS + place)
+        learnt_text = (1 + slope) * row[1] + own
+        text = _within(RATIO_RANGE, 1 + slope) * row[1] + own
+        # One unusual text can't teach that all text of its kind costs next to nothing, or less.
+        tokens += max(text, RATIO_RANGE[0] * row[1]) - learnt_text
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
         doubt = DEVIATIONS * deviation
