@@ -213,7 +213,7 @@ CASES: dict[str, Maker] = {
         "anthropic-version: header is required",
         ask()._replace(headers={"anthropic-version": None}),
     ),
-    "model_unknown": of("model: claude-2", ask(model="claude-2"), status=404),
+    "model_unknown": of("model: gpt-5", ask(model="gpt-5"), status=404),
     "field_required": of("max_tokens: Field required", ask().but(max_tokens=None)),
     "output_none": of(
         "max_tokens: Input should be greater than or equal to 1",

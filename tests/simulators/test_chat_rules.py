@@ -87,8 +87,8 @@ CASES: dict[str, dict[str, Maker]] = {
         ),
         "model_unknown": of(
             "openai",
-            "The model `gpt-9` does not exist or you do not have access to it.",
-            ask("openai", model="gpt-9"),
+            "The model `unheard-of` does not exist or you do not have access to it.",
+            ask("openai", model="unheard-of"),
             status=404,
         ),
         "param_missing": of(
@@ -186,7 +186,7 @@ CASES: dict[str, dict[str, Maker]] = {
             Ask(PATH, {}, raw=BAD),
         ),
         "model_unknown": of(
-            "deepseek", "Model Not Exist", ask("deepseek", model="gpt-9")
+            "deepseek", "Model Not Exist", ask("deepseek", model="unheard-of")
         ),
         "reasoning_left_out": in_loop(
             "deepseek",

@@ -91,9 +91,9 @@ CASES: dict[str, Maker] = {
         status=403,
     ),
     "model_unknown": of(
-        "models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. Call "
+        "models/gpt-5 is not found for API version v1beta, or is not supported for generateContent. Call "
         "ListModels to see the list of available models and their supported methods.",
-        ask(path="/v1beta/models/gemini-9:generateContent"),
+        ask(path="/v1beta/models/gpt-5:generateContent"),
         status=404,
     ),
     "malformed": of("Request contains an invalid argument.", ask(contents=["hello"])),

@@ -132,7 +132,7 @@ CASES: dict[str, Maker] = {
         status=401,
     ),
     "model_unknown": of(
-        "The requested model 'gpt-9' does not exist.", ask(model="gpt-9")
+        "The requested model 'unheard-of' does not exist.", ask(model="unheard-of")
     ),
     "param_missing": of("Missing required parameter: 'input'.", ask().but(input=None)),
     "param_unknown": of("Unknown parameter: 'messages'.", ask(messages=[])),

@@ -115,13 +115,22 @@ def test_answers_are_matched_by_step_by_words_by_what_came_last_and_by_model() -
     ]
 
 
-def test_a_dated_name_is_its_model_and_a_longer_one_is_not() -> None:
+def test_a_dated_name_is_its_model_and_its_answers() -> None:
+    line = {"when": {"model": "gpt-5"}, "text": "only gpt-5"}
+    scenario, dated = read({"answers": [line]}), "gpt-5-2025-08-07"
+    model = scenario.model(dated, "openai")
+    assert model is not None
+    assert model.name == "gpt-5"
+    assert scenario.answer(Asked(1), dated, {}).text == "only gpt-5"
+    assert scenario.answer(Asked(1), "gpt-5-turbo", {}).text != "only gpt-5"
+
+
+def test_an_unknown_name_is_treated_as_the_newest_of_its_family() -> None:
     scenario = Scenario()
-    assert (
-        scenario.model("gpt-5-2025-08-07", "openai") or scenario.models[0]
-    ).name == "gpt-5"
-    assert scenario.model("gpt-5-turbo", "openai") is None
-    assert scenario.model("gpt-5", "anthropic") is None
+    model = scenario.model("gpt-99", "openai")
+    assert model is not None
+    assert model.name == "gpt-99"
+    assert scenario.model("gpt-99", "anthropic") is None
 
 
 def test_arguments_a_model_got_wrong_are_streamed_as_they_are() -> None:

@@ -149,4 +149,4 @@ def test_errors_arrive_as_the_sdks_own_classes(server: Server) -> None:
         base_url=server.url("anthropic"), api_key="any", max_retries=0
     )
     with pytest.raises(anthropic.NotFoundError):
-        wrong.messages.create(model="claude-9", messages=[ASKED], max_tokens=10)
+        wrong.messages.create(model="gpt-5", messages=[ASKED], max_tokens=10)

@@ -244,4 +244,4 @@ def test_stream_options_are_refused_where_they_are_and_the_call_goes_on_without(
 def test_models_are_listed(client: openai.OpenAI) -> None:
     assert "gpt-5" in {model.id for model in client.models.list()}
     with pytest.raises(openai.APIStatusError):
-        client.models.retrieve("gpt-9")
+        client.models.retrieve("unheard-of")

@@ -61,7 +61,7 @@ def test_each_exchange_is_kept_with_its_body_its_rule_and_its_bill() -> None:
     with running() as server:
         talk = Talk(server)
         talk.ok("openai", CHAT)
-        talk.send("openai", CHAT.but(model="gpt-9"))
+        talk.send("openai", CHAT.but(model="unheard-of"))
         good, bad = server.exchanges
     assert (good.status, good.path, good.body) == (
         200,

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import KINDS, Fault
-from ullage_simulators.models import MODELS, Model
+from ullage_simulators.models import MODELS, Model, model_of_family
 from ullage_simulators.prompt import ScriptContext
 
 SCENARIO_BYTES: Final = 16 * 1024 * 1024
@@ -45,7 +45,7 @@ class When:
             self.step in (None, ask.step)
             and self.contains in heard
             and self.after in ("", after)
-            and self.model in ("", model)
+            and (self.model in ("", model) or _is_dated(model, self.model))
         )
 
 
@@ -80,12 +80,15 @@ class Scenario:
     assistant: Callable[[ScriptContext], ScriptedAnswer] = default_answer
 
     def model(self, name: str, family: str) -> Model | None:
-        """The model of that name; a dated name (``gpt-5-2025-08-07``) is its model."""
+        """The model of that name, or of that name without its date (``gpt-5-2025-08-07``), or of its family."""
         fitting = [model for model in self.models if model.family == family]
-        exact = next((model for model in fitting if model.name == name), None)
-        return exact or next(
-            (model for model in fitting if _is_dated(name, model.name)), None
-        )
+        for model in fitting:
+            if model.name == name:
+                return model
+        for model in fitting:
+            if _is_dated(name, model.name):
+                return model
+        return model_of_family(name, fitting)
 
     def answer(
         self, ask: ScriptContext, model: str, spent: dict[int, int]

@@ -239,14 +239,14 @@ class App:
             )
 
     def _models(self, wire: WireSimulator, endpoint: Route) -> _Answer:
-        models = [
-            model for model in self.memory.scenario.models if model.family == wire.family
-        ]
-        if endpoint.model:
-            models = [model for model in models if model.name == endpoint.model]
-            if not models:
-                raise wire.refuse("model_unknown", model=endpoint.model)
-        return _Answer(200, [_body(wire.models_reply(models, endpoint.model))])
+        scenario, name = self.memory.scenario, endpoint.model
+        models = [model for model in scenario.models if model.family == wire.family]
+        if name:
+            found = scenario.model(name, wire.family)
+            if found is None:
+                raise wire.refuse("model_unknown", model=name)
+            models = [replace(found, name=name)]
+        return _Answer(200, [_body(wire.models_reply(models, name))])
 
     def _call(
         self,
@@ -270,6 +270,7 @@ class App:
             self.memory.numbers(model),
             stream,
             number,
+            name,
         )
 
     def _generate(
@@ -279,7 +280,7 @@ class App:
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
         answer = self.memory.scenario.answer(
-            prompt.ask, call.model.name, self.memory.spent
+            prompt.ask, call.model_name, self.memory.spent
         )
         thinks = wire.thinks(call)
         if (

@@ -99,6 +99,9 @@ class CallInProgress:
     drawn: Drawn
     stream: bool
     number: int = 0
+    model_name: str = ""
+    """The model's name as the request has it. The answer repeats it, although OpenAI may answer the name of a dated
+    snapshot (https://developers.openai.com/api/docs/models): a client compares it with the name it asked for."""
     dropped: list[dict[str, Any]] = field(default_factory=list)
     applied: list[dict[str, Any]] | None = None
     """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""

@@ -55,7 +55,7 @@ def _head(call: CallInProgress, kind: str) -> dict[str, Any]:
         "id": identity,
         "object": kind,
         "created": CREATED + call.number,
-        "model": call.model.name,
+        "model": call.model_name,
     }
 
 

@@ -39,7 +39,7 @@ def _object(
         candidate["finishReason"] = _STOPS.get(spoken.stop, "STOP")
     body: dict[str, Any] = {
         "candidates": [candidate],
-        "modelVersion": call.model.name,
+        "modelVersion": call.model_name,
         "responseId": identity,
     }
     return body if usage is None else {**body, "usageMetadata": usage}

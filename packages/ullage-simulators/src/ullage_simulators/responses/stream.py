@@ -90,7 +90,7 @@ def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
         "incomplete_details": None,
         "instructions": body.get("instructions"),
         "max_output_tokens": body.get("max_output_tokens"),
-        "model": call.model.name,
+        "model": call.model_name,
         "output": [],
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": body.get("previous_response_id"),
