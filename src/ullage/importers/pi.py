@@ -1,26 +1,40 @@
 """pi's session logs: ``~/.pi/agent/sessions/--<directory>--/<time>_<id>.jsonl``.
 
-Source: https://github.com/badlogic/pi-mono, ``packages/coding-agent/docs/session.md`` and
+Source: https://github.com/earendil-works/pi (once badlogic/pi-mono), ``packages/coding-agent/docs/session-format.md``,
+which the npm package ``@earendil-works/pi-coding-agent`` 0.87.1 brings, and
 ``packages/coding-agent/src/core/session-manager.ts`` (``buildSessionContext``). Entries form a tree by ``id`` and
-``parentId``; logs of version 1 have neither and are one line of entries. Every answer carries its own call's usage.
+``parentId``; logs of version 1 have neither and are one line of entries. Every answer carries its own call's usage, a
+compaction and a summary of a branch that of the calls that wrote them. Since 0.87 the system prompt and the tools are
+in the log (``pi_prompt``), and a ``context_edit`` changes one earlier message for the requests from there on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
 from ullage.codec.parts import PartMaker
-from ullage.events import Outcome
+from ullage.envelope import COPY_STEPS
+from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogNamer
+from ullage.importers.pi_prompt import PiPrompt
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
-from ullage.messages import Message, Origin, Part, ResultContent, Role, TextPart
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    ResultContent,
+    Role,
+    TextPart,
+    ToolResultPart,
+)
 from ullage.models.providers import provider_named
 
 WIRES = {
@@ -54,6 +68,13 @@ _BRANCH = (
 """What pi sends around a summary: ``packages/coding-agent/src/core/messages.ts``. Its length counts."""
 
 
+class _Branch(NamedTuple):
+    """What holds at one entry of the tree and not at all others: the prompt, and messages that were edited."""
+
+    prompt: PiPrompt
+    edits: Mapping[str, Message]
+
+
 class PiReader(Reader):
     """Reads one session of pi."""
 
@@ -62,6 +83,11 @@ class PiReader(Reader):
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
         self.tree = Tree(self.rows)
+        self._branch = _Branch(PiPrompt(), {})
+        self._branches: dict[str, _Branch] = {}
+        """For each entry, what holds behind it."""
+        self._originals: dict[str, Message] = {}
+        """Messages that were edited, as they were before."""
         self._version = 1
         self._before: list[str] = []
         """For version 1: the message that the view ended with before each entry of the file, the header included."""
@@ -84,6 +110,7 @@ class PiReader(Reader):
                 f.text(entry, "parentId"),
                 "" if rows.tip == before else rows.tip,
             )
+            self._branches[f.text(entry, "id")] = self._branch
 
     def close(self) -> None:
         """Nothing is ever held back: each entry is complete."""
@@ -99,8 +126,10 @@ class PiReader(Reader):
         parent = f.text(entry, "parentId")
         if parent:
             self.tree.follow(parent)
+            self._use(self._branches.get(parent, self._branch))
         elif "parentId" in entry and self.tree.linked and f.text(entry, "id"):
             self.rows.rewind("")
+            self._use(_Branch(PiPrompt(), {}))
 
     def _entry(self, kind: str, entry: JsonObject) -> None:
         match kind:
@@ -111,12 +140,17 @@ class PiReader(Reader):
             case "compaction":
                 self._compaction(entry)
             case "branch_summary":
+                self._spend(entry, "summary")
                 self._say(
                     entry,
                     "user",
                     f"{_BRANCH[0]}{f.text(entry, 'summary')}{_BRANCH[1]}",
                     summary=True,
                 )
+            case "context_edit":
+                self._edit(entry)
+            case "usage":
+                self._spend(entry, "other")
             case "model_change":
                 pass  # the next answer says which model it was, and on which wire
             case "session_info":
@@ -132,6 +166,8 @@ class PiReader(Reader):
 
     def _message(self, entry: JsonObject, message: JsonObject) -> None:
         match f.text(message, "role"):
+            case "system":
+                self._prompt(self._branch.prompt, message)
             case "user":
                 self._say(entry, "user", message.get("content"))
             case "assistant":
@@ -259,10 +295,76 @@ class PiReader(Reader):
             else None
         )
 
+    # -- the prompt, and edits --
+
+    def _prompt(self, before: PiPrompt, message: JsonObject) -> None:
+        self.rows.spend(before.size * COPY_STEPS)
+        self._use(_Branch(before.changed(message), self._branch.edits))
+
+    def _use(self, branch: _Branch) -> None:
+        """What held at an entry holds again: its prompt, and each message as it was edited until then."""
+        rows, before = self.rows, self._branch
+        if branch is before:
+            return
+        self._branch = branch
+        if branch.prompt is not before.prompt:
+            rows.use_system(branch.prompt.blocks())
+            rows.use_tools(branch.prompt.tools.values())
+        if branch.edits is before.edits:
+            return
+        rows.spend((len(before.edits) + len(branch.edits)) * COPY_STEPS)
+        for name in before.edits:
+            if name not in branch.edits:
+                self._replace(name, self._originals[name])
+        for name, edited in branch.edits.items():
+            if before.edits.get(name) is not edited:
+                self._replace(name, edited)
+
+    def _edit(self, entry: JsonObject) -> None:
+        """Another content for an earlier message, or none, in the requests from here on."""
+        target = f.text(entry, "targetId")
+        name = self.tree.ending(target)
+        if not name or name == self.tree.before(target):
+            raise Unusable("an edit of a message that is not in the log")
+        message = self.rows.messages[name]
+        self._originals.setdefault(name, message)
+        maker = self._maker(self.rows.unique(f.text(entry, "id")))
+        parts: tuple[Part, ...] = tuple(_content(maker, entry.get("replacement")))
+        first = next(iter(message.parts), None)
+        if isinstance(first, ToolResultPart):
+            content = tuple(_content(maker, entry.get("replacement")))
+            parts = (msgspec.structs.replace(first, content=content),)
+        edited = msgspec.structs.replace(message, parts=parts)
+        edits = {**self._branch.edits, name: edited}
+        self._use(_Branch(self._branch.prompt, edits))
+
+    def _replace(self, name: str, message: Message) -> None:
+        rows = self.rows
+        if name in rows.view:
+            revision = rows.messages[name].revision + 1
+            rows.replace(msgspec.structs.replace(message, revision=revision))
+
+    def _spend(self, entry: JsonObject, purpose: Purpose) -> None:
+        """Calls whose usage an entry holds and that are not in the conversation."""
+        raw = f.mapping(entry, "usage")
+        if raw:
+            self.rows.call(
+                "",
+                None,
+                normalise("pi", raw),
+                purpose=purpose,
+                model=f.text(entry, "model") or self.rows.model,
+                provider=f.text(entry, "provider"),
+            )
+
     # -- compaction --
 
     def _compaction(self, entry: JsonObject) -> None:
         rows = self.rows
+        self._spend(entry, "summary")
+        prompt = f.mapping(entry, "systemMessage")
+        if prompt:
+            self._prompt(PiPrompt(), prompt)
         name = self._name(entry)
         text = f"{_SUMMARY[0]}{f.text(entry, 'summary')}{_SUMMARY[1]}"
         parts = tuple(_content(self._maker(name), text))

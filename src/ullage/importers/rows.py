@@ -191,6 +191,7 @@ class EventWriter:
         stop: str = "",
         error: str = "",
         model: str = "",
+        provider: str = "",
         started: float = 0,
         stream: bool = True,
     ) -> None:
@@ -208,6 +209,7 @@ class EventWriter:
             usage=usage,
             error=error,
             model=model,
+            provider=canonical(provider),
         )
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
