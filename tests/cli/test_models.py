@@ -10,6 +10,7 @@ from tests.tiers import each_tenth
 from ullage.cli import main
 from ullage.cli.models import translated, write_refreshed
 from ullage.errors import UllageError, UnreadableInput
+from ullage.installation import package_command
 from ullage.models.catalogue import BUILT_IN, REFRESHED, built_in, checked, read_refreshed
 
 WITHOUT_PACKAGE = "import sys; sys.modules['genai_prices'] = None; "
@@ -131,7 +132,7 @@ def test_a_refresh_writes_what_the_installed_package_holds(tmp_path: Path) -> No
 def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     done = ullage(tmp_path, "models", "--refresh", setup=WITHOUT_PACKAGE)
     assert done.returncode == 2
-    assert "pip install --upgrade genai-prices" in done.stderr
+    assert package_command("genai-prices") in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,6 +11,7 @@ from tests.server.served import process
 from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.cli.serve import agent_of, greeting
+from ullage.installation import extra_command
 
 
 def test_another_address_without_a_token_is_refused(
@@ -88,6 +89,6 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         "sys.exit(main(['serve', '--port', '0', '--store', sys.argv[1]]))"
     )
     ran = run_python("-c", script, str(tmp_path / "s.db"))
-    assert (ran.returncode, "pip install 'ullage[server]'" in ran.stderr) == (2, True), (
+    assert (ran.returncode, extra_command("server") in ran.stderr) == (2, True), (
         ran.stderr
     )

@@ -51,14 +51,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
     "agent": frozenset({"types", *(CORE - {"agent"})}),
+    "installation": frozenset(),
     "tasks": frozenset(),
-    "wire": frozenset({"types", "tasks", *CORE}),
-    "tools": frozenset({"types", "tasks", *CORE}),
+    "wire": frozenset({"types", "installation", "tasks", *CORE}),
+    "tools": frozenset({"types", "installation", "tasks", *CORE}),
     "store": frozenset({"types", "tasks", *CORE}),
     "importers": frozenset({"types", *CORE}),
-    "runtime": frozenset({"types", "tasks", *CORE, *SHELL}),
-    "server": frozenset({"types", "tasks", "runtime", *CORE, *SHELL}),
-    "cli": frozenset({"types", "tasks", "runtime", "server", *CORE, *SHELL}),
+    "runtime": frozenset({"types", "installation", "tasks", *CORE, *SHELL}),
+    "server": frozenset({"types", "installation", "tasks", "runtime", *CORE, *SHELL}),
+    "cli": frozenset(
+        {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
+    ),
     "the public names": frozenset(
         {"types", "runtime", "store", "tools", "server", *CORE}
     ),

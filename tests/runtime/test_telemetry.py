@@ -27,6 +27,7 @@ from ullage.events import (
     TurnPaused,
     TurnStarted,
 )
+from ullage.installation import extra_command
 from ullage.runtime.telemetry import Telemetry
 from ullage.usage import Usage
 
@@ -253,4 +254,4 @@ except MissingExtra as problem:
 
 def test_without_the_package_it_says_what_to_install() -> None:
     said = run_python("-c", WITHOUT, check=True)
-    assert "pip install 'ullage[telemetry]'" in said.stdout
+    assert extra_command("telemetry") in said.stdout

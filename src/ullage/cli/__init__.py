@@ -15,6 +15,7 @@ from importlib import import_module
 
 from ullage.cli.parser import parser
 from ullage.errors import UllageError
+from ullage.installation import extra_command
 
 INTERRUPTED = 130
 """What a shell expects of a program that Ctrl-C ended: 128 + SIGINT."""
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
         print(
-            "ullage: This needs the simulators: pip install 'ullage[simulators]'.",
+            f"ullage: This needs the simulators. Install them: {extra_command('simulators')}",
             file=sys.stderr,
         )
         return 2

@@ -20,6 +20,7 @@ from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.text import Line, Span, counted, number, printable
 from ullage.errors import MissingExtra, SettingError, UllageError, UnreadableInput
+from ullage.installation import package_command
 from ullage.meter.limits import ModelLimits, Rate, lookup
 from ullage.models.catalogue import (
     REFRESHED,
@@ -36,8 +37,6 @@ from ullage.models.catalogue import (
 from ullage.models.genai_prices import PACKAGE, catalogue_of
 from ullage.models.providers import read_name
 from ullage.store.private_file import replace_file
-
-INSTALL: Final = f"pip install --upgrade {PACKAGE}"
 
 SUGGESTED: Final = 3
 """How many similar names are suggested for an unknown one."""
@@ -72,7 +71,7 @@ def installed_catalogue(on: datetime.date) -> Catalogue:
         version = importlib.metadata.version(PACKAGE)
     except ImportError as problem:
         raise MissingExtra(
-            f"The catalogue is made from the package {PACKAGE}, which is missing: {INSTALL}"
+            f"The catalogue is made from {PACKAGE}, which is missing. Install it: {package_command(PACKAGE)}"
         ) from problem
     return translated(providers, version, on)
 
@@ -93,7 +92,8 @@ def write_refreshed(new: Catalogue, directory: Path) -> Path:
     shipped = built_in()
     if new.release < shipped.release:
         raise UnreadableInput(
-            f"The installed {new.source} is older than the built-in catalogue ({shipped.source}). Update it: {INSTALL}"
+            f"The installed {new.source} is older than the built-in catalogue ({shipped.source}). "
+            f"Update it: {package_command(PACKAGE)}"
         )
     path = directory / REFRESHED
     try:

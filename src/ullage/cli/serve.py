@@ -29,6 +29,7 @@ from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
+from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenStore
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         from ullage.server.serving import listener
     except ImportError as problem:
         raise MissingExtra(
-            f"`ullage serve` needs more than is installed ({problem.name}): pip install 'ullage[server]'"
+            f"`ullage serve` needs more than is installed ({problem.name}). Install it: {extra_command('server')}"
         ) from problem
     token = args.token or os.environ.get(TOKEN, "")
     if args.scenario and not args.simulate:

@@ -31,6 +31,7 @@ from ullage.events import (
     TurnPaused,
     TurnStarted,
 )
+from ullage.installation import extra_command
 from ullage.models.providers import canonical, provider_named
 from ullage.runtime.hooks import Hook
 
@@ -67,7 +68,7 @@ class Telemetry(Hook):
             from opentelemetry import trace
         except ImportError as problem:
             raise MissingExtra(
-                "Spans need OpenTelemetry: pip install 'ullage[telemetry]'"
+                f"Spans need OpenTelemetry. Install it: {extra_command('telemetry')}"
             ) from problem
         self._api = trace
         self._tracer: Tracer = trace.get_tracer(NAME, tracer_provider=provider)

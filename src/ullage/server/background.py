@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 from ullage.errors import MissingExtra, UllageError
+from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 
 
@@ -29,7 +30,7 @@ def http_server(
         from ullage.server.serving import HttpServer, is_loopback, listener, url_of
     except ImportError as problem:
         raise MissingExtra(
-            f"An HTTP server needs more than is installed ({problem.name}): pip install 'ullage[server]'"
+            f"An HTTP server needs more than is installed ({problem.name}). Install it: {extra_command('server')}"
         ) from problem
     with listener(host, port, has_token=bool(token)) as listening:
         names = LOOPBACK if is_loopback(host) else ()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
+from ullage.installation import extra_command
 from ullage.tasks import start, stop, to_completion
 from ullage.tools.mcp_transport import Program, ServerBroken, http_client, stdio_transport
 from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
@@ -110,7 +111,7 @@ def load_sdk() -> Sdk:
         from mcp.shared.message import SessionMessage
     except ImportError as problem:
         raise MissingExtra(
-            "MCP servers need the SDK: install it with `pip install 'ullage[mcp]'`."
+            f"MCP servers need the official SDK. Install it: {extra_command('mcp')}"
         ) from problem
     return Sdk(
         Client, stdio, streamable_http, types, MCPError, subscriptions, SessionMessage

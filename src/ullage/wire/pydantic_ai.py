@@ -38,6 +38,7 @@ from ullage.errors import (
     SettingError,
     Unreachable,
 )
+from ullage.installation import extra_command
 from ullage.messages import (
     ImagePart,
     Message,
@@ -92,7 +93,7 @@ def _load() -> _Theirs:
         from pydantic_ai.tools import ToolDefinition
     except ImportError as problem:
         raise MissingExtra(
-            "The bridge needs pydantic-ai: install it with `pip install 'ullage[pydantic-ai]'`."
+            f"The bridge needs pydantic-ai. Install it: {extra_command('pydantic-ai')}"
         ) from problem
     return _Theirs(
         messages, direct, models, settings, exceptions, (TypeAdapter, ToolDefinition)

@@ -32,6 +32,7 @@ from ullage.cli.trusting import project_settings
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
+from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
@@ -84,7 +85,7 @@ def require_textual() -> None:
         import textual  # noqa: F401
     except ImportError as problem:
         raise MissingExtra(
-            "The full screen needs one more package: pip install 'ullage[chat]'. "
+            f"The full screen needs one more package. Install it: {extra_command('chat')}\n"
             "TERM=dumb ullage chat does without it, line by line."
         ) from problem
 
