@@ -11,7 +11,7 @@ import pytest
 from ullage_simulators import Server, running
 from ullage_simulators.scenario import read
 
-from tests.simulators.asking import Talk, prove, said
+from tests.simulators.asking import Ask, Talk, prove, said
 from tests.simulators.compactions import (
     ANSWERED,
     ASKED,
@@ -128,8 +128,53 @@ def test_openai_gives_the_users_messages_and_one_item(talk: Talk) -> None:
 
 
 def test_openais_compaction_takes_no_field_of_an_answer(talk: Talk) -> None:
-    refused = talk.send("openai", compact(tools=[]))
-    assert said(refused.json()) == "Unknown parameter: 'tools'."
+    refused = talk.send("openai", compact(max_output_tokens=100))
+    assert said(refused.json()) == "Unknown parameter: 'max_output_tokens'."
+
+
+def test_openais_compaction_takes_what_codex_sends_with_it(talk: Talk) -> None:
+    talk.ok("openai", compact(tools=[], parallel_tool_calls=False, reasoning={}, text={}))
+
+
+def triggered(**more: Any) -> Ask:
+    items = [ASKED, ANSWERED, NEXT, {"type": "compaction_trigger"}]
+    return Ask("/responses", {"model": "gpt-5.5", "input": items, **more})
+
+
+def test_a_compaction_trigger_is_answered_by_one_item_that_stands_for_the_conversation(
+    talk: Talk,
+) -> None:
+    answer = talk.ok("openai", triggered(store=False))
+    (item,) = answer["output"]
+    assert item["type"] == "compaction"
+    bill = talk.server.truth().bills[-1]
+    assert answer["usage"]["output_tokens"] == bill.output > 0
+    plain = Ask("/responses/input_tokens", {"model": "gpt-5.5", "input": [NEXT]})
+    alone = talk.ok("openai", plain)["input_tokens"]
+    later = talk.ok("openai", plain.but(input=[item, NEXT]))["input_tokens"]
+    assert later == alone + bill.output
+
+
+def test_a_streamed_compaction_trigger_gives_the_item_in_its_last_events(
+    talk: Talk,
+) -> None:
+    events = talk.events("openai", triggered(stream=True))
+    assert [event["type"] for event in events][-3:] == [
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert events[-2]["item"] == events[-1]["response"]["output"][0]
+
+
+def test_a_stored_compaction_stands_for_all_before_it(talk: Talk) -> None:
+    compacted = talk.ok("openai", triggered())
+    previous = {"previous_response_id": compacted["id"]}
+    asked = Ask("/responses", {"model": "gpt-5.5", "input": [NEXT], **previous})
+    answer = talk.ok("openai", asked)
+    sent = asked.but(previous_response_id=None, input=[*compacted["output"], NEXT])
+    again = talk.ok("openai", sent)
+    assert answer["usage"]["input_tokens"] == again["usage"]["input_tokens"]
 
 
 # -- the providers' own SDKs --

@@ -38,9 +38,9 @@ def of(says: str, broken: Ask, mended: Ask | None = None, status: int = 400) -> 
     return lambda talk: Case(says, broken, mended or ask(), status)
 
 
-def thought(talk: Talk, tools: bool = True) -> Body:
-    """An answer with a signature, on a call or on its text."""
-    given = talk.ok("gemini", ask(HI, path=THREE, tools=TOOLS if tools else []))
+def thought(talk: Talk) -> Body:
+    """An answer with a signature on a call."""
+    given = talk.ok("gemini", ask(HI, path=THREE, tools=TOOLS))
     content: Body = given["candidates"][0]["content"]
     return content
 
@@ -68,10 +68,10 @@ def signature_corrupt(talk: Talk) -> Case:
 
 
 def signature_moved(talk: Talk) -> Case:
-    mended = thought(talk, tools=False)
+    mended = thought(talk)
     broken = copy.deepcopy(mended)
-    broken["parts"][-1]["text"] += " And that."
-    one, other = (ask(HI, each, HI, path=THREE) for each in (broken, mended))
+    broken["parts"][0]["functionCall"]["args"] = {"city": "Elsewhere"}
+    one, other = (ask(HI, each, result(), path=THREE) for each in (broken, mended))
     return Case("Invalid thought signature.", one, other)
 
 
@@ -180,6 +180,17 @@ def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
     talk: Talk, rule: str
 ) -> None:
     prove(talk, "gemini", rule, CASES[rule](talk))
+
+
+@pytest.mark.parametrize("signature", ["c2lnbmVk", "no base64", ""])
+def test_a_signature_is_read_only_on_the_calls_of_the_current_turn_and_from_gemini_3_on(
+    talk: Talk, signature: str
+) -> None:
+    signed = call(thoughtSignature=signature)
+    text = {"role": "model", "parts": [{"text": "Hm.", "thoughtSignature": signature}]}
+    assert talk.send("gemini", ask(HI, signed, result(), path=THREE)).status_code == 400
+    talk.ok("gemini", ask(HI, signed, result(), path=TWO))
+    talk.ok("gemini", ask(HI, signed, result(), text, HI, path=THREE))
 
 
 def test_only_the_first_of_parallel_calls_needs_its_signature(talk: Talk) -> None:

@@ -184,6 +184,11 @@ CASES: dict[str, Maker] = {
     "reasoning_left_out": reasoning_left_out,
     "reasoning_altered": reasoning_altered,
     "compaction_altered": altered_item,
+    "trigger_misplaced": of(
+        "Invalid 'input[1]': an item of type 'compaction_trigger' must be the final input item.",
+        ask(HI, {"type": "compaction_trigger"}, HI),
+        ask(HI, HI, {"type": "compaction_trigger"}),
+    ),
     "item_not_kept": item_not_kept,
     "item_unknown": item_unknown,
     "item_twice": item_twice,
@@ -211,6 +216,22 @@ def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
     talk: Talk, rule: str
 ) -> None:
     prove(talk, "openai", rule, CASES[rule](talk))
+
+
+def test_an_output_answers_only_a_call_of_its_own_kind(talk: Talk) -> None:
+    custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "f", "input": ""}
+    given = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"}
+    talk.ok("openai", ask(HI, custom, given))
+    for call, result, what in (
+        (CALL, given, "custom tool call output"),
+        (custom, OUTPUT, "function call output"),
+    ):
+        refused = talk.send("openai", ask(HI, call, result))
+        says = f"No tool call found for {what} with call_id call_1."
+        assert refused.json()["error"]["message"] == says
+    refused = talk.send("openai", ask(HI, custom))
+    says = "No tool output found for custom tool call call_1."
+    assert refused.json()["error"]["message"] == says
 
 
 def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(

@@ -14,10 +14,14 @@ from ullage_simulators.tokenizer import tokens
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call; ``arguments`` is the JSON text as the model wrote it, valid or not."""
+    """A tool call; ``arguments`` is the JSON text as the model wrote it, valid or not.
+
+    ``is_custom``: a call of one of OpenAI's custom tools, whose ``arguments`` are plain text.
+    """
 
     name: str
     arguments: str = "{}"
+    is_custom: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def speak(
             stop = "length"
             break
         visible += size
-        calls.append(Call(call.name, arguments))
+        calls.append(replace(call, arguments=arguments))
         if arguments != call.arguments:
             break
     whole = text == answer.text and tuple(calls) == answer.calls
@@ -123,9 +127,7 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
         )
     named = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
     if named:
-        calls = tuple(
-            Call(tool.name, json.dumps(_arguments(tool, ask.text))) for tool in named
-        )
+        calls = tuple(_call(tool, ask.text) for tool in named)
         return ScriptedAnswer(
             reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls
         )
@@ -133,6 +135,12 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
         reasoning="There is nothing to look up for this.",
         text=f"You said: {ask.text[:2_000] or '(nothing)'}",
     )
+
+
+def _call(tool: DeclaredTool, said: str) -> Call:
+    if tool.is_custom:
+        return Call(tool.name, said[:80], is_custom=True)
+    return Call(tool.name, json.dumps(_arguments(tool, said)))
 
 
 def _arguments(tool: DeclaredTool, said: str) -> dict[str, Any]:

@@ -30,10 +30,11 @@ class Piece:
 
 
 class DeclaredTool(NamedTuple):
-    """A declared tool: its name and the JSON schema of its arguments."""
+    """A declared tool: its name and the JSON schema of its arguments, or none for the plain text of a custom tool."""
 
     name: str
     schema: dict[str, Any]
+    is_custom: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,9 +222,12 @@ def _line(given: Any) -> ScriptLine:
 
 
 def _call(given: Any) -> Call:
-    call = _table(given, "answers.calls", {"name", "arguments"})
+    call = _table(given, "answers.calls", {"name", "arguments", "input"})
+    kinds = {"name": str, "arguments": (dict, str), "input": str}
+    _check(call, "answers.calls", kinds)
+    if "input" in call:
+        return Call(call.get("name", ""), call["input"], is_custom=True)
     arguments = call.get("arguments", {})
-    _check(call, "answers.calls", {"name": str, "arguments": (dict, str)})
     if isinstance(arguments, dict):
         arguments = json.dumps(arguments)
     return Call(call.get("name", ""), arguments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ullage_simulators.chat.checks import WIRE
+from ullage_simulators.chat.checks import WIRE, tool_kind
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.seal import digest, unseal
@@ -29,8 +29,9 @@ def pieces(call: CallInProgress) -> PromptPieces:
             framing = "image" if part.get("type") == "image_url" else ""
             prompt.add(part.get("text", ""), framing=framing)
         for each in message.get("tool_calls") or []:
-            function = each["function"]
-            prompt.add(f"{function['name']} {function['arguments']}", framing="call")
+            called = each[tool_kind(each)]
+            content = called.get("input") or called.get("arguments")
+            prompt.add(f"{called['name']} {content}", framing="call")
         if message["role"] == "user":
             prompt.turn_begins = len(prompt.pieces)
     prompt.ask = _ask(body)
@@ -74,7 +75,7 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     names = {}
     for message in messages:
         for each in message.get("tool_calls") or []:
-            names[each.get("id")] = each["function"]["name"]
+            names[each.get("id")] = each[tool_kind(each)]["name"]
     results: list[tuple[str, str]] = []
     text: list[str] = []
     for message in messages:
@@ -89,10 +90,10 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     step = 1 + sum(message["role"] == "assistant" for message in messages)
     tools = []
     for tool in body.get("tools") or []:
-        function = tool.get("function") or {}
-        tools.append(
-            DeclaredTool(str(function.get("name")), function.get("parameters") or {})
-        )
+        kind = tool_kind(tool)
+        declared = tool.get(kind) or {}
+        schema = declared.get("parameters") or {}
+        tools.append(DeclaredTool(str(declared.get("name")), schema, kind == "custom"))
     return ScriptContext(step, "\n".join(text), tuple(results), tuple(tools))
 
 

@@ -19,12 +19,13 @@ FIELDS = frozenset(
         "max_completion_tokens", "temperature", "top_p", "n", "stop", "stream", "stream_options",
         "response_format", "seed", "logprobs", "top_logprobs", "logit_bias", "user", "reasoning_effort",
         "reasoning", "thinking", "store", "metadata", "service_tier", "verbosity", "prompt_cache_key",
-        "prompt_cache_retention", "safety_identifier", "modalities", "audio", "prediction",
-        "web_search_options", "frequency_penalty", "presence_penalty", "functions", "function_call",
-        "extra_body", "transforms", "provider", "usage", "include_reasoning", "chat_template_kwargs",
-        "cache_prompt",
+        "prompt_cache_retention", "safety_identifier", "modalities", "audio", "prediction", "moderation",
+        "prompt_cache_options", "web_search_options", "frequency_penalty", "presence_penalty", "functions",
+        "function_call", "extra_body", "transforms", "provider", "usage", "include_reasoning",
+        "chat_template_kwargs", "cache_prompt",
     }
 )  # fmt: skip
+"""openai 3.52, ``types/chat/completion_create_params.py``; and what other servers of the wire take."""
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
@@ -75,9 +76,8 @@ class Checks:
         ):
             raise self.refuse("output_cap", asked=asked, cap=model.max_output)
         for index, tool in enumerate(body.get("tools") or []):
-            self._check_name(
-                f"tools[{index}].function.name", (tool.get("function") or {}).get("name")
-            )
+            place = f"tools[{index}].{tool_kind(tool)}.name"
+            self._check_name(place, (tool.get(tool_kind(tool)) or {}).get("name"))
 
     def _check_images(self, call: CallInProgress) -> None:
         """Where the server was started with a limit on them (vLLM's ``--limit-mm-per-prompt``)."""
@@ -140,13 +140,15 @@ class Checks:
             raise self.refuse("content_blank")
 
     def _check_call(self, path: str, given: dict[str, Any]) -> None:
-        function = given.get("function") or {}
+        kind = tool_kind(given)
+        called = given.get(kind) or {}
+        content = "input" if kind == "custom" else "arguments"
         self._check_call_id(f"{path}.id", str(given.get("id", "")))
-        self._check_name(f"{path}.function.name", function.get("name"))
-        arguments = function.get("arguments")
+        self._check_name(f"{path}.{kind}.name", called.get("name"))
+        arguments = called.get(content)
         if not isinstance(arguments, str):
-            raise self.refuse("param_missing", path=f"{path}.function.arguments")
-        if "arguments_invalid" in self.rules:
+            raise self.refuse("param_missing", path=f"{path}.{kind}.{content}")
+        if "arguments_invalid" in self.rules and kind == "function":
             try:
                 json.loads(arguments)
             except json.JSONDecodeError as problem:
@@ -209,6 +211,11 @@ class Checks:
             )
             if needs and not isinstance(message.get("reasoning_content"), str):
                 raise self.refuse("reasoning_left_out", i=index)
+
+
+def tool_kind(given: dict[str, Any]) -> str:
+    """Whether a declared tool or a call is one of a ``custom`` tool or of a ``function``."""
+    return "custom" if given.get("type") == "custom" else "function"
 
 
 def thinks(call: CallInProgress) -> bool:

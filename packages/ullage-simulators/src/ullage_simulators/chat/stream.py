@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.chat.billing import said
-from ullage_simulators.chat.checks import WIRE
+from ullage_simulators.chat.checks import WIRE, tool_kind
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
 from ullage_simulators.openai_rules import error as openai_error
@@ -74,8 +74,11 @@ def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str
     calls = []
     for each in answer.calls:
         identity = call.memory.new_id(variant.call_id, variant.call_id_length)
-        function = {"name": each.name, "arguments": each.arguments}
-        calls.append({"id": identity, "type": "function", "function": function})
+        kind, content = "function", "arguments"
+        if each.is_custom:
+            kind, content = "custom", "input"
+        called = {"name": each.name, content: each.arguments}
+        calls.append({"id": identity, "type": kind, kind: called})
     if calls:
         message["tool_calls"] = calls
     if answer.reasoning and variant.reasoning == "content":
@@ -146,16 +149,12 @@ def _deltas(message: dict[str, Any], chunk: int) -> list[dict[str, Any]]:
     deltas += [{"content": text} for text in chunks(message["content"] or "", chunk)]
     deltas += [{"refusal": text} for text in chunks(message.get("refusal", ""), chunk)]
     for index, each in enumerate(message.get("tool_calls", ())):
-        opening = {
-            **each,
-            "index": index,
-            "function": {**each["function"], "arguments": ""},
-        }
+        kind = tool_kind(each)
+        content = "input" if kind == "custom" else "arguments"
+        opening = {**each, "index": index, kind: {**each[kind], content: ""}}
         deltas.append({"tool_calls": [opening]})
-        for text in chunks(each["function"]["arguments"], chunk):
-            deltas.append(
-                {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
-            )
+        for text in chunks(each[kind][content], chunk):
+            deltas.append({"tool_calls": [{"index": index, kind: {content: text}}]})
     return deltas
 
 

@@ -23,18 +23,19 @@ _TOP = frozenset(
 _CONTENT = frozenset({"role", "parts"})
 _PART = frozenset(
     {
-        "text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse",
-        "executableCode", "codeExecutionResult", "videoMetadata", "mediaResolution", "partMetadata", "toolCall",
-        "toolResponse",
+        "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
+        "codeExecutionResult", "audioTranscription", "toolCall", "toolResponse", "thought", "thoughtSignature",
+        "audioMetadata", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata",
+        "speechMetadata", "spreadsheetMetadata", "videoMetadata",
     }
 )  # fmt: skip
-_DATA = _PART - {
-    "thought",
-    "thoughtSignature",
-    "videoMetadata",
-    "mediaResolution",
-    "partMetadata",
-}
+"""google-genai 3.4 ``types.py``, as are the calls and results below."""
+_DATA = frozenset(
+    {
+        "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
+        "codeExecutionResult", "audioTranscription", "toolCall", "toolResponse",
+    }
+)  # fmt: skip
 _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 _RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "scheduling"})
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
@@ -159,29 +160,28 @@ def check_turns(contents: list[dict[str, Any]]) -> None:
 
 
 def check_signatures(call: CallInProgress) -> None:
+    """Signatures of the current turn's function calls, on Gemini 3 and later.
+
+    No other signature is needed or read (https://ai.google.dev/gemini-api/docs/thought-signatures;
+    https://github.com/spring-projects/spring-ai/pull/4977): a client may join streamed texts under one signature.
+    """
     contents = call.body["contents"]
     turn = max(
         (index for index, content in enumerate(contents) if is_turn(content)), default=-1
     )
+    if "needs-signature" not in call.model.traits:
+        return
     for index, content in enumerate(contents):
-        for part in content["parts"]:
-            _check_signature(part)
-        first = next(iter(calls(content)), None)
-        if (
-            first
-            and index > turn
-            and "needs-signature" in call.model.traits
-            and not first.get("thoughtSignature")
-        ):
-            raise refuse(
-                RULES,
-                "signature_missing",
-                name=first["functionCall"].get("name"),
-                position=index + 1,
-            )
+        if index <= turn:
+            continue
+        for at, part in enumerate(calls(content)):
+            if at == 0 and not part.get("thoughtSignature"):
+                name = part["functionCall"].get("name")
+                raise refuse(RULES, "signature_missing", name=name, position=index + 1)
+            _check_signature(call, part)
 
 
-def _check_signature(part: dict[str, Any]) -> None:
+def _check_signature(call: CallInProgress, part: dict[str, Any]) -> None:
     signature = part.get("thoughtSignature")
     if signature is None or signature in SENTINELS:
         return
@@ -189,7 +189,7 @@ def _check_signature(part: dict[str, Any]) -> None:
     if carried is None:
         raise refuse(RULES, "signature_corrupt")
     if carried["part"] != fingerprint(part):
-        raise refuse(RULES, "signature_moved")
+        call.refuse_or_warn(refuse(RULES, "signature_moved"))
 
 
 def _open(signature: Any) -> dict[str, Any] | None:
@@ -201,11 +201,9 @@ def _open(signature: Any) -> dict[str, Any] | None:
 
 
 def fingerprint(part: dict[str, Any]) -> str:
-    """What a signature is made over: the text or the call it stands on."""
-    function = part.get("functionCall")
-    if function:
-        return digest(function.get("name"), function.get("args") or {})
-    return digest(part.get("text", ""))
+    """What a signature is made over: the call that it stands on, or any text."""
+    function = part.get("functionCall") or {}
+    return digest(function.get("name"), function.get("args") or {})
 
 
 def size_of(part: dict[str, Any]) -> int:

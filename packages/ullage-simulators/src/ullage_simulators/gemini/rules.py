@@ -111,6 +111,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "Invalid thought signature.",
         "https://github.com/lbjlaq/Antigravity-Manager/pull/3337",
         kind=_INVALID,
+        is_assumed=True,  # seen where thoughts were altered, not arguments
     ),
     "malformed": Rule("Request contains an invalid argument.", OWN, kind=_INVALID),
     "too_many_tokens": Rule(

@@ -11,7 +11,7 @@ from typing import Any
 
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
-from ullage_simulators.responses.checks import WIRE, kind
+from ullage_simulators.responses.checks import OUTPUTS, WIRE, is_compaction, kind
 from ullage_simulators.seal import unseal
 from ullage_simulators.wire import Bill, CallInProgress
 
@@ -30,7 +30,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     for item in body["input"]:
         _add(prompt, item, call)
     prompt.ask = _ask(body)
-    if call.endpoint.compact:
+    if is_compaction(call):
         prompt.ask = ScriptContext(prompt.ask.step, PROMPT)
     return prompt
 
@@ -61,7 +61,13 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
             prompt.add(hidden=_size(item, call))
         case "function_call":
             prompt.add(f"{item['name']} {item['arguments']}", framing="call")
-        case "function_call_output":
+        case "custom_tool_call":
+            prompt.add(f"{item['name']} {item['input']}", framing="call")
+        case "additional_tools":
+            prompt.add_tools(item["tools"])
+        case "compaction_trigger":
+            pass  # a signal to the server, and no content
+        case "function_call_output" | "custom_tool_call_output":
             prompt.add(framing="result")
             for part in _parts(item.get("output")):
                 framing = "image" if part.get("type") == "input_image" else ""
@@ -83,23 +89,31 @@ def _size(item: dict[str, Any], call: CallInProgress) -> int:
     return int(known["n"]) if known else 0
 
 
+_GIVEN = frozenset(
+    {"message", "additional_tools", "configuration_update", "compaction_trigger"}
+    | set(OUTPUTS.values())
+)
+"""Items that come from the client; messages of the assistant excepted."""
+
+
 def _ask(body: dict[str, Any]) -> ScriptContext:
     items = body["input"]
-    names = {
-        item["call_id"]: item["name"] for item in items if kind(item) == "function_call"
-    }
+    names: dict[str, str] = {}
+    tools = list(body.get("tools") or [])
+    for item in items:
+        if kind(item) in OUTPUTS:
+            names[item["call_id"]] = item["name"]
+        if kind(item) == "additional_tools":
+            tools += item["tools"]
     results: list[tuple[str, str]] = []
     text: list[str] = []
     steps, was_said = 0, False
     for item in items:
-        is_said = (
-            kind(item) not in ("message", "function_call_output")
-            or item.get("role") == "assistant"
-        )
+        is_said = kind(item) not in _GIVEN or item.get("role") == "assistant"
         if is_said:
             results, text = [], []
             steps += not was_said
-        elif kind(item) == "function_call_output":
+        elif kind(item) in OUTPUTS.values():
             heard = "\n".join(part.get("text", "") for part in _parts(item.get("output")))
             results.append((names.get(item.get("call_id"), ""), heard))
         elif item.get("role") == "user":
@@ -108,13 +122,13 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
                 content = "\n".join(part.get("text", "") for part in content or [])
             text.append(content)
         was_said = is_said
-    tools = []
-    for tool in body.get("tools") or []:
-        if tool.get("type") == "function":
-            tools.append(
-                DeclaredTool(str(tool.get("name")), tool.get("parameters") or {})
-            )
-    return ScriptContext(steps + 1, "\n".join(text), tuple(results), tuple(tools))
+    declared = []
+    for tool in tools:
+        if tool.get("type") in ("function", "custom"):
+            schema = tool.get("parameters") or {}
+            is_custom = tool["type"] == "custom"
+            declared.append(DeclaredTool(str(tool.get("name")), schema, is_custom))
+    return ScriptContext(steps + 1, "\n".join(text), tuple(results), tuple(declared))
 
 
 def shown(bill: Bill, model: Model) -> dict[str, Any]:

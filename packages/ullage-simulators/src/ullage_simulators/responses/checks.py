@@ -17,32 +17,60 @@ FIELDS = frozenset(
         "max_tool_calls", "temperature", "top_p", "top_logprobs", "stream", "stream_options", "store",
         "include", "reasoning", "text", "truncation", "metadata", "user", "safety_identifier", "service_tier",
         "previous_response_id", "conversation", "prompt", "prompt_cache_key", "prompt_cache_retention",
-        "background", "context_management", "verbosity",
+        "background", "context_management", "moderation", "image", "access_programs", "prompt_cache_options",
+        "client_metadata",
     }
 )  # fmt: skip
+"""openai 3.52, ``types/responses/response_create_params.py``; and ``client_metadata``, which OpenAI's own Codex sends
+with every request (https://github.com/openai/codex/pull/16912)."""
 COMPACT_FIELDS = frozenset(
     {
         "model", "input", "instructions", "previous_response_id", "image", "prompt_cache_key",
         "prompt_cache_options", "prompt_cache_retention", "service_tier",
+        "tools", "parallel_tool_calls", "reasoning", "text",
     }
 )  # fmt: skip
-"""openai 3.52, ``types/responses/response_compact_params.py``."""
+"""openai 3.52, ``types/responses/response_compact_params.py``; and the last four, which Codex sends
+(https://github.com/Wei-Shaw/sub2api/pull/2050)."""
 _ROLES = ("assistant", "system", "developer", "user")
 _GIVEN = ("input_text", "input_image", "input_file", "input_audio")
 _SAID = ("output_text", "refusal")
 _PREFIXES = {
     "function_call": "fc",
+    "custom_tool_call": "ctc",
     "reasoning": "rs",
     "message": "msg",
     "compaction": "cmp",
 }
-_TYPES = (*_PREFIXES, "function_call_output", "item_reference")
+OUTPUTS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+"""The kinds of calls that a client answers, each with the kind of its output."""
+TYPES = (
+    "additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction",
+    "compaction_trigger", "computer_call", "computer_call_output", "configuration_update", "custom_tool_call",
+    "custom_tool_call_output", "file_search_call", "function_call", "function_call_output",
+    "image_generation_call", "item_reference", "local_shell_call", "local_shell_call_output",
+    "mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "message", "program",
+    "program_output", "reasoning", "shell_call", "shell_call_output", "tool_search_call", "tool_search_output",
+    "web_search_call",
+)  # fmt: skip
+"""openai 3.52, ``types/responses/response_input_item_param.py``."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def kind(item: dict[str, Any]) -> str:
     """An item's type; a message may leave it out."""
     return str(item.get("type") or "message")
+
+
+def is_compaction(call: CallInProgress) -> bool:
+    """Whether the request asks for a compaction and no answer, by its path or by its last item."""
+    items = call.body["input"]
+    return call.endpoint.compact or (
+        bool(items) and kind(items[-1]) == "compaction_trigger"
+    )
 
 
 def check_shape(call: CallInProgress) -> None:
@@ -63,9 +91,13 @@ def check_shape(call: CallInProgress) -> None:
         raise refuse(RULES, "param_unsupported", path="temperature")
     if not call.model.reasons and (body.get("reasoning") or {}).get("effort"):
         raise refuse(RULES, "param_unsupported", path="reasoning.effort")
-    for index, tool in enumerate(body.get("tools") or []):
-        if tool.get("type") == "function":
-            _check_name(f"tools[{index}].name", str(tool.get("name", "")))
+    _check_tools("tools", body.get("tools") or [])
+
+
+def _check_tools(path: str, tools: list[dict[str, Any]]) -> None:
+    for index, tool in enumerate(tools):
+        if tool.get("type") in ("function", "custom"):
+            _check_name(f"{path}[{index}].name", str(tool.get("name", "")))
 
 
 def complete(call: CallInProgress) -> None:
@@ -138,12 +170,10 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
                     where = f"{path}.content[{at}]"
                     _unknown_value(call, part.get("type"), _quoted(allowed), where)
         case "function_call":
-            _check_name(f"{path}.name", str(item.get("name", "")))
-            for name in ("call_id", "arguments"):
-                if not isinstance(item.get(name), str):
-                    raise refuse(RULES, "param_missing", path=f"{path}.{name}")
-            _check_length(f"{path}.call_id", item["call_id"], 64)
-        case "function_call_output":
+            _check_call(path, item, "arguments")
+        case "custom_tool_call":
+            _check_call(path, item, "input")
+        case "function_call_output" | "custom_tool_call_output":
             if "output" not in item:
                 raise refuse(RULES, "param_missing", path=f"{path}.output")
             _check_length(f"{path}.call_id", str(item.get("call_id", "")), 64)
@@ -152,8 +182,23 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
         case "compaction":
             if unseal(WIRE, item.get("encrypted_content")) is None:
                 call.refuse_or_warn(refuse(RULES, "compaction_altered"))
-        case other if f"kind {other}" not in call.memory.items:
-            _unknown_value(call, other, _quoted(_TYPES), path)
+        case "compaction_trigger":
+            if index < len(call.body["input"]) - 1:
+                call.refuse_or_warn(refuse(RULES, "trigger_misplaced", path=path))
+        case "additional_tools":
+            if not isinstance(item.get("tools"), list):
+                raise refuse(RULES, "param_missing", path=f"{path}.tools")
+            _check_tools(f"{path}.tools", item["tools"])
+        case other if other not in TYPES and f"kind {other}" not in call.memory.items:
+            _unknown_value(call, other, _quoted(TYPES), path)
+
+
+def _check_call(path: str, item: dict[str, Any], content: str) -> None:
+    _check_name(f"{path}.name", str(item.get("name", "")))
+    for name in ("call_id", content):
+        if not isinstance(item.get(name), str):
+            raise refuse(RULES, "param_missing", path=f"{path}.{name}")
+    _check_length(f"{path}.call_id", item["call_id"], 64)
 
 
 def _unknown_value(call: CallInProgress, value: Any, known: str, path: str) -> None:
@@ -194,16 +239,22 @@ def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
 
 
 def _check_pairs(items: list[dict[str, Any]]) -> None:
-    open_ids: dict[str, None] = {}
+    awaited: dict[str, str] = {}
     for item in items:
-        if kind(item) == "function_call":
-            open_ids[item["call_id"]] = None
-        elif kind(item) == "function_call_output":
-            if item.get("call_id") not in open_ids:
-                raise refuse(RULES, "result_without_call", id=item.get("call_id"))
-            del open_ids[item["call_id"]]
-    for identity in open_ids:
-        raise refuse(RULES, "call_without_result", id=identity)
+        identity = item.get("call_id")
+        if kind(item) in OUTPUTS:
+            awaited[item["call_id"]] = kind(item)
+        elif kind(item) in OUTPUTS.values():
+            called = awaited.pop(str(identity), "")
+            if OUTPUTS.get(called) != kind(item):
+                output = _spoken(kind(item))
+                raise refuse(RULES, "result_without_call", output=output, id=identity)
+    for identity, called in awaited.items():
+        raise refuse(RULES, "call_without_result", call=_spoken(called), id=identity)
+
+
+def _spoken(item_kind: str) -> str:
+    return item_kind.replace("_", " ")
 
 
 def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
@@ -216,7 +267,7 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
             before.add(identity)
             follower = items[index + 1] if index + 1 < len(items) else {}
             is_said = (
-                kind(follower) != "function_call_output"
+                kind(follower) not in OUTPUTS.values()
                 and follower.get("role", "assistant") == "assistant"
             )
             wanted = record["next"] if record else ""

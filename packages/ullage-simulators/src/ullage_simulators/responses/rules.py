@@ -19,12 +19,12 @@ RULES: Final[Mapping[str, Rule]] = {
         param="model",
     ),
     "call_without_result": Rule(
-        "No tool output found for function call {id}.",
-        "https://github.com/jlcodes99/cockpit-tools/issues/1234",
+        "No tool output found for {call} {id}.",
+        "https://github.com/diegosouzapw/OmniRoute/issues/8946",
         param="input",
     ),
     "result_without_call": Rule(
-        "No tool call found for function call output with call_id {id}.",
+        "No tool call found for {output} with call_id {id}.",
         "https://github.com/microsoft/vscode/issues/320060",
         param="input",
     ),
@@ -48,6 +48,12 @@ RULES: Final[Mapping[str, Rule]] = {
         "The encrypted content of the compaction item could not be verified.",
         OWN,
         code="invalid_encrypted_content",
+    ),
+    "trigger_misplaced": Rule(
+        "Invalid '{path}': an item of type 'compaction_trigger' must be the final input item.",
+        OWN,
+        code="invalid_value",
+        param="{path}",
     ),
     "item_not_kept": Rule(
         "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with "

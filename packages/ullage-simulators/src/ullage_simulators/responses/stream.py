@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ullage_simulators.answer import Spoken
+from ullage_simulators.answer import Call, Spoken
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
-from ullage_simulators.responses.checks import WIRE
+from ullage_simulators.responses.checks import WIRE, is_compaction
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -27,9 +27,13 @@ def response(
 ) -> dict[str, Any]:
     """The whole answer; its items are remembered."""
     body, identity = call.body, call.memory.new_id("resp_0", 48)
-    output = _output(call, spoken)
+    kept = body["input"]
+    if is_compaction(call):
+        kept, output = [], [_compaction(call, spoken)]
+    else:
+        output = _output(call, spoken)
     if body.get("store", True):
-        call.memory.items[identity] = [*body["input"], *output]
+        call.memory.items[identity] = [*kept, *output]
     incomplete = {"length": "max_output_tokens", "filter": "content_filter"}.get(
         spoken.stop
     )
@@ -51,19 +55,28 @@ def compacted(
     """
     said = [item for item in call.body["input"] if item.get("role") == "user"]
     kept = [_retained(call, item) for item in said]
+    return {
+        "id": call.memory.new_id("resp_0", 48),
+        "object": "response.compaction",
+        "created_at": CREATED + call.number,
+        "output": [*kept, _compaction(call, spoken)],
+        "usage": usage,
+    }
+
+
+def _compaction(call: CallInProgress, spoken: Spoken) -> dict[str, Any]:
+    """The item that stands for the conversation.
+
+    It is all that a request with a ``compaction_trigger`` is answered (https://github.com/openai/codex/pull/22809).
+    """
     carried = {"n": spoken.output, "id": call.memory.new_id("", 12)}
     item = {
         "id": call.memory.new_id("cmp_0", 48),
         "type": "compaction",
         "encrypted_content": seal(WIRE, carried),
     }
-    return {
-        "id": call.memory.new_id("resp_0", 48),
-        "object": "response.compaction",
-        "created_at": CREATED + call.number,
-        "output": [*kept, item],
-        "usage": usage,
-    }
+    _remember(call, [item], spoken.output)
+    return item
 
 
 def _retained(call: CallInProgress, item: dict[str, Any]) -> dict[str, Any]:
@@ -145,15 +158,23 @@ def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
         phase = "commentary" if answer.calls else "final_answer"
         items.append({**message, "content": [said], "phase": phase})
     for each in answer.calls:
-        fixed = {
-            "type": "function_call",
-            "status": "completed",
-            "name": each.name,
-            "arguments": each.arguments,
-        }
-        items.append({"id": new_id("fc_0", 48), "call_id": new_id("call_"), **fixed})
+        items.append(_call_item(call, each))
     _remember(call, items, spoken.reasoning)
     return items
+
+
+def _call_item(call: CallInProgress, made: Call) -> dict[str, Any]:
+    prefix, kind, content = "fc_0", "function_call", "arguments"
+    if made.is_custom:
+        prefix, kind, content = "ctc_0", "custom_tool_call", "input"
+    return {
+        "id": call.memory.new_id(prefix, 48),
+        "call_id": call.memory.new_id("call_"),
+        "type": kind,
+        "status": "completed",
+        "name": made.name,
+        content: made.arguments,
+    }
 
 
 def _remember(call: CallInProgress, items: list[dict[str, Any]], size: int) -> None:
@@ -243,6 +264,12 @@ def _item(made: _Events, index: int, item: dict[str, Any], chunk: int) -> None:
                 name=item["name"],
                 arguments=item["arguments"],
             )
+        case "custom_tool_call":
+            started = {**item, "status": "in_progress", "input": ""}
+            made.add("response.output_item.added", output_index=index, item=started)
+            for text in chunks(item["input"], chunk):
+                made.add("response.custom_tool_call_input.delta", **where, delta=text)
+            made.add("response.custom_tool_call_input.done", **where, input=item["input"])
         case _:
             made.add("response.output_item.added", output_index=index, item=item)
     made.add("response.output_item.done", output_index=index, item=item)
