@@ -35,18 +35,33 @@ class Model:
 
 
 def _claude(
-    name: str, window: int = 200_000, *traits: str, turns: bool, cache_from: int = 1_024
+    name: str, *traits: str, wide: bool = True, turns: bool = True, cache_from: int
 ) -> Model:
+    """A Claude model. A window of 1,000,000 tokens goes with 128,000 of output, one of 200,000 with 64,000.
+
+    https://platform.claude.com/docs/en/build-with-claude/context-windows#context-window-sizes-by-model; ``cache_from``:
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations.
+    """
     return Model(
         name,
         "anthropic",
-        window,
-        64_000,
+        1_000_000 if wide else 200_000,
+        128_000 if wide else 64_000,
         turns=turns,
         beside=False,
         cache_from=cache_from,
         traits=frozenset(traits),
     )
+
+
+_MANUAL: Final = ("manual-thinking", "prefill")
+"""Claude models that think when told to, and continue an answer that the request begins."""
+_BOUND: Final = ("system-messages", "thinks", "bound")
+"""Claude models whose thinking is bound to what is in front of it; they think unasked and take system messages.
+
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking and, for the messages,
+https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages.
+"""
 
 
 def _openai(name: str, window: int, max_output: int, *traits: str, **more: bool) -> Model:
@@ -59,29 +74,22 @@ def _gemini(name: str, *traits: str, turns: bool = False) -> Model:
 
 MODELS: tuple[Model, ...] = (
     # Tool loop kept: n = 146 + 7 + 5; after a user message all of the turn leaves: n = 10 + 3 and 2.
-    _claude("claude-sonnet-4-5", 200_000, "manual-thinking", "prefill", turns=False),
-    _claude(
-        "claude-haiku-4-5",
-        200_000,
-        "manual-thinking",
-        "prefill",
-        turns=False,
-        cache_from=4_096,
-    ),
+    _claude("claude-sonnet-4-5", *_MANUAL, wide=False, turns=False, cache_from=1_024),
+    _claude("claude-haiku-4-5", *_MANUAL, wide=False, turns=False, cache_from=4_096),
     # Kept in both: n = 1,752 + 107 in loops, 88 + 4 + 7 after user messages.
-    _claude(
-        "claude-opus-4-5",
-        200_000,
-        "manual-thinking",
-        "prefill",
-        turns=True,
-        cache_from=4_096,
-    ),
-    _claude("claude-opus-4-6", 200_000, turns=True, cache_from=4_096),
-    _claude("claude-sonnet-4-6", 200_000, turns=True),
-    # https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
-    _claude("claude-fable-5-1", 1_000_000, "bound", turns=True, cache_from=512),
-    _claude("claude-opus-5-5", 1_000_000, "bound", turns=True, cache_from=512),
+    _claude("claude-opus-4-5", *_MANUAL, wide=False, cache_from=4_096),
+    _claude("claude-opus-4-6", cache_from=4_096),
+    _claude("claude-sonnet-4-6", cache_from=1_024),
+    # https://platform.claude.com/docs/en/build-with-claude/thinking#thinking-block-preservation-by-model for the rest.
+    _claude("claude-opus-4-7", cache_from=2_048),
+    _claude("claude-opus-4-8", "system-messages", cache_from=1_024),
+    _claude("claude-sonnet-5", "thinks", cache_from=1_024),
+    _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
+    _claude("claude-fable-5", "system-messages", "thinks", cache_from=512),
+    _claude("claude-fable-5-1", *_BOUND, "unforced", "reads-all", cache_from=512),
+    _claude("claude-haiku-5-5", *_BOUND, cache_from=512),  # that of the others; no page names it
+    _claude("claude-sonnet-5-5", *_BOUND, "unforced", cache_from=512),
+    _claude("claude-opus-5-5", *_BOUND, "unforced", cache_from=512),
     # Responses with items sent back: kept in loops (n = 11 + 5 + 2 + 51), dropped after a user message (n = 9 + 18).
     _openai("gpt-5", 272_000, 128_000, "floors-reasoning"),
     _openai("gpt-5-mini", 272_000, 128_000, "floors-reasoning"),
@@ -126,8 +134,8 @@ MODELS: tuple[Model, ...] = (
 """Names are the providers' own, so that a client's table of windows and prices applies."""
 
 _NEWEST: Final = (
-    ("claude-haiku", "claude-haiku-4-5"),
-    ("claude-sonnet", "claude-sonnet-4-6"),
+    ("claude-haiku", "claude-haiku-5-5"),
+    ("claude-sonnet", "claude-sonnet-5-5"),
     ("claude-fable", "claude-fable-5-1"),
     ("claude", "claude-opus-5-5"),
     ("claude", "anthropic/claude-sonnet-4.5"),
@@ -153,7 +161,7 @@ def model_of_family(name: str, models: Sequence[Model]) -> Model | None:
     A name that extends a known one (``gpt-4.1-mini``) is that model; every other is the newest of its family.
     """
     bare = name.rpartition("/")[2]
-    extended = [model for model in models if bare.startswith(f"{model.name}-")]
+    extended = [model for model in models if _extends(bare, model.name)]
     if extended:
         longest = max(extended, key=lambda model: len(model.name))
         return replace(longest, name=name)
@@ -162,3 +170,9 @@ def model_of_family(name: str, models: Sequence[Model]) -> Model | None:
         if newest in by_name and re.match(beginning, bare):
             return replace(by_name[newest], name=name)
     return None
+
+
+def _extends(name: str, known: str) -> bool:
+    """Whether the name goes on with a word; a number makes it another version (``claude-opus-5-7``)."""
+    rest = name.removeprefix(known)
+    return rest != name and re.match(r"-\D", rest) is not None

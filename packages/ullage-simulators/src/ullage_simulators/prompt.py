@@ -49,10 +49,14 @@ class ScriptContext:
 
 @dataclass(slots=True)
 class PromptPieces:
-    """A request in pieces. ``turn_begins`` is the index of the first piece of the current turn's own answers."""
+    """A request in pieces. ``turn_begins`` is the index of the first piece of the current turn's own answers.
+
+    ``keeps_reasoning``: the request says that what it holds of earlier reasoning stays, whatever the model does unasked.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     turn_begins: int = 0
+    keeps_reasoning: bool = False
     ask: ScriptContext = field(default_factory=lambda: ScriptContext(1))
 
     def add(self, text: str = "", **more: Any) -> None:
@@ -91,7 +95,7 @@ def count(
         if piece.reasoning:
             size = piece.hidden + round(drawn.factor * tokens(piece.text))
             is_counted = loop if index >= prompt.turn_begins else drawn.turns
-            if not is_counted:
+            if not is_counted and not prompt.keeps_reasoning:
                 dropped += size
                 continue
             kept += size

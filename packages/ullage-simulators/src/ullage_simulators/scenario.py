@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -104,12 +105,9 @@ class Scenario:
 
 
 def _is_dated(name: str, model: str) -> bool:
+    """Whether the name is the model's with a date; one digit or two are a version."""
     rest = name.removeprefix(model)
-    return (
-        rest != name
-        and rest.startswith("-")
-        and rest.strip("-").replace("-", "").isdigit()
-    )
+    return rest != name and re.fullmatch(r"(-\d+)+", rest) is not None and len(rest) > 3
 
 
 def load(path: str | Path) -> Scenario:

@@ -187,6 +187,10 @@ class App:
         body: Any = None
         stream = False
         warnings: list[Refused] = []
+        if endpoint.kind == "hello":
+            return Exchange(number, wire.name, "", "", 200), _Answer(
+                200, [_body({"message": "hello"})]
+            )
         try:
             self._admit(wire, headers, query, raw)
             if endpoint.kind == "models":

@@ -22,11 +22,12 @@ _ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 class Route(NamedTuple):
     """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead.
+    ``hello``: whether the server is there; a client asks it before its first request.
 
     ``compact``: a compaction of the conversation and no answer.
     """
 
-    kind: Literal["generate", "count", "models"]
+    kind: Literal["generate", "count", "models", "hello"]
     model: str = ""
     stream: bool = False
     sse: bool = True
@@ -107,6 +108,8 @@ class CallInProgress:
     """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""
     uncleared: int = 0
     """Its input before that."""
+    room: int | None = None
+    """Tokens that the window leaves for the answer; ``None`` where the wire does not look at them."""
     warnings: list[Refused] = field(default_factory=list)
     """The refusals that a lenient run leaves out."""
 

@@ -21,16 +21,17 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     """The request in the order it is read and cached: tools, system, messages."""
     prompt = PromptPieces()
     prompt.add(framing="request")
-    tools = body.get("tools") or []
+    deferred = {}
+    tools = []
+    for tool in body.get("tools") or []:
+        if tool.get("defer_loading"):
+            deferred[tool.get("name")] = tool
+        else:
+            tools.append(tool)
     if tools:
         prompt.add(framing="tools")
     for tool in tools:
-        plain = {name: value for name, value in tool.items() if name != "cache_control"}
-        prompt.add(
-            json.dumps(plain, separators=(",", ":")),
-            framing="tool",
-            marked="cache_control" in tool,
-        )
+        _add_tool(prompt, tool)
     system = body.get("system") or []
     if isinstance(system, str):
         system = [{"text": system}]
@@ -39,7 +40,7 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     for message in body["messages"]:
         prompt.add(framing="message")
         for block in blocks(message):
-            _add(prompt, block)
+            _add(prompt, block, deferred)
         if is_turn(message, beside=model.beside):
             prompt.turn_begins = len(prompt.pieces)
     if "cache_control" in body:
@@ -48,7 +49,22 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     return prompt
 
 
-def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
+def _add_tool(prompt: PromptPieces, tool: dict[str, Any]) -> None:
+    plain = {name: value for name, value in tool.items() if name != "cache_control"}
+    prompt.add(
+        json.dumps(plain, separators=(",", ":")),
+        framing="tool",
+        marked="cache_control" in tool,
+    )
+
+
+def _add(
+    prompt: PromptPieces, block: dict[str, Any], deferred: dict[Any, dict[str, Any]]
+) -> None:
+    """One block; a deferred tool is part of the prompt where a block first refers to it.
+
+    https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool.
+    """
     marked = "cache_control" in block
     match block.get("type"):
         case "text":
@@ -66,9 +82,14 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
             content = block.get("content")
             for inner in blocks({"content": content}):
                 nested = {**inner, "cache_control": None} if marked else inner
-                _add(prompt, nested)
+                _add(prompt, nested, deferred)
         case "image":
             prompt.add(framing="image", marked=marked)
+        case "tool_reference":
+            _add_tool(prompt, deferred.pop(block.get("tool_name"), block))
+        case "tool_addition":
+            tool = block["tool"]
+            _add_tool(prompt, deferred.pop(tool.get("name"), tool))
         case "compaction":
             prompt.add(block.get("content") or "", marked=marked)
         case _:
@@ -87,7 +108,8 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
         for block in blocks(message):
             if block.get("type") == "tool_use":
                 names[block.get("id")] = str(block.get("name"))
-    last = blocks(messages[-1])
+    said = [message for message in messages if message.get("role") != "system"]
+    last = blocks(said[-1]) if said else []
     results = []
     for block in last:
         if block.get("type") == "tool_result":

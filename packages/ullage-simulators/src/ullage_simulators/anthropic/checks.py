@@ -18,14 +18,20 @@ FIELDS = frozenset(
         "model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "temperature", "top_p",
         "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container", "context_management",
         "mcp_servers", "cache_control", "output_config", "output_format", "inference_geo", "speed", "fallbacks",
-        "user_profile_id", "diagnostics", "compaction",
+        "user_profile_id", "diagnostics", "compaction", "billing_policy", "fallback_credit_token", "thread", "workspace_id",
     }
 )  # fmt: skip
+"""All of anthropic 2.11 ``types/message_create_params.py`` and ``types/beta/message_create_params.py``, and earlier ones."""
 BLOCKS = frozenset(
     {
         "tool_use", "tool_result", "search_result", "redacted_thinking", "document", "image", "text", "thinking",
+        "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
+        "bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
+        "advisor_tool_result", "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "container_upload", "fallback",
+        "tool_addition", "tool_removal",
     }
 )  # fmt: skip
+"""All of anthropic 2.11 ``types/beta/beta_content_block_param.py`` but ``compaction``, which needs its header."""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _HEAD_BYTES = 65_536  # of an image, in which its size is looked for
@@ -55,7 +61,7 @@ def check_shape(call: CallInProgress) -> None:
         raise refuse(RULES, "version_missing")
     for name in body:
         if name not in FIELDS:
-            raise refuse(RULES, "field_unknown", path=name)
+            call.refuse_or_warn(refuse(RULES, "field_unknown", path=name))
     if call.endpoint.kind == "generate" and not isinstance(body.get("max_tokens"), int):
         raise refuse(RULES, "field_required", path="max_tokens")
     if "messages" not in body:
@@ -67,6 +73,7 @@ def check_shape(call: CallInProgress) -> None:
     _check_system(body.get("system"))
     for index, message in enumerate(body["messages"]):
         _check_message(index, message, call)
+    _check_system_messages(body["messages"])
     _check_tools(call)
     _check_cache_marks(call)
     asked, cap = body.get("max_tokens"), call.model.max_output
@@ -88,7 +95,7 @@ def _check_system(system: Any) -> None:
 
 def _check_message(index: int, message: Any, call: CallInProgress) -> None:
     role = message.get("role")
-    if role == "system" and "bound" not in call.model.traits:
+    if role == "system" and "system-messages" not in call.model.traits:
         raise refuse(RULES, "role_system")
     if role not in ("user", "assistant", "system"):
         raise refuse(RULES, "role_unknown", i=index)
@@ -101,12 +108,31 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
         return
     for at, block in enumerate(found):
         if block.get("type") not in BLOCKS and not _is_issued(block, call):
-            raise refuse(RULES, "block_unknown", i=index, j=at, tag=block.get("type"))
+            call.refuse_or_warn(
+                refuse(RULES, "block_unknown", i=index, j=at, tag=block.get("type"))
+            )
     texts = [block.get("text") for block in found if block.get("type") == "text"]
     if any(not text for text in texts):
         raise refuse(RULES, "text_empty", where="messages")
     if len(texts) == len(found) and all(not str(text).strip() for text in texts):
         raise refuse(RULES, "text_blank", where="messages")
+
+
+def _check_system_messages(messages: list[dict[str, Any]]) -> None:
+    """Where they may stand. One without content only sets the effort, and may stand anywhere.
+
+    https://platform.claude.com/docs/en/build-with-claude/effort-per-message. Messages in a row are one.
+    """
+    before = ""
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role == "system" and not blocks(message):
+            continue
+        if role == "system" and before not in ("user", "system"):
+            raise refuse(RULES, "system_misplaced", i=index)
+        if role == "user" and before == "system":
+            raise refuse(RULES, "system_misplaced", i=index - 1)
+        before = role
 
 
 def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
@@ -129,7 +155,7 @@ def _check_tools(call: CallInProgress) -> None:
         raise refuse(RULES, "tool_name_twice")
     choice = (call.body.get("tool_choice") or {}).get("type")
     if choice in ("any", "tool"):
-        if "bound" in call.model.traits:
+        if "unforced" in call.model.traits:
             raise refuse(RULES, "tool_choice_forced")
         if (call.body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
             raise refuse(RULES, "tool_choice_thinking")

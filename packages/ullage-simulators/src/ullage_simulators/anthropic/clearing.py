@@ -22,7 +22,6 @@ THINKING: Final = "clear_thinking_20251015"
 
 TRIGGER: Final = 100_000
 KEPT_TOOL_USES: Final = 3
-KEPT_THINKING_TURNS: Final = 1
 """What holds where an edit does not say otherwise; the page above."""
 
 PLACEHOLDER: Final = "[Old tool result content cleared]"
@@ -43,10 +42,11 @@ def check_clearing(call: CallInProgress) -> None:
 
 def cleared_pieces(call: CallInProgress) -> PromptPieces:
     """The request in pieces as the model reads it. Notes in ``call`` what was cleared of it."""
-    prompt = pieces(call.body, call.model)
     asked = call.body.get(FIELD)
     if asked is None:
-        return prompt
+        return pieces(call.body, call.model)
+    keeps = _keeps_thinking(asked.get("edits") or [])
+    prompt = _pieces(call.body, call, keeps)
     body, ask, size = call.body, prompt.ask, _size(call, prompt)
     call.uncleared, call.applied = size, []
     for edit in asked.get("edits") or []:
@@ -60,7 +60,7 @@ def cleared_pieces(call: CallInProgress) -> PromptPieces:
         if not number:
             continue
         smaller = {**body, "messages": edited}
-        rest = pieces(smaller, call.model)
+        rest = _pieces(smaller, call, keeps)
         cleared = size - _size(call, rest)
         if cleared <= 0 or cleared < _value(edit.get("clear_at_least"), 0):
             continue
@@ -69,6 +69,17 @@ def cleared_pieces(call: CallInProgress) -> PromptPieces:
         call.applied.append({"type": edit["type"], **report})
     prompt.ask = ask
     return prompt
+
+
+def _pieces(body: dict[str, Any], call: CallInProgress, keeps: bool) -> PromptPieces:
+    prompt = pieces(body, call.model)
+    prompt.keeps_reasoning = keeps
+    return prompt
+
+
+def _keeps_thinking(edits: list[dict[str, Any]]) -> bool:
+    """Whether an edit says how much thinking stays, in place of what the model would keep."""
+    return any(edit["type"] == THINKING and edit.get("keep") for edit in edits)
 
 
 def report_of(call: CallInProgress) -> dict[str, Any]:
@@ -134,7 +145,7 @@ def _without_thinking(
         kinds = {block.get("type") for block in blocks(message)}
         if kinds.intersection(_THINKING_BLOCKS) and turn not in turns:
             turns.append(turn)
-    keep = edit.get("keep", {"value": KEPT_THINKING_TURNS})
+    keep = edit.get("keep") or "all"  # without a number, what the model does unasked
     if keep == "all" or keep.get("type") == "all":
         return messages, 0
     old = turns[: max(0, len(turns) - int(keep["value"]))]

@@ -15,6 +15,9 @@ _EMPTY: Final = "https://github.com/experientiallabs/experiential/pull/804"
 _COMPACTION: Final = f"{_DOCS}build-with-claude/compaction-on-demand"
 """What is refused and the codes; the page gives few of the words."""
 
+_SYSTEM_MESSAGES: Final = f"{_DOCS}build-with-claude/mid-conversation-system-messages"
+"""Which models take them, and where they may stand; not the words."""
+
 RULES: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
         "The request body is not valid JSON: {detail}", f"{_CLAUDE_CODE}60394"
@@ -40,7 +43,9 @@ RULES: Final[Mapping[str, Rule]] = {
         "max_tokens: Input should be greater than or equal to 1", f"{_DOCS}api/messages"
     ),
     "field_unknown": Rule(
-        "{path}: Extra inputs are not permitted", f"{_CLAUDE_CODE}4378"
+        "{path}: Extra inputs are not permitted",
+        f"{_CLAUDE_CODE}4378",
+        is_assumed=True,  # newer clients know newer fields
     ),
     "malformed": Rule("messages: a field has a value of the wrong type", OWN),
     "not_a_list": Rule("{path}: Input should be a valid list", f"{_DOCS}api/messages"),
@@ -53,12 +58,17 @@ RULES: Final[Mapping[str, Rule]] = {
     "role_system": Rule(
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
         "as an input message role.",
-        f"{_DOCS}api/messages",
+        _SYSTEM_MESSAGES,
+    ),
+    "system_misplaced": Rule(
+        "messages.{i}: a `system` message must follow a user message, and precede an assistant message or be the last",
+        _SYSTEM_MESSAGES,
     ),
     "block_unknown": Rule(
         "messages.{i}.content.{j}: Input tag '{tag}' found using 'type' does not match any of the expected tags: "
         "'document', 'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'",
         f"{_DOCS}api/messages",
+        is_assumed=True,  # newer clients know newer blocks
     ),
     "text_empty": Rule("{where}: text content blocks must be non-empty", _EMPTY),
     "text_blank": Rule(
@@ -145,7 +155,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "prefix_changed": Rule(
         "messages.{i}.content.{j}: Invalid `signature` in `thinking` block. The block is bound to a different "
-        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
+        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".{hint}',
         f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
     ),
     "binding_without_beta": Rule(
@@ -226,10 +236,5 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "prompt_too_long": Rule(
         "prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"
-    ),
-    "sum_too_long": Rule(
-        "input length and `max_tokens` exceed context limit: {count} + {asked} > {window}, decrease input length or "
-        "`max_tokens` and try again",
-        "https://github.com/continuedev/continue/issues/6080",
     ),
 }

@@ -52,6 +52,8 @@ class Anthropic(WireSimulator):
                 return Route("generate")
             case "POST", ["v1", "messages", "count_tokens"]:
                 return Route("count")
+            case "HEAD" | "GET", ["api", "hello"]:
+                return Route("hello")
             case "GET", ["v1", "models"]:
                 return Route("models")
             case "GET", ["v1", "models", name]:
@@ -76,16 +78,19 @@ class Anthropic(WireSimulator):
         return cleared_pieces(call)
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
-        window, asked = call.model.window, call.body["max_tokens"]
+        """The answer may need more than is left: it then ends at the window.
+
+        https://platform.claude.com/docs/en/build-with-claude/context-windows#context-window-overflow-behavior: so it is
+        from Claude 4.5 on.
+        """
+        window = call.model.window
         if counted.input > window:
             raise self.refuse("prompt_too_long", count=counted.input, window=window)
-        if counted.input + asked > window:
-            raise self.refuse(
-                "sum_too_long", count=counted.input, asked=asked, window=window
-            )
+        call.room = window - counted.input
 
     def budget(self, call: CallInProgress) -> int | None:
-        return int(call.body["max_tokens"])
+        asked = int(call.body["max_tokens"])
+        return asked if call.room is None else min(asked, call.room)
 
     def thinks(self, call: CallInProgress) -> bool:
         return is_enabled(call)

@@ -11,7 +11,7 @@ from typing import Any
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.clearing import FIELD, report_of
 from ullage_simulators.anthropic.compaction import blocks_of, is_asked
-from ullage_simulators.anthropic.thinking import sign
+from ullage_simulators.anthropic.thinking import has_controls, sign
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -25,6 +25,8 @@ def message(
     """The whole answer."""
     content = _content(call, spoken)
     stop = STOPS.get(spoken.stop) or ("tool_use" if spoken.answer.calls else "end_turn")
+    if stop == "max_tokens" and call.room is not None and spoken.output >= call.room:
+        stop = "model_context_window_exceeded"
     if is_asked(call.body):
         content = blocks_of(spoken)
         stop = "compaction" if content else stop
@@ -32,14 +34,14 @@ def message(
         "id": call.memory.new_id("msg_01"),
         "type": "message",
         "role": "assistant",
-        "model": call.model.name,
+        "model": call.model_name,
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
     }
     if usage is not None:
         body["usage"] = usage
-    if call.dropped:
+    if has_controls(call):
         body["input_transformations"] = call.dropped
     return {**body, **report_of(call)}
 

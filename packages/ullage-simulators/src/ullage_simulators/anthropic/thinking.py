@@ -13,13 +13,14 @@ from ullage_simulators.wire import CallInProgress
 WIRE = "anthropic"
 BETA = "thinking-binding-controls-2026-08-01"
 _KINDS = ("thinking", "redacted_thinking")
+_NEEDS_BETA = f" That setting requires the `{BETA}` value in the `anthropic-beta` header."
 
 
 def is_enabled(call: CallInProgress) -> bool:
-    """Whether the request lets the model think; models with bound thinking do unless they are told not to."""
+    """Whether the request lets the model think; newer models do unless they are told not to."""
     given = (call.body.get("thinking") or {}).get("type")
-    return given in ("enabled", "adaptive") or (
-        given is None and "bound" in call.model.traits
+    return given in ("enabled", "adaptive", "between_tools") or (
+        given is None and "thinks" in call.model.traits
     )
 
 
@@ -33,6 +34,7 @@ def sign(call: CallInProgress, text: str, size: int) -> str:
         "n": size,
         "text": digest(text),
         "model": call.model.name,
+        "bound": "bound" in call.model.traits,
         "prefix": _prefix(call.body, messages, []),
         "before": before[-1] if before else "",
     }
@@ -46,7 +48,11 @@ def size_of(block: dict[str, Any]) -> int:
 
 
 def check_thinking(call: CallInProgress) -> None:
-    """Refuses thinking that is not what was sent; on bound models refuses or drops it behind a changed prefix."""
+    """Refuses thinking that is not what was sent.
+
+    Bound thinking is dropped for another model, and refused or dropped behind a changed prefix
+    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+    """
     _check_settings(call)
     messages = call.body["messages"]
     latest = max(
@@ -65,13 +71,12 @@ def check_thinking(call: CallInProgress) -> None:
         "type"
     ) == "enabled" and "manual-thinking" in call.model.traits:
         _check_loop(messages)
-    if "bound" in call.model.traits:
-        _check_binding(call)
+    _check_binding(call)
 
 
 def _check_settings(call: CallInProgress) -> None:
     given = call.body.get("thinking") or {}
-    if "block_binding" in given and BETA not in call.headers.get("anthropic-beta", ""):
+    if "block_binding" in given and not has_controls(call):
         raise refuse(RULES, "binding_without_beta", type=given.get("type"))
     if given.get("type") != "enabled":
         return
@@ -91,7 +96,9 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
                 carried = _open(block)
                 if carried is None:
                     raise refuse(RULES, "signature_invalid", i=index, j=at)
-                if carried["text"] != digest(block.get("thinking")):
+                # Text in a block that came without any is ignored:
+                # https://platform.claude.com/docs/en/build-with-claude/thinking#preserving-thinking-blocks
+                if carried["text"] not in (digest(""), digest(block.get("thinking"))):
                     raise refuse(
                         RULES,
                         "thinking_edited" if is_latest else "signature_invalid",
@@ -156,7 +163,7 @@ def _check_binding(call: CallInProgress) -> None:
                 previous = carried["id"]
                 continue
             if reason == "prefix_binding_mismatch" and not drops:
-                raise refuse(RULES, "prefix_changed", i=index, j=at)
+                raise refuse(RULES, "prefix_changed", i=index, j=at, hint=_hint(call))
             is_broken = reason == "prefix_binding_mismatch"
             call.dropped.append(
                 {
@@ -178,12 +185,23 @@ def _mismatch(
     *,
     is_broken: bool,
 ) -> str:
+    if not carried.get("bound"):
+        return ""
     if carried["model"] != call.model.name:
-        return "model_binding_mismatch"
+        return "" if "reads-all" in call.model.traits else "model_binding_mismatch"
     messages = call.body["messages"][:index]
     if is_broken or carried["prefix"] != _prefix(call.body, messages, before):
         return "prefix_binding_mismatch"
     return "prefix_binding_mismatch" if previous and carried["before"] != previous else ""
+
+
+def has_controls(call: CallInProgress) -> bool:
+    """Whether the request may set what happens to unreadable thinking, and is told of it."""
+    return BETA in call.headers.get("anthropic-beta", "")
+
+
+def _hint(call: CallInProgress) -> str:
+    return "" if has_controls(call) else _NEEDS_BETA
 
 
 def _prefix(
@@ -195,7 +213,8 @@ def _prefix(
     spoken = (
         [{"type": "text", "text": system}] if isinstance(system, str) else system or []
     )
-    return digest(_plain(spoken), _plain(body.get("tools") or []), said, _plain(before))
+    tools = [tool for tool in body.get("tools") or [] if not tool.get("defer_loading")]
+    return digest(_plain(spoken), _plain(tools), said, _plain(before))
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
