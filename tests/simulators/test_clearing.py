@@ -115,3 +115,51 @@ def test_without_the_beta_the_field_is_refused(client: anthropic.Anthropic) -> N
     request = {**asked(1, RESULTS), "betas": []}
     with pytest.raises(anthropic.BadRequestError, match="Extra inputs"):
         client.beta.messages.create(max_tokens=900, **request)
+
+
+def thought(client: anthropic.Anthropic, model: str, turns: int) -> list[Any]:
+    """A conversation in which the model thought in each turn."""
+    messages: list[Any] = []
+    for number in range(turns):
+        messages.append({"role": "user", "content": f"question {number}"})
+        answer = client.beta.messages.create(
+            model=model, max_tokens=9_000, messages=messages, thinking=THINKS[model]
+        )
+        messages.append({"role": "assistant", "content": answer.content})
+    return [*messages, {"role": "user", "content": "and now?"}]
+
+
+THINKS: dict[str, Any] = {
+    "claude-sonnet-4-5": {"type": "enabled", "budget_tokens": 2_000},
+    "claude-opus-4-6": {"type": "adaptive"},
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "keep", "kept"),
+    [
+        ("claude-sonnet-4-5", None, 0),
+        ("claude-sonnet-4-5", "all", 3),
+        ("claude-sonnet-4-5", {"type": "all"}, 3),
+        ("claude-sonnet-4-5", {"type": "thinking_turns", "value": 2}, 2),
+        ("claude-opus-4-6", None, 3),
+        ("claude-opus-4-6", "all", 3),
+        ("claude-opus-4-6", {"type": "thinking_turns", "value": 1}, 1),
+    ],
+)
+def test_what_the_request_keeps_of_thinking_is_billed_whatever_the_model_does_unasked(
+    client: anthropic.Anthropic, server: Server, model: str, keep: Any, kept: int
+) -> None:
+    messages = thought(client, model, 3)
+    sizes = [bill.reasoning for bill in server.truth().bills[-3:]]
+    edit = {"type": "clear_thinking_20251015"}
+    edits: Any = [{**edit, "keep": keep} if keep else edit]
+    client.beta.messages.create(
+        model=model,
+        max_tokens=9_000,
+        messages=messages,
+        thinking=THINKS[model],
+        betas=[BETA],
+        context_management={"edits": edits},
+    )
+    assert server.truth().bills[-1].kept == sum(sizes[3 - kept :])

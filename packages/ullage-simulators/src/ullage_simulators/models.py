@@ -87,7 +87,9 @@ MODELS: tuple[Model, ...] = (
     _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
     _claude("claude-fable-5", "system-messages", "thinks", cache_from=512),
     _claude("claude-fable-5-1", *_BOUND, "unforced", "reads-all", cache_from=512),
-    _claude("claude-haiku-5-5", *_BOUND, cache_from=512),  # that of the others; no page names it
+    _claude(
+        "claude-haiku-5-5", *_BOUND, cache_from=512
+    ),  # that of the others; no page names it
     _claude("claude-sonnet-5-5", *_BOUND, "unforced", cache_from=512),
     _claude("claude-opus-5-5", *_BOUND, "unforced", cache_from=512),
     # Responses with items sent back: kept in loops (n = 11 + 5 + 2 + 51), dropped after a user message (n = 9 + 18).

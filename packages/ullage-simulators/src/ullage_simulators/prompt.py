@@ -51,7 +51,7 @@ class ScriptContext:
 class PromptPieces:
     """A request in pieces. ``turn_begins`` is the index of the first piece of the current turn's own answers.
 
-    ``keeps_reasoning``: the request says that what it holds of earlier reasoning stays, whatever the model does unasked.
+    ``keeps_reasoning``: earlier reasoning of the request stays, whatever the model does unasked.
     """
 
     pieces: list[Piece] = field(default_factory=list)

@@ -18,10 +18,11 @@ FIELDS = frozenset(
         "model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "temperature", "top_p",
         "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container", "context_management",
         "mcp_servers", "cache_control", "output_config", "output_format", "inference_geo", "speed", "fallbacks",
-        "user_profile_id", "diagnostics", "compaction", "billing_policy", "fallback_credit_token", "thread", "workspace_id",
+        "user_profile_id", "diagnostics", "compaction", "billing_policy", "fallback_credit_token", "thread",
+        "workspace_id",
     }
 )  # fmt: skip
-"""All of anthropic 2.11 ``types/message_create_params.py`` and ``types/beta/message_create_params.py``, and earlier ones."""
+"""All of anthropic 2.11 ``types/beta/message_create_params.py``, and those of earlier versions."""
 BLOCKS = frozenset(
     {
         "tool_use", "tool_result", "search_result", "redacted_thinking", "document", "image", "text", "thinking",

@@ -145,9 +145,9 @@ def _without_thinking(
         kinds = {block.get("type") for block in blocks(message)}
         if kinds.intersection(_THINKING_BLOCKS) and turn not in turns:
             turns.append(turn)
-    keep = edit.get("keep") or "all"  # without a number, what the model does unasked
-    if keep == "all" or keep.get("type") == "all":
-        return messages, 0
+    keep = edit.get("keep")
+    if not isinstance(keep, dict) or keep.get("type") == "all":
+        return messages, 0  # without a number, what the model does unasked
     old = turns[: max(0, len(turns) - int(keep["value"]))]
     edited: list[dict[str, Any]] = []
     for message, at in zip(messages, turn_of, strict=True):

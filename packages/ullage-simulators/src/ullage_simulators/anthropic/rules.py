@@ -155,7 +155,8 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "prefix_changed": Rule(
         "messages.{i}.content.{j}: Invalid `signature` in `thinking` block. The block is bound to a different "
-        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".{hint}',
+        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+        "{hint}",
         f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
     ),
     "binding_without_beta": Rule(
