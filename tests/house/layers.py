@@ -92,7 +92,16 @@ PACKAGES: dict[str, frozenset[str]] = {
         {"msgspec", "opentelemetry"}
     ),  # only ``telemetry.py``, when it is asked for
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
-    "cli": frozenset({"msgspec", "rich", "textual", "ullage_simulators", "genai_prices"}),
+    "cli": frozenset(
+        {
+            "msgspec",
+            "rich",
+            "textual",
+            "ullage_simulators",
+            "ullage_line",
+            "genai_prices",
+        }
+    ),
 }
 """The third-party packages that a package may import. A new one is a line here, in pyproject.toml and docs/why."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 ESTIMATORS = ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
 
@@ -147,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     about = "follow the session of another agent and show its window as its log grows"
     watch = commands.add("watch", about, "watch:watch")
     _describe_watch(watch)
+    _add_statusline(commands)
     _add_trust(commands)
     about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
     parsers.add_parser(
@@ -583,6 +585,27 @@ def _add_trust(commands: _Commands) -> None:
         "--unfinished",
         action="store_true",
         help="resume unfinished work and approved calls as well: only for a store of your own that you moved",
+    )
+
+
+def _add_statusline(commands: _Commands) -> None:
+    about = (
+        "print Claude Code's status line: the next call's size and the room to compaction"
+    )
+    statusline = commands.add("statusline", about, "statusline:statusline")
+    statusline.add_argument(
+        "log",
+        nargs="?",
+        type=Path,
+        metavar="LOG",
+        help="a session log of Claude Code, instead of its JSON on standard input",
+    )
+    statusline.add_argument(
+        "--window",
+        type=_positive,
+        default=200_000,
+        metavar="N",
+        help="the context window, which a log does not tell (default 200000)",
     )
 
 

@@ -1,0 +1,39 @@
+"""``ullage statusline``: Claude Code's status line, by hand. Claude Code itself starts ``ullage_line``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ullage_line import status
+
+
+def statusline(options: argparse.Namespace) -> int:
+    """Print the line for the JSON on standard input, or for a log. Gives 2 when there is neither."""
+    if options.log is not None:
+        return _of_log(options.log, options.window)
+    if sys.stdin is None or sys.stdin.isatty():
+        print(
+            "ullage statusline: no session. Claude Code's JSON is expected on standard input. "
+            "Name a session log, or run `ullage install claude-code --statusline`.",
+            file=sys.stderr,
+        )
+        return 2
+    return status.main()
+
+
+def _of_log(log: Path, window: int) -> int:
+    if not log.is_file():
+        print(
+            f"ullage statusline: no log at {log}. `ullage sessions` lists the logs that exist.",
+            file=sys.stderr,
+        )
+        return 2
+    told: dict[str, object] = {
+        "transcript_path": str(log.resolve()),
+        "cwd": str(Path.cwd()),
+        "context_window": {"context_window_size": window},
+    }
+    print(status.status_line(told, status.read_settings()))
+    return 0

@@ -1,0 +1,76 @@
+"""The status line's reader beside Ullage's own: they see the same calls and expect nearly the same next one."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.importers.folding import FIXTURES, Folded
+from tests.line.logs import answer, linked, prompt, result, use
+from ullage import Meter
+from ullage.importers import read
+from ullage_line.fold import SessionSize
+
+LOGS = sorted((FIXTURES / "claude_code").glob("*.jsonl"))
+WITHOUT_LOG = {"stream"}
+"""The output of ``claude -p --output-format stream-json``, which no status line is given."""
+
+
+def reports_of_line(log: Path) -> tuple[list[int], SessionSize]:
+    """Each input that the line's reader takes for a report, and its state at the end."""
+    size = SessionSize()
+    inputs = [0]
+    call = ""
+    for line in log.read_bytes().splitlines():
+        size.feed(line)
+        if size.call != call:
+            call = size.call
+            inputs.append(size.input)
+    return inputs[1:], size
+
+
+@pytest.mark.parametrize(
+    "log", [log for log in LOGS if log.stem not in WITHOUT_LOG], ids=lambda log: log.stem
+)
+def test_both_readers_see_the_same_reports(log: Path) -> None:
+    inputs, _ = reports_of_line(log)
+    assert inputs == [seen for seen in Folded(read(log).events).inputs() if seen]
+
+
+def working_session() -> list[bytes]:
+    """Ten calls with results of all sizes; each reports what the one before it, its answer and its result make."""
+    lines = [prompt("hello")]
+    reported = 20_000
+    for number in range(10):
+        blocks = [use(f"t{number}", "Read", file_path=f"/home/ann/{number}.py")]
+        lines.append(answer(f"msg_{number}", reported=reported, output=40, blocks=blocks))
+        text = "def steep(minutes): return minutes * 60\n" * (4 + 9 * number)
+        lines.append(result(f"t{number}", text))
+        reported += 40 + len(text) // 4
+    return linked(*lines)
+
+
+def test_both_readers_expect_nearly_the_same_next_call(tmp_path: Path) -> None:
+    log = tmp_path / "session.jsonl"
+    log.write_bytes(b"".join(working_session()))
+    meter = Meter("claude-sonnet-4-5")
+    for event in read(log).events:
+        meter.apply(event)
+    _, size = reports_of_line(log)
+    assert size.next_input() == pytest.approx(meter.reading().used.tokens, rel=0.01)
+
+
+def test_the_line_is_never_further_off_than_the_last_input() -> None:
+    size = SessionSize()
+    expected: list[int | None] = []
+    inputs: list[int] = []
+    for line in working_session():
+        before = size.next_input()
+        call = size.call
+        size.feed(line)
+        if size.call != call:
+            expected.append(before)
+            inputs.append(size.input)
+    for (last, reported), ours in zip(pairwise(inputs), expected[1:], strict=True):
+        assert ours is not None
+        assert abs(ours - reported) <= abs(last - reported)

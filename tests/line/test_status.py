@@ -1,0 +1,191 @@
+"""The status line as Claude Code starts it: a process, JSON on its input, one line on its output, and exit code 0."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ullage_line
+from tests.line.logs import answer, as_line, boundary, prompt, result, use
+
+PROGRAM = Path(ullage_line.__file__).with_name("claude_code.py")
+
+CONTEXT = {"context_window_size": 200_000, "total_input_tokens": 0, "current_usage": None}
+
+
+def started(
+    given: bytes, home: Path, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-I", "-S", PROGRAM],
+        input=given,
+        capture_output=True,
+        check=False,
+        env={"HOME": str(home), "NO_COLOR": "1", **environment},
+    )
+
+
+def line(status: object, home: Path, **environment: str) -> str:
+    done = started(json.dumps(status).encode(), home, **environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"\n") == 1
+    return done.stdout.decode().rstrip("\n")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    blocks = [use("t1", "Read", file_path="/home/ann/kettle/notes.md")]
+    path.write_bytes(
+        prompt("hello")
+        + answer("msg_1", reported=120_000, output=100, blocks=blocks)
+        + result("t1", "steep the tea a minute longer " * 1_500)
+    )
+    return path
+
+
+def status_of(log: Path, **other: object) -> dict[str, object]:
+    return {
+        "session_id": "s",
+        "transcript_path": str(log),
+        "cost": {"total_cost_usd": 0.684},
+        "context_window": CONTEXT,
+        **other,
+    }
+
+
+def test_the_line_of_a_session(log: Path, tmp_path: Path) -> None:
+    assert line(status_of(log), tmp_path) == (
+        "████████░░│░ next 132k/200k (66 %) · 35k to compaction~ · largest Read notes.md 12k · $0.68"
+    )
+
+
+def test_a_second_look_shows_the_same(log: Path, tmp_path: Path) -> None:
+    assert line(status_of(log), tmp_path) == line(status_of(log), tmp_path)
+
+
+def test_the_users_settings_are_used(log: Path, tmp_path: Path) -> None:
+    place = tmp_path / ".config" / "ullage" / "line.json"
+    place.parent.mkdir(parents=True)
+    place.write_text('{"items": ["next"], "ascii": true, "compose": "echo mine"}')
+    assert line(status_of(log), tmp_path) == "mine | next 132k/200k (66 %)"
+
+
+def test_the_programs_settings_move_the_threshold(log: Path, tmp_path: Path) -> None:
+    place = tmp_path / "project" / ".claude" / "settings.json"
+    place.parent.mkdir(parents=True)
+    place.write_text('{"autoCompactEnabled": false}')
+    workspace = {"project_dir": str(tmp_path / "project")}
+    assert "68k to the end" in line(status_of(log, workspace=workspace), tmp_path)
+
+
+def test_an_observed_compaction_is_the_threshold(log: Path, tmp_path: Path) -> None:
+    log.write_bytes(
+        answer("msg_0", reported=155_000) + boundary("auto", 155_066) + log.read_bytes()
+    )
+    assert "23k to compaction ·" in line(status_of(log), tmp_path)
+
+
+def test_without_a_log_the_programs_own_numbers_are_shown(tmp_path: Path) -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 50_000, "output_tokens": 300}
+    context = {**CONTEXT, "current_usage": usage}
+    shown = line(status_of(tmp_path / "missing.jsonl", context_window=context), tmp_path)
+    assert "next 50k/200k (25 %)" in shown
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        b"",
+        b"\n",
+        b"not JSON",
+        b"\x00\xff\xfe" * 1_000,
+        b"[]",
+        b"null",
+        b"7",
+        b"[" * 500_000,
+        b'{"transcript_path": 7, "cost": [], "context_window": "x"}',
+        b'{"transcript_path": "/dev/zero", "context_window": {"context_window_size": -1}}',
+        b'{"transcript_path": "a\\u0000b"}',
+        b'{"transcript_path": "\\ud800", "cwd": "\\ud800"}',
+        b'{"context_window": {"context_window_size": 1e400, "current_usage": {"input_tokens": NaN}}}',
+        b'{"cost": {"total_cost_usd": 1e308}}',
+        b" " * 3_000_000 + b"{}",
+        b'{"a": "' + b"x" * 100_000_000 + b'"}',
+    ],
+    ids=lambda given: f"{given[:24]!r} of {len(given)}",
+)
+def test_whatever_comes_in_one_line_goes_out(given: bytes, tmp_path: Path) -> None:
+    done = started(given, tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "size known at the first answer\n"
+
+
+def test_a_fifo_as_transcript_is_not_waited_for(tmp_path: Path) -> None:
+    fifo = tmp_path / "session.jsonl"
+    os.mkfifo(fifo)
+    assert "size known" in line(status_of(fifo), tmp_path)
+
+
+def test_a_closed_input_gives_a_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        f'"{sys.executable}" -I -S "{PROGRAM}" <&-',
+        shell=True,
+        capture_output=True,
+        check=False,
+        env={"HOME": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (0, b"size known at the first answer\n")
+
+
+@pytest.mark.parametrize(
+    "settings", [b"", b"{", b"[]", b'{"items": 7}', b"\xff", b"[" * 200_000]
+)
+def test_settings_that_cannot_be_read_leave_the_defaults(
+    settings: bytes, log: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / ".config" / "ullage" / "line.json"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(settings)
+    assert "next 132k/200k" in line(status_of(log), tmp_path)
+
+
+def test_a_log_of_strange_lines_gives_a_line(tmp_path: Path) -> None:
+    log = tmp_path / "session.jsonl"
+    entry = {"type": "assistant", "message": {"usage": {"input_tokens": 10**30}}}
+    log.write_bytes(b"\x00" * 300_000 + b"\n" + as_line(entry) + b'{"type":"user"}\n')
+    assert "size known" in line(status_of(log), tmp_path)
+
+
+LIST_WHAT_A_LOOK_LOADS = """
+import sys
+sys.path.append({place!r})
+from ullage_line.status import main
+main()
+sys.stderr.write(" ".join(sorted(sys.modules)))
+"""
+
+LIGHT = frozenset(
+    {"codecs", "collections", "enum", "functools", "genericpath", "io", "json", "keyword"}
+    | {"operator", "os", "posix", "posixpath", "re", "reprlib", "stat", "sys", "types"}
+    | {"abc", "builtins", "copyreg", "encodings", "marshal", "site", "time", "winreg"}
+    | {"zipimport", "ullage_line", "ntpath", "nt", "contextlib", "itertools", "errno"}
+)
+"""What the bare interpreter and ``json`` load, in Python 3.11 to 3.14."""
+
+
+def test_a_look_loads_json_and_nothing_else(log: Path, tmp_path: Path) -> None:
+    code = LIST_WHAT_A_LOOK_LOADS.format(place=str(PROGRAM.parents[1]))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        input=json.dumps(status_of(log)).encode(),
+        capture_output=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
+    )
+    packages = {name.partition(".")[0] for name in done.stderr.decode().split()}
+    loaded = {name for name in packages if not name.startswith("_")}
+    assert loaded - LIGHT == set()
