@@ -218,6 +218,11 @@ def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
     prove(talk, "openai", rule, CASES[rule](talk))
 
 
+def test_a_temperature_is_accepted_where_reasoning_is_turned_off(talk: Talk) -> None:
+    off = {"effort": "none", "summary": "auto"}
+    talk.ok("openai", ask(model="gpt-5.4-nano", temperature=0.5, reasoning=off))
+
+
 def test_an_output_answers_only_a_call_of_its_own_kind(talk: Talk) -> None:
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "f", "input": ""}
     given = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"}

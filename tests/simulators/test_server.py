@@ -72,6 +72,15 @@ def test_each_exchange_is_kept_with_its_body_its_rule_and_its_bill() -> None:
     assert (bad.status, bad.rule, bad.bill) == (404, "model_unknown", None)
 
 
+def test_a_client_that_asks_for_a_websocket_is_told_to_use_http() -> None:
+    with running() as server:
+        asked = {"connection": "upgrade", "upgrade": "websocket"}
+        refused = httpx2.get(server.url("openai") + "/responses", headers=asked)
+    assert refused.status_code == 426
+    assert "POST" in refused.json()["error"]["message"]
+    assert server.exchanges == ()
+
+
 def test_the_bill_outlives_the_server() -> None:
     with running() as server:
         Talk(server).ok("openai", CHAT)

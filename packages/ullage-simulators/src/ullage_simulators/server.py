@@ -75,6 +75,10 @@ class Truth:
     bills: tuple[Bill, ...]
 
 
+_NO_WEBSOCKETS = {"error": {"message": "The simulators speak HTTP only. Send a POST."}}
+"""Codex takes a 426 for the sign to use HTTP at once (https://github.com/openai/codex/issues/43353)."""
+
+
 @dataclass(slots=True)
 class _Answer:
     status: int
@@ -106,6 +110,9 @@ class App:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            await _send(send, _Answer(426, [_body(_NO_WEBSOCKETS)]))
+            return
         first_part, _, rest = request.url.path.lstrip("/").partition("/")
         routed = self._route(first_part, request.method, f"/{rest}", request.query_params)
         if routed is None:
@@ -573,7 +580,13 @@ def engine(app: App) -> uvicorn.Server:
                 await asyncio.sleep(0.005)
 
     config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, ws="none", http="h11"
+        app,
+        lifespan="off",
+        log_config=None,
+        log_level="error",  # no advice on WebSockets at each request for one
+        access_log=False,
+        ws="none",
+        http="h11",
     )
     return Engine(config)
 

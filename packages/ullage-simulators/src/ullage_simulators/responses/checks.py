@@ -87,9 +87,10 @@ def check_shape(call: CallInProgress) -> None:
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
         raise refuse(RULES, "too_small", path="max_output_tokens", least=16, asked=asked)
-    if call.model.reasons and "temperature" in body:
+    effort = (body.get("reasoning") or {}).get("effort")
+    if call.model.reasons and effort != "none" and "temperature" in body:
         raise refuse(RULES, "param_unsupported", path="temperature")
-    if not call.model.reasons and (body.get("reasoning") or {}).get("effort"):
+    if not call.model.reasons and effort:
         raise refuse(RULES, "param_unsupported", path="reasoning.effort")
     _check_tools("tools", body.get("tools") or [])
 

@@ -1,4 +1,8 @@
-"""What the Responses API refuses, in its own words."""
+"""What the Responses API refuses, in its own words.
+
+``param_unsupported``: a model that can reason takes a temperature where the request turns reasoning off
+(https://github.com/vercel/ai/issues/10932).
+"""
 
 from __future__ import annotations
 
