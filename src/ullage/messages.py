@@ -32,6 +32,8 @@ class ProviderData(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 class TextPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     id: str
     text: str
+    name: str = ""
+    """What the program that wrote it calls it, where it is a reminder: ``environment``."""
     revision: int = 0
     raw: bytes | None = None
     """The bytes as they came, where ``text`` had to be altered to be valid Unicode."""

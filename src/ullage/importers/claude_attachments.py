@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from msgspec.structs import replace
+
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
 from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import EventWriter
-from ullage.messages import Message, SystemBlock, Tool, clean_text
+from ullage.messages import Message, SystemBlock, TextPart, Tool, clean_text
 
 BlockKind = Literal["prompt", "instructions", "skills", "agents", "memory"]
 
@@ -34,8 +36,13 @@ class Attachments:
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
 
-    def read(self, entry: JsonObject, name: str) -> Message | None:
-        """The message that an attachment adds; ``None`` when it adds none."""
+    def read(
+        self, entry: JsonObject, name: str, *, as_text: bool = False
+    ) -> Message | None:
+        """The message that an attachment adds; ``None`` when it adds none.
+
+        ``as_text``: the system prompt and the tools are known from elsewhere, so that it only adds its own text.
+        """
         attachment = f.mapping(entry, "attachment")
         kind = f.text(attachment, "type")
         rendered = "\n".join(
@@ -43,7 +50,7 @@ class Attachments:
                 None, (f.text(each, "content") for each in f.objects(entry, "rendered"))
             )
         )
-        match kind:
+        match "" if as_text else kind:
             case "prompt_snapshot":
                 self._prompt(attachment)
                 return None
@@ -58,12 +65,17 @@ class Attachments:
                 text = rendered or _own_text(kind, attachment)
                 self._add_block(_BLOCKS[kind], text, _label(attachment))
                 return None
+        if as_text and kind == "queued_command":
+            return self._queued(attachment, name)
         text = rendered or _own_text(kind, attachment)
         if not text:
             return None
-        return Message(
-            id=name, role="user", parts=tuple(_parts(name).read(text)), origin="injected"
-        )
+        called = kind.replace("_", " ")
+        parts = [
+            replace(part, name=called) if isinstance(part, TextPart) else part
+            for part in _parts(name).read(text)
+        ]
+        return Message(id=name, role="user", parts=tuple(parts), origin="injected")
 
     def initial(self, entry: JsonObject) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""

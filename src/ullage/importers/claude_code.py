@@ -11,6 +11,8 @@ The format is internal to the program and changes between releases
   names the tool calls whose results were cleared.
 * ``attachment`` lines are what the program puts into the context: reminders, memory, lists of skills and agents, names
   of deferred tools, and in newer versions the whole system prompt (``claude_attachments``).
+* Newer versions log each request word for word (``claude_requests``). Then prompts, results and attachments wait for
+  the request that sends them, and are read from it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,6 +31,7 @@ from ullage.codec.dialects import normalise
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
+from ullage.importers.claude_requests import ClaudeRequests
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
@@ -54,9 +57,11 @@ KNOWN_SILENT = frozenset(
         "agent-color",
         "agent-name",
         "agent-setting",
+        "atis-latch",
         "attribution-snapshot",
         "bridge-session",
         "content-replacement",
+        "cost-state",
         "file-history-delta",
         "file-history-snapshot",
         "last-prompt",
@@ -73,6 +78,7 @@ KNOWN_SILENT = frozenset(
         "stream_event",
         "tag",
         "task-summary",
+        "tools-used",
         "worktree-state",
     }
 )
@@ -95,11 +101,20 @@ class _OpenCall:
     started: float
     content: LogParts
     parts: list[Part] = field(default_factory=list)
+    blocks: list[object] = field(default_factory=list)
+    """Its content as logged."""
     usages: list[JsonObject] = field(default_factory=list)
     cleared: tuple[Cleared, ...] = ()
     stop: str = ""
     ended: float = 0
     held: list[Message] = field(default_factory=list)
+
+
+class _Waiting(NamedTuple):
+    """A line that waits for the request that sends it."""
+
+    entry: JsonObject
+    at: float
 
 
 @dataclass(slots=True)
@@ -119,6 +134,8 @@ class ClaudeCodeReader(Reader):
         super().__init__(name)
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
+        self.requests = ClaudeRequests(self.rows)
+        self._waiting: list[_Waiting] = []
         self._is_first = True
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
@@ -163,6 +180,12 @@ class ClaudeCodeReader(Reader):
                 self.titles["person"] = f.text(entry, "customTitle")
             case _ if kind in KNOWN_SILENT:
                 self._pass(entry)
+            case "api-request-shape":
+                self.requests.read_shape(entry)
+            case "api-request-blob":
+                self.requests.read_blob(entry)
+            case "api-request":
+                self.requests.read_request(entry)
             case "":
                 raise Unusable("no `type`")
             case _:
@@ -173,6 +196,7 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
+        self._release()
 
     def _identify(self, entry: JsonObject) -> None:
         rows = self.rows
@@ -215,6 +239,8 @@ class ClaudeCodeReader(Reader):
             return
         if kind == "assistant":
             self._assistant(uuid, entry, message)
+        elif self._waits(entry, message):
+            self._wait(entry, message)
         else:
             self._user(uuid, entry, message)
 
@@ -248,6 +274,65 @@ class ClaudeCodeReader(Reader):
             counted = normalise(_DIALECT, usage) if usage else None
             self.rows.call(f"child-{name}", None, counted, purpose="child", model=model)
         self._children.clear()
+
+    # -- lines whose request is logged --
+
+    def _waits(self, entry: JsonObject, message: JsonObject) -> bool:
+        """Whether the line is read from the request that sends it."""
+        is_sent = (
+            entry.get("isCompactSummary") is not True
+            and entry.get("isVisibleInTranscriptOnly") is not True
+        )
+        return self.requests.are_logged and is_sent and bool(message.get("content"))
+
+    def _wait(self, entry: JsonObject, message: JsonObject) -> None:
+        content = message.get("content")
+        if isinstance(content, str):
+            text: list[Part] = [TextPart(id="", text=content)]
+            self._notice(text, entry.get("isMeta") is True)
+        self.requests.note_loaded(content)
+        self._waiting.append(_Waiting(entry, self.rows.at))
+        self._pass(entry)
+
+    def _write_request(self, name: str) -> bool:
+        """Make the view what this request sent. False where the log does not hold it in full."""
+        if not self.requests.is_known(name):
+            return False
+        entries = [each.entry for each in self._waiting]
+        messages = [
+            f.mapping(entry, "message")
+            for entry in entries
+            if f.text(entry, "type") == "user"
+        ]
+        starts_over = self.rows.start_over()
+        if not self.requests.write(name, messages):
+            self.skip("api-request whose messages are not all in the log")
+            return False
+        if starts_over:
+            self.tree.end_all()
+        for entry in entries:
+            self._pass(entry)
+        self._waiting.clear()
+        return True
+
+    def _release(self) -> None:
+        """Read the lines that wait as those of older versions are read: their request is not in the log (yet)."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        self.requests.lose_step()
+        now = self.rows.at
+        for entry, at in waiting:
+            self.rows.at = at
+            try:
+                if f.text(entry, "type") == "attachment":
+                    self._attach(entry)
+                else:
+                    message = f.mapping(entry, "message")
+                    self._user(f.text(entry, "uuid"), entry, message)
+            except Unusable as why:
+                self.skip(str(why))
+        self.rows.at = now
 
     def _user(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
         content = message.get("content")
@@ -363,7 +448,9 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
-            self._follow(entry, can_restart=False)
+            if not self._write_request(f.text(entry, "requestRef")):
+                self._release()
+                self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
             started = self.rows.at
@@ -375,6 +462,8 @@ class ClaudeCodeReader(Reader):
                 LogParts(label, WIRE, provider=provider, model=model),
             )
         call.parts += call.content.read(content)
+        if self.requests.are_logged and isinstance(content, list):
+            call.blocks += content
         usage = f.mapping(message, "usage")
         if usage:
             call.usages.append(usage)
@@ -404,6 +493,7 @@ class ClaudeCodeReader(Reader):
             model=call.model,
             started=call.started,
         )
+        self.requests.answered(call.message, call.blocks)
         for result in call.held:
             rows.add(result)
         rows.at = max(now, call.ended)
@@ -411,6 +501,7 @@ class ClaudeCodeReader(Reader):
     def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
         self._flush_call()
+        self._release()
         name = self.rows.unique(uuid)
         parts = self._parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
@@ -424,6 +515,7 @@ class ClaudeCodeReader(Reader):
         self.rows.add(
             Message(id=name, role="assistant", parts=tuple(parts), origin="injected")
         )
+        self.requests.answered(name, content)
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     # -- what the program does to the context --
@@ -434,12 +526,28 @@ class ClaudeCodeReader(Reader):
         uuid = f.text(entry, "uuid")
         if uuid and uuid in self.tree:
             raise Unusable("repeated line")
+        self._note_reminders(entry)
+        if self.requests.are_logged:
+            self._waiting.append(_Waiting(entry, self.rows.at))
+            self._pass(entry)
+            return
+        self._attach(entry)
+
+    def _note_reminders(self, entry: JsonObject) -> None:
+        kind = f.text(f.mapping(entry, "attachment"), "type")
+        for rendered in f.objects(entry, "rendered"):
+            self.requests.note_reminder(f.text(rendered, "content"), kind)
+
+    def _attach(self, entry: JsonObject) -> None:
+        uuid = f.text(entry, "uuid")
         if self._open is not None and self._open.held:
             self._flush_call()
         if self._boundary is not None:
             self._pass(entry)
             return
-        message = self.attachments.read(entry, self.rows.unique(uuid))
+        name = self.rows.unique(uuid)
+        is_text = self.requests.are_logged
+        message = self.attachments.read(entry, name, as_text=is_text)
         if message is None:
             self._pass(entry)
             return
@@ -454,6 +562,7 @@ class ClaudeCodeReader(Reader):
             return
         if subtype == "compact_boundary":
             self._flush_call()
+            self._release()
             self._flush_boundary(None)
             metadata = f.mapping(entry, "compactMetadata") or f.mapping(
                 entry, "compact_metadata"
@@ -494,6 +603,8 @@ class ClaudeCodeReader(Reader):
         else:
             self._boundary = self._boundary or _Boundary({}, frozenset())
             self._flush_boundary(summary)
+            content = f.mapping(entry, "message").get("content")
+            self.requests.summarised(summary.id, content)
         self.tree.place(uuid, f.text(entry, "parentUuid"), self.rows.tip)
 
     def _flush_boundary(self, summary: Message | None) -> None:

@@ -326,6 +326,8 @@ def message_cost(
             if isinstance(part, TextPart) or not is_answer:
                 sums.text += tokens
                 sums.add_text_kinds(written, tokens)
+            if isinstance(part, TextPart):
+                name = part.name
             if isinstance(part, FilePart):
                 row, name, tokens = (
                     "Media",
