@@ -288,12 +288,22 @@ RULES: Final[tuple[ReasoningRule, ...]] = (
 )
 
 
+KEPT: Final = ReasoningRule(
+    True, True, "kept", beside=False, seen="documented, not measured"
+)
+"""The rule of a request that keeps the thinking which its model would leave out after a user message.
+
+https://platform.claude.com/docs/en/build-with-claude/context-editing#thinking-block-clearing.
+"""
+
+
 @lru_cache(maxsize=512)
 def rule_for(
-    wire: str, provider: str, model: str, *, stream: bool = False
+    wire: str, provider: str, model: str, *, stream: bool = False, is_kept: bool = False
 ) -> ReasoningRule:
     """The first row of ``RULES`` that fits; the last one fits everything.
 
+    ``is_kept``: the request says that earlier reasoning stays, which makes a difference where it would leave.
     Of a simulated model a rule is no more than a guess (``n`` is 0), whichever name it bears.
     """
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
@@ -305,6 +315,8 @@ def rule_for(
         and re.search(rule.provider, provider)
         and rule.stream in {None, stream}
     )
+    if is_kept and not found.turns:
+        found = KEPT
     return found._replace(n=0) if re.search(SIMULATED, model) else found
 
 

@@ -23,7 +23,14 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.meter.clearing import KEEP, TRIGGER, Clearable, clearable, cleared_tokens
+from ullage.meter.clearing import (
+    KEEP,
+    TRIGGER,
+    Clearable,
+    clearable,
+    cleared_tokens,
+    keeps_reasoning,
+)
 from ullage.usage import Cleared, Usage
 
 EDITS: dict[str, object] = {
@@ -227,6 +234,40 @@ def test_what_stays_is_read_from_the_request() -> None:
     params: dict[str, object] = {"context_management": {"edits": [edit]}}
     found = clearable(params, tokens=TRIGGER, results=1)
     assert found == Clearable(results=True, keep=5, excluded=frozenset({"read"}))
+
+
+@pytest.mark.parametrize(
+    ("keep", "keeps", "may_leave"),
+    [
+        ("all", True, False),
+        ({"type": "all"}, True, False),
+        ({"type": "thinking_turns", "value": 2}, True, True),
+        (None, False, True),
+    ],
+)
+def test_what_the_request_keeps_of_reasoning_overrides_the_model(
+    keep: object, keeps: bool, may_leave: bool
+) -> None:
+    edit = {"type": "clear_thinking_20251015", "keep": keep}
+    params: dict[str, object] = {"context_management": {"edits": [edit]}}
+    assert keeps_reasoning(params) is keeps
+    assert clearable(params, tokens=TRIGGER, results=1).reasoning is may_leave
+
+
+def test_reasoning_stays_in_the_reading_from_the_request_on_that_keeps_it() -> None:
+    all_kept = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+    meter = session({})
+    meter.apply(CallStarted(call="c0"))
+    meter.apply(CallEnded(call="c0", usage=usage(300, 520, reasoning=500)))
+    thought = answer("a0", "Yes.", reasoning="Let me think. " * 100, call="c0")
+    meter.apply(MessageAdded(message=thought))
+    meter.apply(MessageAdded(message=said("u2", "Are you sure?")))
+    dropped = meter.reading().used.tokens
+    meter.apply(ParamsChanged(params={"context_management": all_kept}))
+    kept = meter.reading().used.tokens
+    meter.apply(ParamsChanged(params={}))
+    assert kept - dropped == pytest.approx(500, abs=20)
+    assert meter.reading().used.tokens == dropped
 
 
 def test_only_reasoning_that_was_expected_in_the_input_is_missing_in_it() -> None:

@@ -11,7 +11,14 @@ import pytest
 from ullage_simulators import running
 from ullage_simulators.wire import Bill
 
-from tests.promises.stage import CLAUDE, agent_for, assert_accepted, of_kind, script
+from tests.promises.stage import (
+    CLAUDE,
+    OLD_CLAUDE,
+    agent_for,
+    assert_accepted,
+    of_kind,
+    script,
+)
 from ullage.events import Amount, CallStarted, Event
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
@@ -22,7 +29,8 @@ LEARNT = 1
 """Calls after which the intervals are held to their promise."""
 RESULTS = {"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 2}}
 EARLY = {**RESULTS, "trigger": {"type": "input_tokens", "value": 6_000}}
-THINKING = {"type": "clear_thinking_20251015"}
+ONE_TURN = {"type": "thinking_turns", "value": 1}
+THINKING = {"type": "clear_thinking_20251015", "keep": ONE_TURN}
 PAGE = (
     "The lamp in room four was lit at dusk, and the keeper wrote the hour into the book. "
     * 60
@@ -132,3 +140,33 @@ async def test_an_edit_whose_threshold_is_not_reached_changes_nothing(
     ]
     assert untouched.reading.used == plain.reading.used
     assert not untouched.reading.notes
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_thinking_that_the_request_keeps_is_read_on_a_model_that_would_drop_it(
+    keeps: bool, tmp_path: Path
+) -> None:
+    params: dict[str, object] = dict(OLD_CLAUDE.params)
+    if keeps:
+        edit = {"type": "clear_thinking_20251015", "keep": "all"}
+        params["context_management"] = {"edits": [edit]}
+    thought = {"reasoning": "This must be thought through. " * 40, "text": "Yes."}
+    with running(script(thought), seed=5) as server:
+        agent = agent_for(
+            tmp_path / "store.db",
+            server=server,
+            count="never",
+            model=OLD_CLAUDE.model,
+            params=params,
+        )
+        async with agent.session("s") as session:
+            for number in range(5):
+                result = await session.ask(f"Is this question {number}?")
+                assert result.reason == "finished", result
+            shown = list(shown_in(list(await session.history())))
+        bills = server.truth().bills
+        assert_accepted(server)
+    assert (bills[-1].kept > 1_000) == keeps
+    for estimate, bill in list(zip(shown, bills, strict=True))[LEARNT:]:
+        assert estimate.low <= bill.input <= estimate.high
+        assert abs(estimate.tokens - bill.input) <= max(20, 0.1 * bill.input)

@@ -84,9 +84,12 @@ def test_the_controls_of_bound_thinking_are_taken_by_models_without_it(
     assert talk.ok("anthropic", sent)["input_transformations"] == []
 
 
+@pytest.mark.parametrize("path", ["/api/hello", "/", ""])
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
-def test_a_client_may_ask_whether_the_server_is_there(talk: Talk, method: str) -> None:
-    hello = Ask("/api/hello", {}, {"x-api-key": None}, method=method)
+def test_a_client_may_ask_whether_the_server_is_there(
+    talk: Talk, method: str, path: str
+) -> None:
+    hello = Ask(path, {}, {"x-api-key": None}, method=method)
     assert talk.send("anthropic", hello).status_code == 200
 
 

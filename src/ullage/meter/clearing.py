@@ -15,6 +15,9 @@ from ullage.usage import Cleared
 PARAMETER: Final = "context_management"
 """The parameter by which Anthropic is asked to clear content; the page above."""
 
+THINKING: Final = "clear_thinking"
+"""How the type of an edit of earlier reasoning begins; the page above."""
+
 TRIGGER: Final = 100_000
 """Input tokens from which on tool results are cleared, where the request names no threshold; the page above."""
 
@@ -78,8 +81,8 @@ def clearable(params: Mapping[str, object], *, tokens: int, results: int) -> Cle
         kind = edit.get("type")
         if not isinstance(kind, str):
             continue
-        if kind.startswith("clear_thinking"):
-            may = may._replace(reasoning=True)
+        if kind.startswith(THINKING):
+            may = may._replace(reasoning=not _keeps_all(edit))
         elif kind.startswith("clear_tool_uses"):
             may = may._replace(
                 results=may.results or _is_triggered(edit, tokens, results),
@@ -87,6 +90,23 @@ def clearable(params: Mapping[str, object], *, tokens: int, results: int) -> Cle
                 excluded=_names(edit.get("exclude_tools")),
             )
     return may
+
+
+def keeps_reasoning(params: Mapping[str, object]) -> bool:
+    """Whether these parameters say which earlier reasoning stays, in place of what the model would keep unasked.
+
+    https://platform.claude.com/docs/en/build-with-claude/thinking#thinking-block-preservation-by-model.
+    """
+    for edit in _edits(params):
+        kind = edit.get("type")
+        if isinstance(kind, str) and kind.startswith(THINKING) and edit.get("keep"):
+            return True
+    return False
+
+
+def _keeps_all(edit: Mapping[str, Any]) -> bool:
+    keep = edit.get("keep")
+    return keep == "all" or (isinstance(keep, Mapping) and keep.get("type") == "all")
 
 
 def _edits(params: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:

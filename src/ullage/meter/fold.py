@@ -46,6 +46,7 @@ from ullage.meter.clearing import (
     PARAMETER,
     ClearedTokens,
     cleared_tokens,
+    keeps_reasoning,
 )
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
@@ -267,7 +268,10 @@ class Fold(State):
     def _params(self, event: ParamsChanged) -> None:
         if read_answer_format(event.params) != read_answer_format(self.params):
             self.history_doubt = math.hypot(self.history_doubt, LEAST_CHANGE_DOUBT)
+        kept = keeps_reasoning(self.params)
         self.params = event.params
+        if keeps_reasoning(event.params) != kept:
+            self.set_model(self.model, self.wire, self.provider)
         if self.anchor is not None and PARAMETER not in event.params:
             self.anchor = replace(self.anchor, cleared=NOTHING_CLEARED)
         self._count_fixed()

@@ -107,6 +107,8 @@ class Forecaster:
         provider: str,
         model: str,
         estimator: str | Callable[[str], float],
+        *,
+        keeps_reasoning: bool = False,
     ) -> None:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
@@ -125,7 +127,9 @@ class Forecaster:
         self.media_rule = media_rule_for(wire, provider, model)
         self.exact_text = is_exact(self.family, self.counter)
         self.rules = tuple(
-            reasoning.rule_for(wire, provider, model, stream=stream)
+            reasoning.rule_for(
+                wire, provider, model, stream=stream, is_kept=keeps_reasoning
+            )
             for stream in (False, True)
         )
         """Which reasoning is counted: of an answer that came at once, and of one that was streamed."""

@@ -19,6 +19,7 @@ from ullage.meter.clearing import (
     Clearable,
     ClearedTokens,
     clearable,
+    keeps_reasoning,
 )
 from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
@@ -173,7 +174,13 @@ class State:
         """Take the limits and the estimators of this model."""
         self.model, self.wire, self.provider = model, wire, provider
         self.known = lookup(provider, model) if model else None
-        self.forecaster = Forecaster(wire, provider, model, self.estimator)
+        self.forecaster = Forecaster(
+            wire,
+            provider,
+            model,
+            self.estimator,
+            keeps_reasoning=keeps_reasoning(self.params),
+        )
 
     @property
     def learnt(self) -> Learnt:

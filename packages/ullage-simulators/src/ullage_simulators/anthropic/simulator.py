@@ -52,7 +52,7 @@ class Anthropic(WireSimulator):
                 return Route("generate")
             case "POST", ["v1", "messages", "count_tokens"]:
                 return Route("count")
-            case "HEAD" | "GET", ["api", "hello"]:
+            case "HEAD" | "GET", ["api", "hello"] | [""] | []:
                 return Route("hello")
             case "GET", ["v1", "models"]:
                 return Route("models")
