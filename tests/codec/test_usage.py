@@ -198,6 +198,18 @@ GOLDEN = [
         input=8_040, output=300, read=7_000, reasoning=210, context=8_000,
     ),
     Golden(
+        "qwen-code",
+        {"promptTokenCount": 9_060, "candidatesTokenCount": 45, "thoughtsTokenCount": 20, "totalTokenCount": 9_105,
+         "cachedContentTokenCount": 8_960},
+        input=9_060, output=45, read=8_960, reasoning=20,
+    ),
+    Golden(
+        "qwen-code",
+        {"input_token_count": 700, "output_token_count": 45, "thoughts_token_count": 20, "total_token_count": 765,
+         "cached_content_token_count": 0},
+        input=700, output=65, read=0, reasoning=20,
+    ),
+    Golden(
         "opencode",
         {"input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
         input=4_512, output=120, read=4_000, write=500, reasoning=40,

@@ -12,6 +12,7 @@ from ullage.events import (
 from ullage.importers import ImportedSession, read
 from ullage.importers.codex import CodexReader
 from ullage.messages import ReasoningPart, ToolCallPart
+from ullage.meter.meter import Meter
 
 
 def imported(name: str) -> ImportedSession:
@@ -121,7 +122,7 @@ def test_a_compaction_by_replacement_keeps_what_it_repeats() -> None:
     assert session.said()[1] == "user: the request"
 
 
-def test_the_compactions_own_call_is_spend_and_its_tokens_are_the_summarys() -> None:
+def test_the_compactions_own_call_is_spend_and_no_call_of_the_conversation() -> None:
     events = imported("compaction").events
     session = Folded(events)
     assert [
@@ -131,8 +132,59 @@ def test_the_compactions_own_call_is_spend_and_its_tokens_are_the_summarys() -> 
         ("summary", 201000),
         ("main", 1600),
     ]
-    committed = next(event for event in events if isinstance(event, CompactionCommitted))
-    assert committed.summary_tokens == 700
+
+
+def test_a_marked_answer_is_the_summary_of_a_compaction() -> None:
+    session = Folded(imported("marked_summary").events)
+    calls = [(call.purpose, call.usage and call.usage.input) for call in session.calls]
+    assert calls == [
+        ("main", 8000),
+        ("main", 8100),
+        ("summary", 4000),
+        ("main", 8050),
+        ("summary", 8200),
+    ]
+    assert "assistant: The prices were patched." not in session.said()
+
+
+def test_tools_that_are_not_logged_still_count_after_a_compaction() -> None:
+    meter = Meter()
+    for event in imported("marked_summary").events:
+        meter.apply(event)
+    after = meter.steps[2]
+    assert after.error_percent is not None
+    assert abs(after.error_percent) < 2
+
+
+def test_a_summary_is_as_large_as_its_text_unless_that_is_sealed() -> None:
+    committed = [
+        event
+        for event in imported("marked_summary").events
+        if isinstance(event, CompactionCommitted)
+    ]
+    assert [event.summary_tokens for event in committed] == [None, 300]
+
+
+def test_a_provider_of_the_users_own_naming_has_the_prices_of_the_models_maker() -> None:
+    started = imported("marked_summary").events[0]
+    assert isinstance(started, SessionStarted)
+    assert started.provider == "openai"
+
+
+def test_cache_writes_are_read() -> None:
+    usages = [call.usage for call in Folded(imported("marked_summary").events).calls]
+    assert [usage and usage.cache_write for usage in usages[:2]] == [7900, 90]
+
+
+def test_a_call_of_a_custom_tool_and_its_result_belong_together() -> None:
+    reader = CodexReader()
+    session = Folded([*reader.feed(lines("marked_summary")[:8]), *reader.settle()])
+    assert session.said() == [
+        "user: patch the prices",
+        "assistant: <ToolCallPart>",
+        "tool: [apply_patch] Success. Updated prices.csv",
+        "assistant: Patched.",
+    ]
 
 
 def test_a_compaction_by_summary_keeps_the_users_messages() -> None:

@@ -30,6 +30,7 @@ def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(
         read(path)
     assert [miss.format for miss in caught.value.tried] == [
         "ullage",
+        "qwen-code",
         "claude-code",
         "codex",
         "pi",

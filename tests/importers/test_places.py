@@ -4,6 +4,7 @@ from pathlib import Path
 from tests.importers.folding import FIXTURES
 from tests.importers.opencode_database import make_database
 from ullage.importers import find_sessions, glance
+from ullage.importers.detect import FORMATS
 
 
 def put(source: str, target: Path, modified: float) -> None:
@@ -56,7 +57,7 @@ def test_all_sessions_in_the_usual_places_are_found_newest_first(tmp_path: Path)
 def test_on_a_machine_without_logs_it_says_where_was_looked(tmp_path: Path) -> None:
     found = find_sessions({}, tmp_path)
     assert found.newest is None
-    formats = {"ullage", "claude-code", "codex", "pi", "gemini-cli", "opencode"}
+    formats = {each.name for each in FORMATS} - {"plain"}
     assert {looked.format for looked in found.looked} == formats
     assert all(
         looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked
@@ -67,14 +68,17 @@ def test_the_environment_moves_the_places(tmp_path: Path) -> None:
     put("claude_code/session.jsonl", tmp_path / "a/projects/p/s.jsonl", 5_000)
     put("codex/session.jsonl", tmp_path / "b/archived_sessions/rollout-x.jsonl", 6_000)
     put("pi/session.jsonl", tmp_path / "c/sessions/p/a.jsonl", 4_000)
+    put("qwen_code/session.jsonl", tmp_path / "e/projects/p/chats/q.jsonl", 3_000)
     environment = {
         "CLAUDE_CONFIG_DIR": str(tmp_path / "a"),
         "CODEX_HOME": str(tmp_path / "b"),
         "PI_CODING_AGENT_DIR": str(tmp_path / "c"),
         "XDG_DATA_HOME": str(tmp_path / "d"),
+        "QWEN_HOME": str(tmp_path / "e"),
     }
     found = find_sessions(environment, tmp_path / "home")
-    assert [place.format for place in found.places] == ["codex", "claude-code", "pi"]
+    formats = [place.format for place in found.places]
+    assert formats == ["codex", "claude-code", "pi", "qwen-code"]
 
 
 def test_a_database_that_cant_be_read_is_named_and_the_rest_is_found(

@@ -92,6 +92,7 @@ CODEX = Dialect(
     output=("output_tokens",),
     total=("total_tokens",),
     cache_read=("cached_input_tokens",),
+    cache_write=("cache_write_input_tokens",),
     reasoning=("reasoning_output_tokens",),
     cache="inside",
     thinking="inside",
@@ -108,6 +109,20 @@ GEMINI_CLI = Dialect(
     passing_input=("tool",),
     cache="inside",
     thinking="outside",
+)
+
+# A record of the chat and a report of a request name the same counts differently. Over OpenAI's wires the output holds
+# the reasoning, over Google's it does not: the total tells (28 of 28 reports were the bills of the simulators).
+QWEN_CODE = Dialect(
+    name="qwen-code",
+    source="https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRecordingService.ts",
+    input=("promptTokenCount", "input_token_count"),
+    output=("candidatesTokenCount", "output_token_count"),
+    total=("totalTokenCount", "total_token_count"),
+    cache_read=("cachedContentTokenCount", "cached_content_token_count"),
+    reasoning=("thoughtsTokenCount", "thoughts_token_count"),
+    cache="inside",
+    thinking="detect",
 )
 
 # Five disjoint buckets: input without cache, output without reasoning.
@@ -141,6 +156,7 @@ _OTHERS: Final = (
     PI,
     CODEX,
     GEMINI_CLI,
+    QWEN_CODE,
     OPENCODE,
     OPENCODE_V1,
 )

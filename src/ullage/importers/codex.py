@@ -9,16 +9,16 @@ session is rebuilt from them).
 * ``token_count`` carries the last call's usage (``last_token_usage``) and the session's sum (``total_token_usage``),
   which is spend. It is sent again unchanged when rate limits move; after a compaction, and when the window is full, the
   program writes its own estimate there: no input tokens, only a total.
+* Items of a local compaction's own call are marked ``compaction_output`` (0.169); before, they were not written.
 * ``compacted`` replaces the history, by ``replacement_history`` or by a summary and the user's messages.
 * ``thread_rolled_back`` drops the last user turns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
-
-import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
@@ -28,19 +28,18 @@ from ullage.events import Outcome
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
+from ullage.importers.replaced import replace_history
 from ullage.messages import (
     Message,
+    Origin,
     Part,
-    ProviderItem,
-    ReasoningPart,
     Role,
     SystemBlock,
     TextPart,
     Tool,
-    ToolCallPart,
-    ToolResultPart,
     clean_text,
 )
+from ullage.models.providers import is_listed
 from ullage.usage import Usage
 
 WIRE = "responses"
@@ -97,6 +96,8 @@ class _OpenItems:
     usage: JsonObject
     """The call's usage, where it came before its items; then all items up to the next usage are its own."""
     content: LogParts
+    summarises: bool = False
+    """Whether it is the call that writes the summary of a compaction."""
     parts: list[Part] = field(default_factory=list)
     ended: float = 0
     held: list[Message] = field(default_factory=list)
@@ -114,6 +115,8 @@ class CodexReader(Reader):
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
         self._last_usage: JsonObject = {}
         self._last_total: JsonObject = {}
+        self._summary_usage: Usage | None = None
+        """The usage of the last call that wrote a summary, until the compaction that it is for."""
         self._has_items = False
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
@@ -129,7 +132,8 @@ class CodexReader(Reader):
             case "turn_context":
                 self._turn_context(payload)
             case "response_item":
-                self._item(payload)
+                metadata = f.mapping(entry, "metadata")
+                self._item(payload, metadata.get("compaction_output") is True)
             case "event_msg":
                 self._event(payload)
             case "compacted":
@@ -167,7 +171,9 @@ class CodexReader(Reader):
         rows.session = f.text(meta, "id") or rows.session
         rows.cwd = f.text(meta, "cwd")
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
-        self._provider = f.text(meta, "model_provider") or self._provider
+        provider = f.text(meta, "model_provider")
+        if is_listed(provider):  # else it is a name of the user's own, for some address
+            self._provider = provider
         instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
             meta, "instructions"
         )
@@ -185,7 +191,7 @@ class CodexReader(Reader):
 
     # -- items --
 
-    def _item(self, item: JsonObject) -> None:
+    def _item(self, item: JsonObject, summarises: bool = False) -> None:
         kind = f.text(item, "type") or "message"
         if kind in NOT_SENT:
             return
@@ -193,7 +199,7 @@ class CodexReader(Reader):
         if kind in FROM_MODEL or (
             kind == "message" and f.text(item, "role") == "assistant"
         ):
-            self._from_model(item)
+            self._from_model(item, summarises)
         elif kind in RESULTS:
             self._result(item)
         elif kind == "message":
@@ -203,7 +209,7 @@ class CodexReader(Reader):
         else:
             raise Unusable(f"unknown kind of item: {kind[:40]}")
 
-    def _from_model(self, item: JsonObject) -> None:
+    def _from_model(self, item: JsonObject, summarises: bool) -> None:
         call = self._open
         if call is not None and call.held and not call.usage:
             self._end_call(None, "")
@@ -212,6 +218,7 @@ class CodexReader(Reader):
             usage, self._unclaimed = self._unclaimed, {}
             label = self.rows.reserve("assistant")
             call = self._open = _OpenItems(label, self.rows.at, usage, self._parts(label))
+        call.summarises = call.summarises or summarises
         call.parts += call.content.read([_plain(item)])
         call.ended = self.rows.at
 
@@ -270,10 +277,13 @@ class CodexReader(Reader):
         outcome: Outcome = "cancelled" if error else "finished"
         if call.usage:
             usage = normalise("codex", call.usage)
+        if call.summarises:
+            self._summary_usage = usage
         rows.call(
             "",
-            answer,
+            None if call.summarises else answer,
             usage,
+            purpose="summary" if call.summarises else "main",
             model=rows.model,
             started=call.started,
             outcome=outcome,
@@ -356,59 +366,44 @@ class CodexReader(Reader):
         self._end_call(None, "")
         rows = self.rows
         usage, self._unclaimed = self._unclaimed, {}
-        counted = normalise("codex", usage) if usage else None
-        if counted is not None:
+        counted, self._summary_usage = self._summary_usage, None
+        if usage:
+            counted = normalise("codex", usage)
             rows.call("", None, counted, purpose="summary", model=rows.model)
-        history = payload.get("replacement_history")
-        summary = f.text(payload, "message")
-        if isinstance(history, list):
-            self._replace_history(
-                [each for each in history if isinstance(each, dict)], counted
+        history = f.objects(payload, "replacement_history")
+        if isinstance(payload.get("replacement_history"), list):
+            # A text has a preface beside what the call wrote; what is sealed is known by its output alone.
+            is_sealed = any(
+                f.text(_item_of(each), "type") in COMPACTIONS for each in history
             )
+            tokens = counted.output if counted and is_sealed else None
+            new = self._history(history)
+            replace_history(rows, new, trigger="codex", summary_tokens=tokens)
         else:
+            summary = f.text(payload, "message")
             kept = {name for name in rows.view if rows.messages[name].role == "user"}
             label = rows.reserve("user")
             parts = (TextPart(id=f"{label}/0", text=summary),) if summary else ()
             message = Message(id=label, role="user", parts=parts, origin="summary")
-            rows.compact(
-                message,
-                keep=kept,
-                trigger="codex",
-                summary_tokens=counted.output if counted else None,
-            )
+            rows.compact(message, keep=kept, trigger="codex")
         self._turns = [turn for turn in self._turns if turn in rows.view]
 
-    def _replace_history(self, history: list[JsonObject], counted: Usage | None) -> None:
-        """Keeps items that are in view; the summary replaces the others in view; the remaining items are new."""
+    def _history(self, items: list[JsonObject]) -> Iterator[Message]:
+        """The messages of a history written out whole; the last one of the user is its summary if none is marked."""
         rows = self.rows
-        known: dict[bytes, str] = {}
-        for name in rows.view:
-            message = rows.messages[name]
-            known.setdefault(_content_key(message.role, message.parts), name)
-        kept: set[str] = set()
-        new: list[Message] = []
-        summary: Message | None = None
-        for at, entry in enumerate(history):
-            item = f.mapping(entry, "item") or entry
+        for at, entry in enumerate(items):
+            item = _item_of(entry)
             role = _role(item)
             label = rows.reserve(role)
             parts = tuple(self._parts(label).read([_plain(item)], rows.tool_names))
-            name = known.get(_content_key(role, parts), "")
-            if name and name not in kept:
-                kept.add(name)
-            elif parts:
-                new.append(Message(id=label, role=role, parts=parts, origin="injected"))
-                last = at == len(history) - 1 and role == "user"
-                if summary is None and (last or _is_summary(item, parts)):
-                    summary = msgspec.structs.replace(new.pop(), origin="summary")
-        rows.compact(
-            summary,
-            keep=kept,
-            trigger="codex",
-            summary_tokens=counted.output if counted and summary else None,
-        )
-        for made in new:
-            rows.add(made)
+            is_last = at == len(items) - 1 and role == "user"
+            summarises = is_last or _is_summary(item, parts)
+            origin: Origin = "summary" if summarises else "injected"
+            yield Message(id=label, role=role, parts=parts, origin=origin)
+
+
+def _item_of(entry: JsonObject) -> JsonObject:
+    return f.mapping(entry, "item") or entry
 
 
 def _is_summary(item: JsonObject, parts: tuple[Part, ...]) -> bool:
@@ -433,25 +428,6 @@ def _role(item: JsonObject) -> Role:
             return "system"
         case _:
             return "user"
-
-
-def _content_key(role: Role, parts: tuple[Part, ...]) -> bytes:
-    """What a message says, whatever its parts are called."""
-    return b"\0".join((role.encode(), *(_said(part) for part in parts)))
-
-
-def _said(part: Part) -> bytes:
-    match part:
-        case TextPart():
-            return part.text.encode()
-        case ToolCallPart():
-            return f"{part.call_id} {part.name} {part.arguments}".encode()
-        case ToolResultPart():
-            return f"{part.call_id} {part.text}".encode()
-        case ReasoningPart() | ProviderItem():
-            return bytes(part.provider.data) if part.provider else part.text.encode()
-        case _:
-            return msgspec.json.encode(msgspec.structs.replace(part, id=""))
 
 
 def _plain(item: JsonObject) -> JsonObject:

@@ -28,6 +28,8 @@ from ullage.importers.pi import PiReader
 from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
+from ullage.importers.qwen_code import QwenCodeReader
+from ullage.importers.qwen_code import recognise as recognise_qwen_code
 from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
 from ullage.importers.ullage import UllageReader, is_own_database, read_own_database
@@ -55,6 +57,7 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("ullage", recognise_ullage, UllageReader),
+    Format("qwen-code", recognise_qwen_code, QwenCodeReader),
     Format("claude-code", recognise_claude_code, ClaudeCodeReader),
     Format("codex", recognise_codex, CodexReader),
     Format("pi", recognise_pi, PiReader),
@@ -62,7 +65,8 @@ FORMATS = (
     Format("opencode", recognise_opencode, OpenCodeReader),
     Format("plain", recognise_plain, PlainReader),
 )
-"""In the order they are tried: formats that name themselves first, plain JSON last."""
+"""In the order they are tried: formats that name themselves first, plain JSON last. qwen-code's records have the ids of
+Claude Code's, so that they are looked at first."""
 
 
 class DatabaseFormat(NamedTuple):

@@ -132,7 +132,8 @@ def _directories(
     Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
     https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
     https://github.com/badlogic/pi-mono (``packages/coding-agent/src/config.ts``). Gemini CLI: ``GEMINI_CLI_HOME``,
-    https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``).
+    https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``). qwen-code:
+    ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME``, the npm package ``@qwen-code/qwen-code`` 0.24.4.
     """
     claude = environment.get("CLAUDE_CONFIG_DIR", "")
     homes = [Path(each) for each in claude.split(",") if each] or [
@@ -155,6 +156,8 @@ def _directories(
         gemini,
         ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
     )
+    qwen = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
+    yield "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
 
 
 def _opencode_directories(environment: Mapping[str, str], home: Path) -> Iterator[Path]:

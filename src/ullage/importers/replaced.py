@@ -1,0 +1,76 @@
+"""A history that replaces the one before, as a log writes it out whole: what of it was in the view before stays.
+
+Messages are recognised by their content, because such logs name none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ullage.importers.rows import EventWriter
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+
+def replace_history(
+    rows: EventWriter,
+    history: Iterable[Message],
+    *,
+    trigger: str,
+    before: int | None = None,
+    summary_tokens: int | None = None,
+) -> None:
+    """Compacts to this history; its message of origin ``summary``, if there is one, replaces what is left out."""
+    known: dict[bytes, str] = {}
+    for name in rows.view:
+        message = rows.messages[name]
+        known.setdefault(_content_key(message.role, message.parts), name)
+    kept: set[str] = set()
+    new: list[Message] = []
+    summary: Message | None = None
+    for message in history:
+        name = known.get(_content_key(message.role, message.parts), "")
+        if name and name not in kept:
+            kept.add(name)
+        elif message.origin == "summary" and summary is None:
+            summary = message
+        elif message.parts:
+            new.append(message)
+    rows.compact(
+        summary,
+        keep=kept,
+        trigger=trigger,
+        before=before,
+        summary_tokens=summary_tokens if summary is not None else None,
+    )
+    for message in new:
+        rows.add(message)
+
+
+def _content_key(role: Role, parts: tuple[Part, ...]) -> bytes:
+    """What a message says, whatever its parts are called."""
+    return b"\0".join((role.encode(), *(_content_of(part) for part in parts)))
+
+
+def _content_of(part: Part) -> bytes:
+    match part:
+        case TextPart():
+            return part.text.encode()
+        case ToolCallPart():
+            return f"{part.call_id} {part.name} {part.arguments}".encode()
+        case ToolResultPart():
+            return f"{part.call_id} {part.text}".encode()
+        case ReasoningPart() | ProviderItem():
+            return bytes(part.provider.data) if part.provider else part.text.encode()
+        case _:
+            return msgspec.json.encode(msgspec.structs.replace(part, id=""))
