@@ -40,6 +40,7 @@ EXCEPTIONS = {
     # the vocabulary of another program, or of this one's command line
     "importers/opencode.py": "which of OpenCode's providers are gateways there",
     "importers/pi.py": "pi's own names of APIs",
+    "importers/qwen_code.py": "qwen-code's own names of APIs",
     "importers/gemini_cli.py": "the role of the model in the log",
     "cli/demo.py": "names of simulators",
     "cli/simulated.py": "names of simulators",

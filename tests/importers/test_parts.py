@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.importers.parts import CLEARED, LogParts
+from ullage.importers.parts import CLEARED, LogParts, likely_provider
 from ullage.messages import TextPart, ToolCallPart, ToolResultPart
 
 
@@ -77,3 +77,13 @@ def test_each_wires_own_blocks_become_the_same_parts(
         "n",
         '{"k":1}',
     )
+
+
+def test_a_model_is_taken_to_be_served_by_its_vendor_or_by_the_maker_of_the_wire() -> (
+    None
+):
+    assert likely_provider("claude-sonnet-4-5", "messages") == "anthropic"
+    assert likely_provider("gpt-5", "responses") == "openai"
+    assert likely_provider("gemini-2.5-flash", "generateContent") == "google"
+    assert likely_provider("deepseek-chat", "chat") == "deepseek"
+    assert likely_provider("my-model", "chat") == ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ullage.codec.parts import Namer, PartMaker
-from ullage.codec.wires import WIRES
+from ullage.codec.wires import WIRES, wire_named
 from ullage.messages import Part, TextPart, ToolResultPart
+from ullage.models.providers import vendors_of
 
 CLEARED = "[Old tool result content cleared]"
 """The notice that replaces a pruned tool result, in Claude Code and in OpenCode."""
@@ -63,3 +64,11 @@ def _named_result(part: ToolResultPart, tool_names: dict[str, str]) -> ToolResul
     if name == part.name and not cleared:
         return part
     return msgspec.structs.replace(part, name=name, cleared=cleared)
+
+
+def likely_provider(model: str, wire: str) -> str:
+    """Who serves a model where a log names only it and its wire: its vendor if that speaks the wire, else the maker."""
+    for vendor in vendors_of(model):
+        if vendor.wire == wire:
+            return vendor.name
+    return wire_named(wire).maker

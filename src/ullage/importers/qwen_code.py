@@ -21,15 +21,13 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
-from ullage.codec.wires import WIRES
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.parts import LogParts
+from ullage.importers.parts import LogParts, likely_provider
 from ullage.importers.reader import Reader
 from ullage.importers.replaced import replace_history
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Origin, Part, ResultContent, Role, TextPart
-from ullage.models.providers import vendors_of
 
 WRITTEN_AS = "generateContent"
 """The form of all messages."""
@@ -114,7 +112,7 @@ class QwenCodeReader(Reader):
         rows = self.rows
         model = f.text(entry, "model") or rows.model
         self._reported = {}
-        rows.use_model(model, self._wire, provider_of(model, self._wire))
+        rows.use_model(model, self._wire, likely_provider(model, self._wire))
         rows.learn_window(model, f.count(entry, "contextWindowSize"))
         name = rows.unique(f.text(entry, "uuid"))
         answer = self._made(name, message)
@@ -246,14 +244,6 @@ def _result_content(reader: LogParts, response: JsonObject) -> list[ResultConten
 
 def _text_of(message: Message) -> str:
     return "".join(part.text for part in message.parts if isinstance(part, TextPart))
-
-
-def provider_of(model: str, wire: str) -> str:
-    """Who serves a model: the log names the API and the model only."""
-    for vendor in vendors_of(model):
-        if vendor.wire == wire:
-            return vendor.name
-    return "" if wire == "chat" else WIRES[wire].maker
 
 
 def recognise(sample: list[object]) -> str:
