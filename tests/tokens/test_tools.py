@@ -29,14 +29,19 @@ def tool(name: str = "look", **more: object) -> Tool:
     )
 
 
+def raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
 CHAT = ("chat", "openai", "gpt-4o")
+RESPONSES = ("responses", "openai", "gpt-5")
 CLAUDE = ("messages", "anthropic", "claude-sonnet-4-5")
 STUDIO = ("generateContent", "google", "gemini-2.5-flash")
 KINDS = [
     CHAT,
     CLAUDE,
     STUDIO,
-    ("responses", "openai", "gpt-5"),
+    RESPONSES,
     ("chat", "groq", "llama-3.3-70b"),
     ("x", "y", "z"),
 ]
@@ -106,6 +111,28 @@ def test_a_hosted_tool_has_no_declaration_and_a_share_of_its_own() -> None:
     held = tools_cost((hosted,), template_for(*CLAUDE), family_for(*CLAUDE), BPE)
     assert held.overhead == 0
     assert held.hosted == held.tokens > 1_000
+
+
+def test_a_namespace_costs_its_description_and_the_tools_that_it_declares() -> None:
+    family, template = family_for(*RESPONSES), template_for(*RESPONSES)
+    inner = {"type": "function", "name": "look", "description": "Look at the sky"}
+    inner["parameters"] = msgspec.json.decode(SCHEMA)
+    held = [inner, {**inner, "defer_loading": True}, {"name": 1}, "no tool", None]
+    declared = {"type": "namespace", "name": "sky", "description": "", "tools": held}
+    namespace = tool("sky", kind="namespace", schema=raw(declared))
+    nameless = tool("", description="", schema=msgspec.Raw(b"{}"))
+    shares = [tool_tokens(one, template, family, BPE) for one in (tool(), nameless)]
+    assert tool_tokens(namespace, template, family, BPE) == sum(shares)
+    described = {**declared, "description": "All about the sky"}
+    more = tool("sky", kind="namespace", schema=raw(described))
+    assert tool_tokens(more, template, family, BPE) == sum(shares) + 4
+
+
+@pytest.mark.parametrize("schema", [b"{}", b"[]", b"1", b'{"tools": 1}', b'{"tools":{}}'])
+def test_a_namespace_without_a_list_of_tools_costs_nothing(schema: bytes) -> None:
+    family, template = family_for(*RESPONSES), template_for(*RESPONSES)
+    namespace = tool("sky", kind="namespace", schema=msgspec.Raw(schema))
+    assert tool_tokens(namespace, template, family, BPE) == 0
 
 
 def test_gemini_3_has_a_prompt_for_hosted_tools_once() -> None:

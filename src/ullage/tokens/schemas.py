@@ -42,6 +42,35 @@ def declared(tool: Tool) -> Declared:
     return Declared(tool.name, tool.description, read_schema(bytes(tool.schema)))
 
 
+class GroupedTools(NamedTuple):
+    """The tools of a namespace, and what the model reads of the namespace itself."""
+
+    description: str
+    tools: tuple[Tool, ...]
+
+
+def grouped(tool: Tool) -> GroupedTools:
+    """The tools that a namespace's declaration holds; deferred ones are left out."""
+    read = read_schema(bytes(tool.schema))
+    listed = read.get("tools")
+    tools: list[Tool] = []
+    for one in listed if isinstance(listed, list) else []:
+        if not isinstance(one, dict) or one.get("defer_loading") is True:
+            continue
+        schema = one.get("parameters") or one.get("format") or {}
+        inner = Tool(
+            name=_words(one.get("name")),
+            description=_words(one.get("description")),
+            schema=msgspec.Raw(msgspec.json.encode(schema)),
+        )
+        tools.append(inner)
+    return GroupedTools(_words(read.get("description")), tuple(tools))
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def read_schema(raw: bytes | str | object) -> Schema:
     """A schema from JSON text or a value that was JSON; empty when it is no object, or nested too deep."""
     for _ in range(2):  # some wires carry the schema as JSON text inside JSON

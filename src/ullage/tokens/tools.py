@@ -80,6 +80,12 @@ UNKNOWN_HOSTED: Final = 300.0
 """For a hosted tool of another kind; the interval says how little is known."""
 
 
+NAMESPACE: Final = "namespace"
+"""A group of declared tools (openai 3.52, ``types/responses/namespace_tool_param.py``): Codex 0.169 declares 35 kB of
+tools so for gpt-6.1-sol, and 0.9 kB of others. It is counted as its description and its tools; what else the group
+adds is not measured."""
+
+
 class ToolChoice(NamedTuple):
     """What ``tool_choice`` asks for, in any wire's spelling."""
 
@@ -123,6 +129,10 @@ def tool_tokens(
     """One tool's own share: its declaration as the provider renders it, as if it were not deferred."""
     if is_hosted(tool):
         return _hosted(tool.kind)
+    if tool.kind == NAMESPACE:
+        grouped = schemas.grouped(tool)
+        shares = [tool_tokens(one, template, family, counter) for one in grouped.tools]
+        return counter.count(grouped.description, family.vocabulary) + sum(shares)
     rule = template.tools
     read = schemas.declared(tool)
     text = _RENDER[rule.style](read)
@@ -139,7 +149,7 @@ def tool_tokens(
 
 def is_hosted(tool: Tool) -> bool:
     """Whether the tool runs on the provider's side, without a declaration to count."""
-    return tool.kind not in {"", "function", "custom"}
+    return tool.kind not in {"", "function", "custom", NAMESPACE}
 
 
 def tools_cost(

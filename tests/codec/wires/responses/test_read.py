@@ -81,6 +81,36 @@ def test_instructions_and_leading_developer_messages_are_the_system_prompt() -> 
     assert [block.text for block in request.system] == ["one", "two"]
 
 
+def test_tools_that_a_leading_item_adds_are_declared_tools() -> None:
+    inner = {"type": "function", "name": "wait", "parameters": {}}
+    namespace = {"type": "namespace", "name": "functions", "tools": [inner]}
+    added = {"type": "additional_tools", "role": "developer", "tools": [namespace]}
+    prompt = {"role": "developer", "content": "You are an agent."}
+    request = read_body(
+        {"input": [added, prompt, {"role": "user", "content": "hi"}], "tools": [inner]}
+    )
+    assert [(tool.name, tool.kind) for tool in request.tools] == [
+        ("wait", "function"),
+        ("functions", "namespace"),
+    ]
+    assert [block.text for block in request.system] == ["You are an agent."]
+
+
+def test_items_that_steer_the_server_belong_to_no_answer() -> None:
+    said = {"type": "message", "role": "assistant", "content": "Fine."}
+    update = {"type": "configuration_update", "reasoning": {"effort": "low"}}
+    added = {"type": "additional_tools", "role": "developer", "tools": []}
+    trigger = {"type": "compaction_trigger"}
+    items = [{"role": "user", "content": "hi"}, said, update, added, trigger]
+    *_, answer, last = read_body({"input": items}).messages
+    assert (answer.role, len(answer.parts)) == ("assistant", 1)
+    assert [part.kind for part in last.of_type(ProviderItem)] == [
+        "configuration_update",
+        "additional_tools",
+        "compaction_trigger",
+    ]
+
+
 def test_a_chained_request_names_what_it_continues() -> None:
     assert (
         read_body({"input": "hi", "previous_response_id": "resp_1"}).chained == "resp_1"

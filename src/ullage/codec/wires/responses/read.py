@@ -1,8 +1,9 @@
 """OpenAI Responses: request bodies and answers.
 
 https://platform.openai.com/docs/api-reference/responses. Adjacent items of the model are one
-assistant message, outputs of tools next to each other one tool message. Items without a word of their own (searches,
-code runs, approvals, references) are kept whole.
+assistant message, outputs of tools next to each other one tool message. Tools that a leading item adds are declared
+tools: Codex declares all of its tools so for its newest models. Items without a word of their own (searches, code runs,
+approvals, references) are kept whole.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ _READ = (
     "conversation",
 )
 _SYSTEM = ("system", "developer")
+_ADDED_TOOLS = "additional_tools"
+_CONTROLS = frozenset({_ADDED_TOOLS, "configuration_update", "compaction_trigger"})
+"""Items of the client that are no messages (openai 3.52, ``types/responses/response_input_item_param.py``)."""
 
 
 def claims(body: Mapping[str, Any]) -> bool:
@@ -83,15 +87,20 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         if body.get("instructions")
         else []
     )
-    system += [_system(make, one) for one in head if isinstance(one, dict)]
+    tools = as_list(body.get("tools"))
+    for item in head:
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") == _ADDED_TOOLS:
+            tools = [*tools, *as_list(item.get("tools"))]
+        else:
+            system.append(_system(make, item))
     return Request(
         wire=make.wire,
         model=make.model,
         provider=make.provider,
         system=tuple(system),
-        tools=tuple(
-            _tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)
-        ),
+        tools=tuple(_tool(one) for one in tools if isinstance(one, dict)),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
         chained=as_text(
@@ -158,6 +167,8 @@ def _tool(one: Json) -> Tool:
 
 def _role(item: Json) -> Role:
     role = item.get("role")
+    if item.get("type") in _CONTROLS:
+        return "tool"
     if role in _SYSTEM:
         return "system"
     if role is not None:
