@@ -160,10 +160,10 @@ class PolicyChanged(
 class LimitLearnt(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="limit_learnt"
 ):
-    """A limit of a model, from a user, the provider at run time, or an error that named it."""
+    """A limit of a model, from a user, the provider at run time, an error that named it, or another program's log."""
 
     model: str
-    source: Literal["user", "provider", "error"]
+    source: Literal["user", "provider", "error", "log"]
     window: int | None = None
     input_cap: int | None = None
     max_output: int | None = None
@@ -631,6 +631,8 @@ class CompactionCommitted(
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
     behind: str = ""
+    is_automatic: bool = False
+    """Another program did it because its window was full, as its log says."""
 
 
 class CompactionRolledBack(

@@ -334,7 +334,15 @@ def test_a_checkpoint_is_due_after_some_events_and_never_later_than_after_the_mo
     assert not due or since >= FEWEST_EVENTS
 
 
-MADE_AGAIN = {"estimator", "known", "forecaster", "shares", "share_widths", "loadable"}
+MADE_AGAIN = {
+    "estimator",
+    "client_settings",
+    "known",
+    "forecaster",
+    "shares",
+    "share_widths",
+    "loadable",
+}
 """What a fold has from the rest of itself, or is given when it is loaded."""
 
 

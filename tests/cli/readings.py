@@ -6,7 +6,16 @@ from typing import Any
 
 import msgspec
 
-from ullage.meter.reading import Accuracy, Basis, Reading, Row, Source, Used, Window
+from ullage.meter.reading import (
+    Accuracy,
+    Basis,
+    CompactionThreshold,
+    Reading,
+    Row,
+    Source,
+    Used,
+    Window,
+)
 from ullage.meter.spend import Money, Spend
 from ullage.meter.track import Step
 from ullage.usage import UsageSum
@@ -67,7 +76,7 @@ QUARTER_FULL = Reading(
     model="claude-haiku-4-5",
     window=Window(tokens=200_000, source="catalogue"),
     input_limit=184_000,
-    compaction_point=160_000,
+    threshold=CompactionThreshold(tokens=160_000, source="assumed"),
     used=Used(tokens=52_100, low=51_960, high=52_240),
     reserve=16_000,
     free=131_900,
@@ -102,7 +111,7 @@ UNKNOWN_WINDOW = reading(
     model="my-own-model",
     window=Window(tokens=None, source="unknown"),
     input_limit=None,
-    compaction_point=None,
+    threshold=CompactionThreshold(tokens=None, source="unknown"),
     free=None,
 )
 

@@ -161,11 +161,13 @@ def test_limits_are_taken_from_the_user_first(
 ) -> None:
     whole = as_json(capsys, log, "--window", "50k", "--reserve", "5k", "--trigger", "0.5")
     assert whole["window"] == {"tokens": 50_000, "source": "user"}
-    assert (whole["reserve"], whole["input_limit"], whole["compaction_point"]) == (
-        5_000,
-        45_000,
-        25_000,
-    )
+    assert (whole["reserve"], whole["input_limit"]) == (5_000, 45_000)
+    assert whole["compaction_point"] == {
+        "tokens": 25_000,
+        "source": "user",
+        "by": "",
+        "note": "",
+    }
 
 
 def test_an_unknown_model_works_and_says_how_to_name_its_window(

@@ -19,6 +19,7 @@ from ullage.cli.session import metered, read_session
 from ullage.cli.watch import Watched, is_begun_only
 from ullage.errors import InputError
 from ullage.events import CompactionCommitted
+from ullage.importers import ImportedSession
 from ullage.importers.growing import GrowingLog
 from ullage.meter.meter import Meter
 
@@ -34,7 +35,7 @@ LOGS = [
 ]
 
 
-def new_meter() -> Meter:
+def new_meter(imported: ImportedSession | None = None) -> Meter:
     return Meter(estimator="pretoken")
 
 
@@ -177,7 +178,7 @@ def test_near_the_limit_goes_up_high_and_down_only_well_below(tmp_path: Path) ->
     ):
         seen = Watched(
             GrowingLog(path),
-            lambda window=window: Meter(estimator="pretoken", window=window),  # type: ignore[misc]
+            lambda imported, window=window: Meter(estimator="pretoken", window=window),  # type: ignore[misc]
         ).look()
         assert seen is not None and seen.status.near_limit is is_near
 

@@ -26,6 +26,7 @@ PUBLIC = frozenset({"__init__", "compaction"})
 
 CORE = frozenset(
     {
+        "clients",
         "display",
         "models",
         "tokens",
@@ -44,10 +45,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "types": frozenset(),
     "display": frozenset(),
     "models": frozenset({"types"}),
+    "clients": frozenset(),
     "tokens": frozenset({"types", "models"}),
     "reasoning": frozenset({"types", "models"}),
     "codec": frozenset({"types", "models", "reasoning"}),
-    "meter": frozenset({"types", "display", "models", "tokens", "reasoning", "codec"}),
+    "meter": frozenset(
+        {"types", "clients", "display", "models", "tokens", "reasoning", "codec"}
+    ),
     "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
     "agent": frozenset({"types", *(CORE - {"agent"})}),

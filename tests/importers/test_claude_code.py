@@ -275,7 +275,7 @@ def test_the_output_of_the_context_command_names_the_window(
     learnt = [
         event for event in reader.feed([line.encode()]) if isinstance(event, LimitLearnt)
     ]
-    assert [(event.window, event.source) for event in learnt] == [(window, "provider")]
+    assert [(event.window, event.source) for event in learnt] == [(window, "log")]
 
 
 def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:

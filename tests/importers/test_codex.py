@@ -62,7 +62,7 @@ def test_the_window_that_the_log_names_is_learnt() -> None:
         event for event in imported("session").events if isinstance(event, LimitLearnt)
     ]
     assert {event.window for event in learnt} == {258400}
-    assert {event.source for event in learnt} == {"provider"}
+    assert {event.source for event in learnt} == {"log"}
 
 
 def test_a_result_that_came_before_the_usage_of_its_call_follows_the_answer() -> None:

@@ -8,7 +8,14 @@ import pytest
 
 from ullage.meter.limits import Prices, Rate
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Accuracy, Basis, Reading, Used, Window
+from ullage.meter.reading import (
+    Accuracy,
+    Basis,
+    CompactionThreshold,
+    Reading,
+    Used,
+    Window,
+)
 from ullage.meter.spend import Money, Spend, cost_of, merge_sums
 from ullage.usage import Usage, UsageSum
 
@@ -23,7 +30,7 @@ def reading() -> Reading:
         model="m",
         window=Window(tokens=1_000, source="user"),
         input_limit=900,
-        compaction_point=800,
+        threshold=CompactionThreshold(tokens=800, source="assumed"),
         used=Used(tokens=10, low=9, high=11),
         reserve=100,
         free=890,

@@ -160,6 +160,7 @@ def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
         default_window=9_000,
         reserve=1_000,
         trigger=0.5,
+        has_trigger=True,
         auto=False,
     )
     assert limits.with_settings(dict.fromkeys(said)) == Limits()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,10 +23,10 @@ from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
 from ullage.importers import ImportedSession
+from ullage.importers.client_settings import FoundSettings, settings_of
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
-from ullage.meter.window import DEFAULT_TRIGGER
 from ullage.store.calibration import CalibrationStore, DamagedStore
 from ullage.tokens.calibration import Calibration
 
@@ -37,13 +39,15 @@ def context(options: argparse.Namespace) -> int:
         else chosen_session(options.file, options.session)
     )
     learnt = stored_calibration()
+    found = client_settings(imported)
     meter = Meter(
         calibration=learnt,
         overhead=usable_overhead(),
         window=options.window,
         reserve=options.reserve,
-        trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
+        trigger=options.trigger,
         estimator=options.estimator,
+        client_settings=found.values,
     )
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
@@ -55,9 +59,9 @@ def context(options: argparse.Namespace) -> int:
         if key.endswith(f"/{meter.reading().model}")
     )
     if options.json:
-        screen.show_json(as_json(session, options, earlier))
+        screen.show_json(as_json(session, options, earlier, found.notes))
     else:
-        _show(session, options, screen, earlier)
+        _show(session, options, screen, earlier, found.notes)
     return 0
 
 
@@ -76,11 +80,12 @@ def subject_of(
     no_content: bool = False,
     every_row: bool = False,
     learnt_earlier: int = 0,
+    notes: Sequence[str] = (),
 ) -> Subject:
-    """What is drawn of a metered session."""
+    """What is drawn of a metered session. ``notes`` stand below those of the reading."""
     meter, imported = session.meter, session.imported
     return Subject(
-        reading=for_people(meter.reading(), imported),
+        reading=for_people(meter.reading(), imported, notes),
         program=imported.program or imported.format,
         title="" if no_content else imported.title,
         step=session.step,
@@ -95,7 +100,14 @@ def subject_of(
     )
 
 
-def for_people(reading: Reading, imported: ImportedSession) -> Reading:
+def client_settings(imported: ImportedSession) -> FoundSettings:
+    """The settings of the program that wrote a log, as they are now."""
+    return settings_of(imported.program, Path(imported.path), imported.cwd)
+
+
+def for_people(
+    reading: Reading, imported: ImportedSession, more: Sequence[str] = ()
+) -> Reading:
     """The reading with notes for a person: options of the command line in the place of a program's arguments."""
     notes = [
         note
@@ -107,11 +119,15 @@ def for_people(reading: Reading, imported: ImportedSession) -> Reading:
         notes.append(
             f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids."
         )
-    return msgspec.structs.replace(reading, notes=tuple(notes))
+    return msgspec.structs.replace(reading, notes=(*notes, *more))
 
 
 def _show(
-    session: Metered, options: argparse.Namespace, screen: Screen, earlier: int
+    session: Metered,
+    options: argparse.Namespace,
+    screen: Screen,
+    earlier: int,
+    notes: Sequence[str],
 ) -> None:
     meter = session.meter
     subject = subject_of(
@@ -119,6 +135,7 @@ def _show(
         no_content=options.no_content,
         every_row=options.rows,
         learnt_earlier=earlier,
+        notes=notes,
     )
     lines = draw(subject, screen.width, screen.glyphs)
     width = min(screen.width, WIDEST)
@@ -133,11 +150,17 @@ def _show(
     screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])
 
 
-def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> bytes:
+def as_json(
+    session: Metered,
+    options: argparse.Namespace,
+    earlier: int,
+    notes: Sequence[str] = (),
+) -> bytes:
     """The reading's own JSON, and beside its keys what the command knows of the session."""
     meter, imported = session.meter, session.imported
     reading: Reading = meter.reading()
     whole: dict[str, Any] = msgspec.to_builtins(reading)
+    whole["notes"] = [*reading.notes, *notes]
     whole["log"] = {
         "path": imported.path,
         "format": imported.format,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ullage.cli.footing import footing
-from ullage.cli.table import WINDOW_SOURCES, table_of
+from ullage.cli.limit_texts import (
+    passed_sentence,
+    threshold_sentence,
+    threshold_source,
+    window_source,
+)
+from ullage.cli.table import table_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import UNICODE, Glyphs
@@ -116,17 +122,15 @@ def _about(subject: Subject) -> list[str]:
         parts.append(f"before call {number(subject.step)} of {number(subject.calls)}")
     elif subject.calls:
         parts.append(f"after {counted(subject.calls, 'call')}")
-    if source := WINDOW_SOURCES[subject.reading.window.source]:
-        parts.append(f"window {source}")
+    parts.append(window_source(subject.reading.window))
+    parts.append(threshold_source(subject.reading.threshold))
     if subject.learnt_earlier:
         parts.append(f"calibrated by {counted(subject.learnt_earlier, 'earlier call')}")
     return [part for part in parts if part]
 
 
 def _compaction_point(reading: Reading) -> list[Line]:
-    point = reading.compaction_point
-    if point is None:
-        return []
     if reading.should_compact():
-        return [(Span(f"past the compaction point, {number(point)}", "bad"),)]
-    return [(Span(f"compacts at {number(point)}"),)]
+        return [(Span(passed_sentence(reading.threshold), "bad"),)]
+    sentence = threshold_sentence(reading.threshold)
+    return [(Span(sentence),)] if sentence else []

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from ullage.cli.grants import granted_words
-from ullage.cli.table import WINDOW_SOURCES
+from ullage.cli.limit_texts import WINDOW_SOURCES, threshold_sentence
 from ullage.codec.foreign import parse_json
 from ullage.display.text import Line, Span, counted, number, plain, printable, shortened
 from ullage.events import (
@@ -65,6 +65,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.reading import Reading
 from ullage.store.store import DraftPiece
 
 LONGEST_ARGUMENT: Final = 40
@@ -317,6 +318,14 @@ def near_limit_notice(threshold: int) -> Notice:
     return _notice(
         "warn", f"near the limit: the compaction threshold is {number(threshold)} tokens"
     )
+
+
+def near_threshold_notice(reading: Reading) -> Notice:
+    """The same in the session of another program, with the threshold's owner."""
+    sentence = threshold_sentence(reading.threshold)
+    if reading.compaction_point is None:
+        sentence = f"an input may have {number(reading.input_limit or 0)} tokens"
+    return _notice("warn", f"near the limit: {sentence}")
 
 
 def _notice(style: str, text: str, hint: str = "") -> Notice:

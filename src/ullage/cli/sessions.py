@@ -36,6 +36,7 @@ from ullage.importers import (
     read,
     reader_for,
 )
+from ullage.importers.client_settings import settings_of
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -82,7 +83,8 @@ def outline(place: FoundSession) -> Outline:
         return Outline(
             place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said
         )
-    meter = Meter(estimator="pretoken")
+    settings = settings_of(imported.program, place.path, imported.cwd or place.cwd)
+    meter = Meter(estimator="pretoken", client_settings=settings.values)
     for event in imported.events:
         meter.apply(event)
     reading = meter.reading()
@@ -365,5 +367,6 @@ def _as_dict(each: Outline) -> dict[str, object]:
         "calls": each.calls,
         "used": None if reading is None else reading.used,
         "window": None if reading is None else reading.window,
+        "compaction_point": None if reading is None else reading.threshold,
         "problem": each.problem,
     }

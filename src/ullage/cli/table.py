@@ -18,7 +18,7 @@ from ullage.display.text import (
     shortened,
 )
 from ullage.meter.cost import SUMMARY
-from ullage.meter.reading import Basis, Reading, Row, Used, WindowSource
+from ullage.meter.reading import Basis, Reading, Row, Used
 from ullage.meter.rows import PartEstimate
 
 SOURCES = {
@@ -27,15 +27,6 @@ SOURCES = {
     "estimated": "estimated",
     "by_difference": "by difference",
 }
-
-WINDOW_SOURCES: dict[WindowSource, str] = {
-    "user": "set by you",
-    "provider": "reported by the provider",
-    "error": "learnt from an error",
-    "catalogue": "from the catalogue",
-    "unknown": "",
-}
-"""Where the size of a window comes from, in words."""
 
 LARGEST = "largest: "
 LARGEST_NAMED = 3
@@ -229,7 +220,7 @@ def _free(reading: Reading, whole: int) -> Iterable[Cells]:
         name="Free",
         tokens=number(reading.free),
         share=percent(reading.free, whole),
-        note=(kept,),
+        note=(kept,) if reading.reserve else (),
         name_style="strong",
     )
     limit, point, until = (
@@ -240,14 +231,16 @@ def _free(reading: Reading, whole: int) -> Iterable[Cells]:
     if limit is None or point is None or until is None:
         return
     end = "the interval's upper end, " if reading.used.high > reading.used.tokens else ""
-    for name, tokens, note in (
-        ("until compaction", until, f"from {end}{number(reading.used.high)}"),
-        (
-            "auto-compact buffer",
-            min(limit - point, reading.free),
-            f"from {number(point)} to {number(limit)}",
-        ),
-    ):
+    from_end = f"from {end}{number(reading.used.high)}"
+    beyond = min(limit - point, reading.free)
+    is_known = bool(reading.threshold.by)
+    parts = [("until compaction", until, from_end)]
+    if is_known:
+        to_limit = f"from {number(point)} to {number(limit)}"
+        parts.append(("auto-compact buffer", beyond, to_limit))
+    else:
+        parts = [("until Ullage would compact", until, from_end)]
+    for name, tokens, note in parts:
         if tokens > 0:
             share = percent(tokens, whole)
             yield Cells(

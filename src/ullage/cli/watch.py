@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
-from ullage.cli.context import stored_calibration
+from ullage.cli.context import client_settings, stored_calibration
 from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import (
     Notice,
-    near_limit_notice,
+    near_threshold_notice,
     report_notice,
     window_notice,
 )
@@ -46,7 +46,6 @@ from ullage.importers.growing import GrowingLog, Growth
 from ullage.importers.regular import open_regular
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.window import DEFAULT_TRIGGER
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
 
@@ -78,7 +77,7 @@ class Watched:
     """One log and the meter that has applied what is certain of it."""
 
     log: GrowingLog
-    new_meter: Callable[[], Meter]
+    new_meter: Callable[[ImportedSession], Meter]
     _meter: Meter | None = None
     _calls: int = 0
     _usable: bool = False
@@ -98,7 +97,8 @@ class Watched:
         if growth is None:
             return None
         if growth.is_whole or self._meter is None:
-            self._meter, self._calls, self._usable = self.new_meter(), 0, False
+            self._meter = self.new_meter(growth.imported)
+            self._calls, self._usable = 0, False
         if growth.restarted:
             self._told, self._restarted = set(), growth.restarted
         for event in growth.certain:
@@ -164,14 +164,15 @@ def watch(options: argparse.Namespace) -> int:
     """Follow until Ctrl-C. 0 after it, or with ``--once`` when there was something to see. Raises ``UllageError``."""
     learnt, overhead = stored_calibration(), usable_overhead()
 
-    def new_meter() -> Meter:
+    def new_meter(imported: ImportedSession) -> Meter:
         return Meter(
             calibration=learnt,
             overhead=overhead,
             window=options.window,
             reserve=options.reserve,
-            trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
+            trigger=options.trigger,
             estimator=options.estimator,
+            client_settings=client_settings(imported).values,
         )
 
     show = _JsonLines() if options.json else Shown(Screen(sys.stdout))
@@ -319,8 +320,7 @@ class Shown:
             if (told := window_notice(event)) is not None:
                 self._notice(told)
         if seen.status.near_limit and not self._is_near:
-            point = seen.reading.compaction_point or seen.reading.input_limit or 0
-            self._notice(near_limit_notice(point))
+            self._notice(near_threshold_notice(seen.reading))
         self._is_near = seen.status.near_limit
         told = report_notice(seen.status)
         if told is not None and not self._is_report_noted:

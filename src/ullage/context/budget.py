@@ -66,7 +66,8 @@ def aim_of(situation: Situation) -> Aim:
     messages = sizes.messages
     if situation.is_partial:
         messages -= situation.once("unnamed", lambda: sizes.of(must_stay(situation)))
-    window, _, limit, point = fold.limits.denominators
+    window, _, limit, threshold = fold.limits.denominators
+    point = threshold.tokens
     correction = max(situation.correction, 1.0)
     size = None if window.tokens is None else round(window.tokens / correction)
     if limit is None:

@@ -616,6 +616,7 @@ class ClaudeCodeReader(Reader):
             summary,
             keep=boundary.keep,
             trigger=f.text(boundary.metadata, "trigger"),
+            is_automatic=f.text(boundary.metadata, "trigger") == "auto",
             before=f.count(boundary.metadata, "preTokens")
             or f.count(boundary.metadata, "pre_tokens"),
             after=f.count(boundary.metadata, "postTokens")

@@ -148,6 +148,7 @@ class EventWriter:
         self.model, self.wire, self.provider = model, wire, provider
         if known and self._started:
             self._put(ModelChanged, model=model, wire=wire, provider=provider)
+            self._put_window(model)
         elif self._out and isinstance(self._out[0], SessionStarted):
             self._out[0] = msgspec.structs.replace(
                 self._out[0], model=model, wire=wire, provider=provider
@@ -174,7 +175,12 @@ class EventWriter:
         """A context window that the log itself names."""
         if window is not None and self._window.get(model) != window:
             self._window[model] = window
-            self._put(LimitLearnt, model=model, source="provider", window=window)
+            self._put_window(model)
+
+    def _put_window(self, model: str) -> None:
+        window = self._window.get(model)
+        if window is not None:
+            self._put(LimitLearnt, model=model, source="log", window=window)
 
     # -- messages --
 
@@ -241,8 +247,12 @@ class EventWriter:
         before: int | None = None,
         after: int | None = None,
         summary_tokens: int | None = None,
+        is_automatic: bool = False,
     ) -> None:
-        """All messages of the view but ``keep`` are replaced by ``summary``."""
+        """All messages of the view but ``keep`` are replaced by ``summary``.
+
+        ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
+        """
         self.spend(len(self.view))
         name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
         kept = [message for message in self.view if message in keep]
@@ -262,6 +272,7 @@ class EventWriter:
             summary_tokens=summary_tokens,
             before=before,
             after=after,
+            is_automatic=is_automatic,
         )
 
     def rewind(self, to: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ullage.clients.limits import NOTHING_SEEN
 from ullage.codec.dialects import passes_of
 from ullage.errors import SettingError, UnreadableInput
 from ullage.events import (
@@ -47,6 +48,12 @@ from ullage.meter.clearing import (
     ClearedTokens,
     cleared_tokens,
     keeps_reasoning,
+)
+from ullage.meter.client_limits import (
+    after_call,
+    after_compaction,
+    after_request,
+    with_client,
 )
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
@@ -143,6 +150,8 @@ class Fold(State):
         self._take_limits()
         if changed_model:
             self.marks.append("model")
+            self.seen = NOTHING_SEEN
+            self._take_client_limits()
         if self.forecaster.same_units(old):
             self._recarry()  # what the old model made, the new one may not read
             return
@@ -158,6 +167,11 @@ class Fold(State):
         self.limits = self.limits.of_model(
             known.window, known.input_cap, known.max_output
         )
+        self._take_client_limits()
+
+    def _take_client_limits(self) -> None:
+        """The limits of the program that wrote the session, by what it has shown so far."""
+        self.limits = with_client(self)
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
@@ -255,6 +269,7 @@ class Fold(State):
     def _limit(self, event: LimitLearnt) -> None:
         if not self.model or not event.model or event.model == self.model:
             self.limits = self.limits.learn(event)
+            self._take_client_limits()
 
     def _system(self, event: SystemChanged) -> None:
         self.system = event.system
@@ -495,6 +510,8 @@ class Fold(State):
         self.undo_records[event.compaction] = UndoRecord(
             self.anchor_call, order, left, changed, summary, behind=event.behind
         )
+        self.seen = after_compaction(self.seen, event)
+        self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
 
@@ -578,6 +595,7 @@ class Fold(State):
             at=event.at,
             is_whole=event.fingerprint is not None,
         )
+        self.seen = after_request(self.seen)
         self.marks.clear()
 
     def _request(self, forecast: Forecast) -> Pending:
@@ -625,6 +643,8 @@ class Fold(State):
                 label = UNUSABLE if self.reports.is_unusable else NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
+        self.seen = after_call(self.seen, context, usage)
+        self._take_client_limits()
         level: float | None = None
         if verdict.history.surprise is not None:
             level = expectation_of(self, pending, context).level

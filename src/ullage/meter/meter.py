@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader
 from ullage.codec.dialects import dialect_for, normalise
@@ -73,8 +74,10 @@ class Meter:
     ``model`` may name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``, the user's table of
     endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
     is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
-    1 or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier; ``meter.calibration`` is
-    what has been learnt by now. ``overhead`` are first calls of earlier sessions, ``meter.first_call`` is this one's.
+    1 (0.8 if it is not set) or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier;
+    ``meter.calibration`` is what has been learnt by now. ``overhead`` are first calls of earlier sessions,
+    ``meter.first_call`` is this one's. ``client_settings`` are those of the program whose log is read, which may set
+    its window and threshold.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
     ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``
@@ -92,7 +95,7 @@ class Meter:
         provider: str = "",
         window: int | None = None,
         reserve: int | None = None,
-        trigger: float | int = DEFAULT_TRIGGER,
+        trigger: float | int | None = None,
         auto: bool = True,
         default_window: int | None = None,
         calibration: Calibration | None = None,
@@ -101,13 +104,15 @@ class Meter:
         policy: ReasoningPolicy | None = None,
         session: str = "",
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
+        client_settings: ClientSettings = NO_SETTINGS,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         own = read_endpoints(endpoints, WIRES)
         limits = Limits(
             window=None if window is None else Limit(tokens=window, source="user"),
             reserve=reserve,
-            trigger=trigger,
+            trigger=DEFAULT_TRIGGER if trigger is None else trigger,
+            has_trigger=trigger is not None,
             auto=auto,
             default_window=default_window,
         )
@@ -115,6 +120,7 @@ class Meter:
             limits=limits,
             calibration=calibration or Calibration(),
             earlier_calls=tuple(overhead),
+            client_settings=client_settings,
             estimator=estimator,
             policy=policy or ReasoningPolicy(),
         )
@@ -266,7 +272,7 @@ class Meter:
     def _read(self) -> Reading:
         fold = self._fold
         forecast = fold.forecast()
-        window, reserve, input_limit, compaction_point = fold.limits.denominators
+        window, reserve, input_limit, threshold = fold.limits.denominators
         tokens, low, high = forecast.tokens, forecast.low, forecast.high
         content = (
             fold.session,
@@ -295,7 +301,7 @@ class Meter:
             model=fold.model,
             window=window,
             input_limit=input_limit,
-            compaction_point=compaction_point,
+            threshold=threshold,
             used=Used(tokens=tokens, low=low, high=high),
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - tokens,

@@ -16,7 +16,27 @@ from ullage.meter.spend import Spend
 Source = Literal["reported", "counted", "estimated", "by_difference"]
 """Reported by the provider; counted with a count endpoint; estimated from the content; what is left of a total."""
 
-WindowSource = Literal["user", "provider", "error", "catalogue", "unknown"]
+WindowSource = Literal[
+    "user",
+    "observed",
+    "log",
+    "settings",
+    "provider",
+    "error",
+    "documented",
+    "catalogue",
+    "unknown",
+]
+"""``observed`` is shown by the log of another program and ``log`` named by it; ``settings`` are that program's, and
+``documented`` is its default (docs/clients.md)."""
+
+OURSELVES = "Ullage"
+"""Who compacts the sessions of an ``Agent``, and of a loop that asks a ``Meter``."""
+
+ThresholdSource = Literal[
+    "user", "observed", "settings", "documented", "assumed", "unknown"
+]
+"""``user``: set for this meter or agent. ``assumed``: Ullage's own default. The others as for the window."""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +47,28 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     high: int
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The model's context window in tokens, and its source. ``None`` is unknown: nothing is guessed."""
+class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The context window in tokens, and its source. ``None`` is unknown: nothing is guessed.
+
+    For the session of another program it is the window that this program uses; ``note`` says where it is from.
+    """
 
     tokens: int | None
     source: WindowSource
+    note: str = ""
+
+
+class CompactionThreshold(msgspec.Struct, frozen=True, kw_only=True):
+    """The tokens at which compaction starts; ``None`` is unknown or never. ``note`` says where they are from.
+
+    ``by`` is the program that compacts there: ``Ullage``, or the one that wrote the session, such as ``Claude Code``.
+    It is empty in the session of another program whose threshold is unknown: Ullage would compact there.
+    """
+
+    tokens: int | None
+    source: ThresholdSource
+    by: str = OURSELVES
+    note: str = ""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +129,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The window at one moment. ``used + reserve + free == window`` whenever the window is known.
 
     ``free`` is signed: below zero the window is over-full by that much. ``input_limit`` is min(the provider's input
-    cap, window - reserve), ``compaction_point`` is min(trigger x window, input limit).
+    cap, window - reserve), ``compaction_point`` is min(trigger x window, input limit), or what the program compacts at
+    that wrote the session; ``threshold`` has its source too, and is ``compaction_point`` in JSON.
     """
 
     snapshot_id: str
@@ -101,7 +139,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     window: Window
     input_limit: int | None
-    compaction_point: int | None
+    threshold: CompactionThreshold = msgspec.field(name="compaction_point")
     used: Used
     reserve: int
     free: int | None
@@ -113,6 +151,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     call: str = ""
     """The call this reading was taken for, when it was taken by ``Meter.before``."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def compaction_point(self) -> int | None:
+        """The tokens at which compaction starts; ``None`` is unknown or never."""
+        return self.threshold.tokens
 
     @property
     def share(self) -> float | None:

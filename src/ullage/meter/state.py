@@ -9,6 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ullage.clients.facts import ClientSettings
+from ullage.clients.limits import NOTHING_SEEN, SeenSizes
 from ullage.events import FirstCall
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
@@ -102,6 +104,10 @@ class State:
     policy: ReasoningPolicy
     estimator: str | Callable[[str], float] = field(metadata=DERIVED)
     """Set by the caller, and not by an event."""
+    client_settings: ClientSettings = field(default_factory=dict, metadata=DERIVED)
+    """The settings of the program that wrote the session, set by the caller as well."""
+    seen: SeenSizes = NOTHING_SEEN
+    """What the calls show of that program's limits."""
     session: str = ""
     seq: int = 0
     revision: int = 0

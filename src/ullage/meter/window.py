@@ -1,6 +1,7 @@
 """Named denominators: whose limit counts, and where compaction starts.
 
-Precedence: user > provider at run time > an error that named it > catalogue > unknown, which is shown as such.
+Precedence: user > the log of another program > that program's settings > provider at run time > an error that named it
+> that program's default > catalogue > unknown, which is shown as such.
 """
 
 from __future__ import annotations
@@ -9,9 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ullage.clients.limits import UNKNOWN_LIMITS, ClientLimits
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
-from ullage.meter.reading import Window, WindowSource
+from ullage.meter.reading import (
+    OURSELVES,
+    CompactionThreshold,
+    Window,
+    WindowSource,
+)
 
 DEFAULT_TRIGGER = 0.8
 """Share of the window at which compaction starts: Dexto's figure (docs/from-the-seeds.md)."""
@@ -25,9 +32,13 @@ RESERVE_SHARE = 5
 _SETTINGS = ("window", "default_window", "reserve", "trigger", "auto")
 
 _RANK: dict[WindowSource, int] = {
-    "user": 4,
-    "provider": 3,
-    "error": 2,
+    "user": 8,
+    "observed": 7,
+    "log": 6,
+    "settings": 5,
+    "provider": 4,
+    "error": 3,
+    "documented": 2,
     "catalogue": 1,
     "unknown": 0,
 }
@@ -39,6 +50,7 @@ class Limit:
 
     tokens: int
     source: WindowSource
+    note: str = ""
 
     def beats(self, other: Limit | None) -> bool:
         """Whether this one is to be believed: a better source, or a newer value of the same source."""
@@ -51,7 +63,12 @@ class Denominators(NamedTuple):
     window: Window
     reserve: int
     input_limit: int | None
-    compaction_point: int | None
+    threshold: CompactionThreshold
+
+    @property
+    def compaction_point(self) -> int | None:
+        """The tokens at which compaction starts."""
+        return self.threshold.tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +85,12 @@ class Limits:
     auto: bool = True
     default_window: int | None = None
     """Used, as if the user had set it, when the window is unknown."""
+    has_trigger: bool = False
+    """Whether ``trigger`` was set, and is not the default."""
+    program: str = ""
+    """The name, for people, of the other program that compacts this session; empty when none does."""
+    client: ClientLimits = UNKNOWN_LIMITS
+    """What is known of that program's own limits."""
 
     def __post_init__(self) -> None:
         if not 0 < self.trigger < float("inf"):
@@ -99,7 +122,9 @@ class Limits:
                 continue
             value = settings[name]
             if name == "trigger":
-                value = value if isinstance(value, int | float) else DEFAULT_TRIGGER
+                is_set = isinstance(value, int | float)
+                limits = replace(limits, has_trigger=is_set)
+                value = value if is_set else DEFAULT_TRIGGER
             elif name == "auto":
                 value = value is not False
             elif not isinstance(value, int):
@@ -121,40 +146,84 @@ class Limits:
         )
 
     @property
+    def named_window(self) -> int | None:
+        """The window that the user or the log named, which no other source replaces."""
+        held = self.window
+        if held is None or held.source not in ("user", "log"):
+            return None
+        return held.tokens
+
+    @property
+    def window_in_force(self) -> Window:
+        """The window by the best source."""
+        best = self.window
+        client = self.client.window
+        if client is not None and client.tokens is not None:
+            own = Limit(tokens=client.tokens, source=client.source, note=client.note)
+            best = own if own.beats(best) else best
+        if best is not None:
+            return Window(tokens=best.tokens, source=best.source, note=best.note)
+        if self.default_window is not None:
+            return Window(tokens=self.default_window, source="user")
+        return Window(tokens=None, source="unknown")
+
+    @property
     def denominators(self) -> Denominators:
         """What follows from these limits.
 
-        The default reserve is capped by the model's largest answer and by a share of the window. A request may hold
-        min(input cap, window - reserve), and compaction starts at min(trigger, that).
+        The default reserve is capped by the model's largest answer and by a share of the window; there is none where
+        the threshold of another program is known, which leaves room for the answer. A request may hold
+        min(input cap, window - reserve), and compaction starts at min(trigger, that), or at the program's threshold.
         """
-        window = Window(tokens=None, source="unknown")
-        if self.window is not None:
-            window = Window(tokens=self.window.tokens, source=self.window.source)
-        elif self.default_window is not None:
-            window = Window(tokens=self.default_window, source="user")
-        reserve = self.reserve
-        if reserve is None:
-            reserve = DEFAULT_RESERVE
-            if self.max_output is not None:
-                reserve = min(reserve, self.max_output.tokens)
-            if window.tokens is not None:
-                reserve = min(reserve, window.tokens // RESERVE_SHARE)
+        window = self.window_in_force
+        reserve = self._reserve_of(window)
         bounds: list[int] = []
         if window.tokens is not None:
             bounds.append(window.tokens - reserve)
         if self.input_cap is not None:
             bounds.append(self.input_cap.tokens)
-        if not bounds:
-            return Denominators(window, reserve, None, None)
-        limit = max(0, min(bounds))
-        point: int | None = limit
+        limit = max(0, min(bounds)) if bounds else None
+        return Denominators(window, reserve, limit, self._threshold(window, limit))
+
+    @property
+    def _own_threshold_counts(self) -> bool:
+        """Whether compaction starts by these settings, and not by those of another program."""
+        return self.has_trigger or not self.auto or self.client.threshold is None
+
+    def _reserve_of(self, window: Window) -> int:
+        if self.reserve is not None:
+            return self.reserve
+        if not self._own_threshold_counts:
+            return 0
+        reserve = DEFAULT_RESERVE
+        if self.max_output is not None:
+            reserve = min(reserve, self.max_output.tokens)
+        if window.tokens is not None:
+            reserve = min(reserve, window.tokens // RESERVE_SHARE)
+        return reserve
+
+    def _threshold(self, window: Window, limit: int | None) -> CompactionThreshold:
+        client = self.client.threshold
+        if client is not None and not self._own_threshold_counts:
+            return CompactionThreshold(
+                tokens=client.tokens,
+                source=client.source,
+                by=self.program,
+                note=client.note,
+            )
+        by = "" if self.program else OURSELVES
         if not self.auto:
-            point = None
-        elif self.trigger > 1:
+            return CompactionThreshold(tokens=None, source="user", by=by)
+        if limit is None:
+            return CompactionThreshold(tokens=None, source="unknown", by=by)
+        point = limit
+        if self.trigger > 1:
             point = min(int(self.trigger), limit)
         elif window.tokens is not None:
             point = min(int(self.trigger * window.tokens), limit)
-        return Denominators(window, reserve, limit, point)
+        if self.has_trigger:
+            return CompactionThreshold(tokens=point, source="user", by=by)
+        return CompactionThreshold(tokens=point, source="assumed", by=by)
 
 
 def _believed(

@@ -23,7 +23,7 @@ from ullage.cli.chat.panels import (
 )
 from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import Span, cells, plain
-from ullage.meter.reading import Basis, Used, Window
+from ullage.meter.reading import Basis, CompactionThreshold, Used, Window
 
 
 class FakeScreen(App[str]):
@@ -71,7 +71,7 @@ EXACT = replace(
 UNKNOWN = replace(
     QUARTER_FULL,
     window=Window(tokens=None, source="unknown"),
-    compaction_point=None,
+    threshold=CompactionThreshold(tokens=None, source="unknown"),
     input_limit=None,
     free=None,
 )

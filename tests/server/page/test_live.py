@@ -84,7 +84,7 @@ def test_the_number_on_the_page_is_the_number_of_the_api(
         assert screen.used == reading["used"]["tokens"]
         meter = screen.find(".meter")
         assert meter.get_attribute("aria-valuenow") == str(reading["used"]["tokens"])
-        assert f"compacts at {reading['compaction_point']:,}" in (
+        assert f"compacts at {reading['compaction_point']['tokens']:,}" in (
             meter.get_attribute("aria-valuetext") or ""
         )
         shown = screen.find("#rows .top > .row:not(.rest) .row-tokens").all_inner_texts()

@@ -2,6 +2,7 @@
 
 import { h, replace } from "./dom.js";
 import { counted, money, number, percentSigned, signed } from "./format.js";
+import { figureOf, windowFrom } from "./limits.js";
 
 const list = (pairs) => h("dl", { class: "figures" }, pairs.filter(Boolean).map(([name, value, note]) => h("div", { title: note ?? "" }, h("dt", {}, name), h("dd", {}, value))));
 
@@ -10,9 +11,9 @@ export function drawLimits(node, reading) {
   replace(
     node,
     list([
-      ["Compacts at", number(reading.compaction_point), "min(trigger × window, input limit); held against the upper end of the interval"],
+      figureOf(reading.compaction_point),
       ["Input limit", number(reading.input_limit), "min(the provider's input cap, window − reserve)"],
-      ["Window", reading.window.tokens ? number(reading.window.tokens) : "unknown", "The model's context window"],
+      ["Window", reading.window.tokens ? number(reading.window.tokens) : "unknown", windowFrom(reading.window) || "The model's context window"],
       ["Compactions", number(reading.compactions)],
     ]),
     reading.notes.map((note) => h("p", { class: "reading-note" }, note)),

@@ -2,14 +2,7 @@
 
 import { h, place, replace } from "./dom.js";
 import { besideNumber, number, share } from "./format.js";
-
-const SOURCES = {
-  user: "set by you",
-  provider: "reported by the provider",
-  error: "learnt from an error",
-  catalogue: "from the catalogue",
-  unknown: "",
-};
+import { compactsAt, sourceOf } from "./limits.js";
 
 /** The shade of a top row, the same in the gauge and in the list: what people and the model said is the strongest. */
 export function shadeOf(name) {
@@ -36,7 +29,7 @@ export class Gauge {
     replace(node, h("p", { class: "used" }, this.number, " ", this.interval), this.of, this.meter, this.label);
   }
 
-  /** Shows `{snapshot, used, window, source, point, reserve, rows, model, label}`. */
+  /** Shows `{snapshot, used, window, source, point, compacts, reserve, rows, model, label}`. */
   show(view) {
     const { used, window, point } = view;
     const whole = Math.max(window ?? 0, used.high, point ?? 0, 1);
@@ -58,7 +51,7 @@ export class Gauge {
     if (point) place(this.point, { left: at(point) });
     this.reserve.hidden = !window || !view.reserve;
     if (window && view.reserve) place(this.reserve, { left: at(window - view.reserve), width: at(view.reserve) });
-    this.drawScale(whole, window, point, at);
+    this.drawScale(whole, view, at);
     this.label.textContent = view.label ?? "";
     this.label.hidden = !view.label;
   }
@@ -73,11 +66,11 @@ export class Gauge {
     this.segments.replaceChildren(...nodes);
   }
 
-  drawScale(whole, window, point, at) {
+  drawScale(whole, { window, point, compacts }, at) {
     const ticks = [h("span", { class: "tick start" }, "0")];
     if (point && window) {
       const side = point / whole > 0.75 ? "left" : "right";
-      ticks.push(place(h("span", { class: `tick compacts ${side}` }, `compacts at ${number(point)}`), { left: at(point) }));
+      ticks.push(place(h("span", { class: `tick compacts ${side}` }, compacts), { left: at(point) }));
     }
     if (window && (!point || point / whole < 0.84)) ticks.push(h("span", { class: "tick end" }, number(window)));
     this.scale.replaceChildren(...ticks);
@@ -87,14 +80,13 @@ export class Gauge {
 function describe({ window, source, used }) {
   if (window === null || window === undefined) return [h("strong", {}, "window unknown"), " · say one in the settings"];
   const over = used.tokens > window ? h("strong", { class: "bad" }, ` · over by ${number(used.tokens - window)}`) : null;
-  const said = SOURCES[source] ? h("span", { class: "dim" }, ` · window ${SOURCES[source]}`) : null;
+  const said = sourceOf(source) ? h("span", { class: "dim" }, ` · window ${sourceOf(source)}`) : null;
   return [`of ${number(window)} tokens`, ` · ${share(used.tokens, window)}`, said, over];
 }
 
-function spoken({ used, window, point }) {
+function spoken({ used, window, compacts }) {
   const of = window ? ` of ${number(window)} tokens, ${share(used.tokens, window)}` : " tokens, window unknown";
-  const compacts = point ? `; compacts at ${number(point)}` : "";
-  return `${number(used.tokens)}${of}; between ${number(used.low)} and ${number(used.high)}${compacts}`;
+  return `${number(used.tokens)}${of}; between ${number(used.low)} and ${number(used.high)}${compacts ? `; ${compacts}` : ""}`;
 }
 
 /** A whole reading as the gauge takes it. */
@@ -103,7 +95,8 @@ export const ofReading = (reading) => ({
   used: reading.used,
   window: reading.window.tokens,
   source: reading.window.source,
-  point: reading.compaction_point,
+  point: reading.compaction_point.tokens,
+  compacts: compactsAt(reading.compaction_point),
   reserve: reading.reserve,
   rows: reading.rows,
   label: reading.basis.label,
@@ -116,6 +109,7 @@ export const ofEvent = (event, last) => ({
   window: event.window ?? null,
   source: last && last.window.tokens === (event.window ?? null) ? last.window.source : "",
   point: event.compaction_point ?? null,
+  compacts: event.compaction_point ? `compacts at ${number(event.compaction_point)}` : "",
   reserve: event.reserve ?? 0,
   rows: null,
   label: event.label ?? "",

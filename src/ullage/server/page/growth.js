@@ -47,7 +47,8 @@ export class Growth {
       this.tell();
       return;
     }
-    const top = Math.max(...steps.map((step) => Math.max(step.tokens, step.high)), reading?.compaction_point && reading.compaction_point < 2.5 * Math.max(...steps.map((step) => step.tokens)) ? reading.compaction_point : 0, 1);
+    const point = reading?.compaction_point.tokens;
+    const top = Math.max(...steps.map((step) => Math.max(step.tokens, step.high)), point && point < 2.5 * Math.max(...steps.map((step) => step.tokens)) ? point : 0, 1);
     this.x = (index) => LEFT + ((width - LEFT - RIGHT) * (index + 0.5)) / steps.length;
     this.y = (tokens) => TOP + (HEIGHT - TOP - FOOT) * (1 - Math.min(tokens, top) / top);
     const drawing = svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": "true" }, this.grid(width, top), this.marks(), this.line(), this.points(), this.cursor());
@@ -60,7 +61,7 @@ export class Growth {
       svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: this.y(tokens), y2: this.y(tokens) }),
       svg("text", { class: "axis", x: LEFT - 6, y: this.y(tokens) + 3.5, "text-anchor": "end" }, brief(tokens)),
     ]);
-    const point = this.reading?.compaction_point;
+    const point = this.reading?.compaction_point.tokens;
     const limit = point && point <= top ? [
       svg("line", { class: "limit", x1: LEFT, x2: width - RIGHT, y1: this.y(point), y2: this.y(point) }),
       svg("text", { class: "axis limit-label", x: LEFT - 6, y: this.y(point) + 3.5, "text-anchor": "end" }, brief(point)),

@@ -1,0 +1,44 @@
+"""pi's compaction threshold: the window less ``reserveTokens``.
+
+https://github.com/badlogic/pi-mono, ``packages/coding-agent/docs/compaction.md`` and ``docs/settings.md`` (the same in
+the package of 0.87.1). Its window is that of its list of models, which its log does not name.
+"""
+
+from __future__ import annotations
+
+from ullage.clients.facts import (
+    Circumstances,
+    ClientFacts,
+    ClientLimit,
+    is_off,
+    number_of,
+)
+
+RESERVE = 16_384
+
+
+def window(known: Circumstances) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
+def threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """The window less the reserve that is set for the model, for all models, or by default."""
+    enabled = known.settings.get("compaction.enabled")
+    if enabled is not None and is_off(enabled):
+        return ClientLimit(None, "settings", f"turned off by {enabled.place}")
+    model = f"{known.provider}/{known.model}"
+    for name in (
+        f"compaction.modelOverrides.{model}.reserveTokens",
+        "compaction.reserveTokens",
+    ):
+        chosen = known.settings.get(name)
+        reserve = number_of(chosen)
+        if chosen is not None and reserve is not None:
+            return ClientLimit(max(0, size - int(reserve)), "settings", chosen.place)
+    return ClientLimit(
+        max(0, size - RESERVE), "documented", f"{RESERVE:,} below its window"
+    )
+
+
+FACTS = ClientFacts("pi", window, threshold)

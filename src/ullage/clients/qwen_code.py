@@ -1,0 +1,47 @@
+"""qwen-code's window and compaction threshold.
+
+Its log names the window (``contextWindowSize``). https://github.com/QwenLM/qwen-code,
+``packages/core/src/services/chatCompressionService.ts``, and
+https://qwenlm.github.io/qwen-code-docs/en/design/auto-compaction-threshold-redesign/. The package of 0.24.4 has the
+same; earlier versions had another rule.
+"""
+
+from __future__ import annotations
+
+from ullage.clients.facts import Circumstances, ClientFacts, ClientLimit, K, number_of
+
+SHARE = 0.85
+RESERVE = 33 * K
+"""20,000 for the summary and 13,000 as a buffer: the threshold is never closer to the end of the window."""
+
+KNOWN_SINCE = (0, 24)
+
+
+def window(known: Circumstances) -> ClientLimit | None:
+    """The window that is set."""
+    chosen = known.settings.get("model.generationConfig.contextWindowSize")
+    tokens = number_of(chosen)
+    if chosen is None or tokens is None:
+        return None
+    return ClientLimit(int(tokens), "settings", chosen.place)
+
+
+def threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """A share of the window, and in smaller windows what leaves room for a summary."""
+    if known.version < KNOWN_SINCE:
+        return None
+    chosen = known.settings.get("context.autoCompactThreshold")
+    share = number_of(chosen)
+    if chosen is None or share is None or share > 1:
+        chosen, share = None, SHARE
+    point = int(size * share)
+    if 0 < size - RESERVE < point:
+        return ClientLimit(size - RESERVE, "documented", f"{RESERVE:,} below its window")
+    if chosen is not None:
+        return ClientLimit(point, "settings", chosen.place)
+    return ClientLimit(
+        point, "documented", f"{SHARE:.0%} of its window".replace("%", " %")
+    )
+
+
+FACTS = ClientFacts("qwen-code", window, threshold)
