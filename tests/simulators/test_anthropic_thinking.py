@@ -73,3 +73,30 @@ def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(
     plain = {"anthropic-beta": None}
     given = switched(talk, "claude-opus-5-5", "claude-sonnet-5", **plain)
     assert "input_transformations" not in given
+
+
+@pytest.mark.parametrize("behavior", [None, "error"])
+def test_a_lenient_run_bills_thinking_behind_a_changed_prefix_unless_told_to_refuse(
+    behavior: str | None,
+) -> None:
+    hello: Body = {"role": "user", "content": "hello"}
+    body: Body = {"model": "claude-opus-5-5", "max_tokens": 2_000, "messages": [hello]}
+    with running(seed=3, lenient=True) as server:
+        talk = Talk(server)
+        first = talk.ok("anthropic", Ask("/v1/messages", body))
+        said = {"role": "assistant", "content": first["content"]}
+        changed = [{"role": "user", "content": "Hello?"}, said, hello]
+        body["messages"] = changed
+        if behavior:
+            binding = {"prefix_mismatch_behavior": behavior}
+            body["thinking"] = {"type": "adaptive", "block_binding": binding}
+        given = talk.send("anthropic", Ask("/v1/messages", body, CONTROLS))
+        last = server.exchanges[-1]
+    if behavior:
+        assert (given.status_code, last.rule) == (400, "prefix_changed")
+        return
+    (allowed,) = given.json()["input_transformations"]
+    assert allowed["type"] == "thinking_mismatch_allowed"
+    assert [warning.name for warning in last.warnings] == ["prefix_changed"]
+    assert last.bill is not None
+    assert last.bill.kept > 0

@@ -157,7 +157,8 @@ RULES: Final[Mapping[str, Rule]] = {
         "messages.{i}.content.{j}: Invalid `signature` in `thinking` block. The block is bound to a different "
         'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
         "{hint}",
-        f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
+        f"{_DOCS}build-with-claude/preserved-thinking",
+        is_assumed=True,  # accounts from before August 31, 2026 are refused only when they ask for it
     ),
     "binding_without_beta": Rule(
         "thinking.{type}.block_binding: Extra inputs are not permitted",

@@ -13,6 +13,8 @@ from ullage_simulators.wire import CallInProgress
 WIRE = "anthropic"
 BETA = "thinking-binding-controls-2026-08-01"
 _KINDS = ("thinking", "redacted_thinking")
+_OTHER_MODEL = "model_binding_mismatch"
+_OTHER_PREFIX = "prefix_binding_mismatch"
 _NEEDS_BETA = f" That setting requires the `{BETA}` value in the `anthropic-beta` header."
 
 
@@ -142,8 +144,6 @@ def _check_loop(messages: list[dict[str, Any]]) -> None:
 
 def _check_binding(call: CallInProgress) -> None:
     messages = call.body["messages"]
-    binding = (call.body.get("thinking") or {}).get("block_binding") or {}
-    drops = binding.get("prefix_mismatch_behavior") == "drop_block"
     previous = ""
     is_broken = False
     for index, message in enumerate(messages):
@@ -158,22 +158,36 @@ def _check_binding(call: CallInProgress) -> None:
             reason = _mismatch(
                 call, carried, previous, index, content[:at], is_broken=is_broken
             )
-            if not reason:
+            is_dropped = reason == _OTHER_MODEL
+            if reason == _OTHER_PREFIX:
+                is_dropped = _drops_block(call, index, at)
+            if reason:
+                kind = "thinking_dropped" if is_dropped else "thinking_mismatch_allowed"
+                path = f"messages.{index}.content.{at}"
+                call.dropped.append({"type": kind, "path": path, "reason": reason})
+            is_broken = is_dropped and reason == _OTHER_PREFIX
+            if not is_dropped:
                 kept.append(block)
                 previous = carried["id"]
-                continue
-            if reason == "prefix_binding_mismatch" and not drops:
-                raise refuse(RULES, "prefix_changed", i=index, j=at, hint=_hint(call))
-            is_broken = reason == "prefix_binding_mismatch"
-            call.dropped.append(
-                {
-                    "type": "thinking_dropped",
-                    "path": f"messages.{index}.content.{at}",
-                    "reason": reason,
-                }
-            )
         if len(kept) < len(content):
             message["content"] = kept
+
+
+def _drops_block(call: CallInProgress, index: int, at: int) -> bool:
+    """Whether a block behind a changed prefix is dropped, where the request may hold it at all.
+
+    A lenient run answers as to an account from before August 31, 2026: a request that doesn't say what happens to the
+    block is billed with it.
+    """
+    binding = (call.body.get("thinking") or {}).get("block_binding") or {}
+    behavior = binding.get("prefix_mismatch_behavior")
+    if behavior == "drop_block":
+        return True
+    refusal = refuse(RULES, "prefix_changed", i=index, j=at, hint=_hint(call))
+    if behavior == "error":
+        raise refusal
+    call.refuse_or_warn(refusal)
+    return False
 
 
 def _mismatch(
@@ -188,11 +202,11 @@ def _mismatch(
     if not carried.get("bound"):
         return ""
     if carried["model"] != call.model.name:
-        return "" if "reads-all" in call.model.traits else "model_binding_mismatch"
+        return "" if "reads-all" in call.model.traits else _OTHER_MODEL
     messages = call.body["messages"][:index]
     if is_broken or carried["prefix"] != _prefix(call.body, messages, before):
-        return "prefix_binding_mismatch"
-    return "prefix_binding_mismatch" if previous and carried["before"] != previous else ""
+        return _OTHER_PREFIX
+    return _OTHER_PREFIX if previous and carried["before"] != previous else ""
 
 
 def has_controls(call: CallInProgress) -> bool:
