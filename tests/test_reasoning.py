@@ -322,6 +322,27 @@ def test_who_can_read_whose_reasoning(
     assert is_native(Maker(*maker), Maker(*asked)) is not foreign
 
 
+@pytest.mark.parametrize(
+    ("made_by", "asked", "is_dropped"),
+    [
+        ("claude-opus-5-5", "claude-sonnet-5", True),
+        ("claude-fable-5-1", "claude-opus-5-5", True),
+        ("claude-sonnet-5-5", "claude-haiku-5-5", True),
+        ("claude-haiku-5-5", "anthropic/claude-haiku-5-5", False),
+        ("claude-opus-5-5", "claude-fable-5-1", False),
+        ("claude-opus-5", "claude-opus-5-5", False),
+        ("claude-opus-4-6", "claude-sonnet-5-5", False),
+    ],
+)
+def test_bound_thinking_is_sent_to_another_claude_which_does_not_count_it(
+    made_by: str, asked: str, is_dropped: bool
+) -> None:
+    maker = Maker("messages", "anthropic", made_by)
+    reader = Maker("messages", "anthropic", asked)
+    assert is_foreign(maker, reader) is is_dropped
+    assert is_native(maker, reader), "it is sent: the API drops it by itself"
+
+
 def test_reasoning_of_which_nobody_says_who_made_it_is_not_foreign_and_yet_nobodys_own() -> (
     None
 ):

@@ -58,6 +58,8 @@ _ALIASES: Final = {
     "ministral": "mistral",
 }
 _GPT: Final = re.compile(r"gpt|codex|(^|/)o[1-9](-|$)")
+_READS_ALL: Final = re.compile(r"claude-(fable|mythos)-5[-.][1-9]")
+_BOUND: Final = re.compile(rf"claude-(opus|sonnet|haiku)-5[-.]5|{_READS_ALL.pattern}")
 _DATED: Final = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|@\d+|-latest)$")
 
 
@@ -125,11 +127,23 @@ def is_native(data: ModelPlace | None, asked: ModelPlace) -> bool:
 
 
 def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
-    """Whether another made this reasoning than the model asked could read it from: then it is never sent.
+    """Whether another made this reasoning than the model asked could read it from: then no input counts it.
 
     Where the maker is unknown (a log that keeps no opaque data), or the model asked, it is not taken to be foreign.
     """
-    return data is not None and bool(asked.wire) and not is_native(data, asked)
+    if data is None or not asked.wire:
+        return False
+    return not is_native(data, asked) or _is_bound_to_another(data.model, asked.model)
+
+
+def _is_bound_to_another(made_by: str, asked: str) -> bool:
+    """Whether Claude drops this thinking, which is sent, because it is bound to the model that made it.
+
+    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#switching-models.
+    """
+    if not _BOUND.search(made_by) or not asked or _READS_ALL.search(asked):
+        return False
+    return bare_model(made_by) != bare_model(asked)
 
 
 class ReasoningRule(NamedTuple):
@@ -288,22 +302,12 @@ RULES: Final[tuple[ReasoningRule, ...]] = (
 )
 
 
-KEPT: Final = ReasoningRule(
-    True, True, "kept", beside=False, seen="documented, not measured"
-)
-"""The rule of a request that keeps the thinking which its model would leave out after a user message.
-
-https://platform.claude.com/docs/en/build-with-claude/context-editing#thinking-block-clearing.
-"""
-
-
 @lru_cache(maxsize=512)
 def rule_for(
-    wire: str, provider: str, model: str, *, stream: bool = False, is_kept: bool = False
+    wire: str, provider: str, model: str, *, stream: bool = False
 ) -> ReasoningRule:
     """The first row of ``RULES`` that fits; the last one fits everything.
 
-    ``is_kept``: the request says that earlier reasoning stays, which makes a difference where it would leave.
     Of a simulated model a rule is no more than a guess (``n`` is 0), whichever name it bears.
     """
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
@@ -315,8 +319,6 @@ def rule_for(
         and re.search(rule.provider, provider)
         and rule.stream in {None, stream}
     )
-    if is_kept and not found.turns:
-        found = KEPT
     return found._replace(n=0) if re.search(SIMULATED, model) else found
 
 

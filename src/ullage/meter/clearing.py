@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from ullage.reasoning import ReasoningRule
 from ullage.usage import Cleared
 
 PARAMETER: Final = "context_management"
@@ -102,6 +103,17 @@ def keeps_reasoning(params: Mapping[str, object]) -> bool:
         if isinstance(kind, str) and kind.startswith(THINKING) and edit.get("keep"):
             return True
     return False
+
+
+KEPT: Final = ReasoningRule(
+    True, True, "kept", beside=False, seen="documented, not measured"
+)
+"""The rule of a request that keeps thinking which its model would leave out after a user message; the page above."""
+
+
+def rule_of_request(rule: ReasoningRule, keeps: bool) -> ReasoningRule:
+    """The model's own rule, or that of a request that keeps reasoning."""
+    return KEPT if keeps and not rule.turns else rule
 
 
 def _keeps_all(edit: Mapping[str, Any]) -> bool:

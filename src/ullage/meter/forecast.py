@@ -14,6 +14,7 @@ from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
 from ullage.meter.attribution import CHANGE_DOUBT
+from ullage.meter.clearing import rule_of_request
 from ullage.meter.cost import (
     NOTHING_COUNTED,
     Added,
@@ -127,8 +128,8 @@ class Forecaster:
         self.media_rule = media_rule_for(wire, provider, model)
         self.exact_text = is_exact(self.family, self.counter)
         self.rules = tuple(
-            reasoning.rule_for(
-                wire, provider, model, stream=stream, is_kept=keeps_reasoning
+            rule_of_request(
+                reasoning.rule_for(wire, provider, model, stream=stream), keeps_reasoning
             )
             for stream in (False, True)
         )
