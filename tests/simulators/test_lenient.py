@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 from ullage_simulators import Scenario, running
+from ullage_simulators.anthropic.rules import RULES as ANTHROPIC_RULES
 from ullage_simulators.command import _print_exchange, main
+from ullage_simulators.gemini.rules import RULES as GEMINI_RULES
+from ullage_simulators.responses.rules import RULES as RESPONSES_RULES
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Exchange
 
-from tests.simulators.asking import Ask, Body, Talk
+from tests.simulators.asking import Ask, Body, Maker, Talk
+from tests.simulators.test_anthropic_rules import CASES as ANTHROPIC
+from tests.simulators.test_gemini_rules import CASES as GEMINI
+from tests.simulators.test_responses_rules import CASES as RESPONSES
 
 HI: Body = {"role": "user", "content": "hello"}
 
@@ -75,6 +81,36 @@ def test_what_an_assumed_rule_refuses_is_accepted_with_a_warning(case: str) -> N
     assert (accepted.status, accepted.rule) == (200, "")
     assert [warning.name for warning in accepted.warnings] == [rule]
     assert accepted.bill is not None
+
+
+UNREADABLE = {"malformed", "body_too_large"}
+"""Assumed rules for requests that there is no way to continue with."""
+
+
+def assumed_cases() -> list[tuple[str, str, Maker]]:
+    """Wire, rule and violation of each rule that is only assumed."""
+    tables = {
+        "anthropic": (ANTHROPIC_RULES, ANTHROPIC),
+        "openai": (RESPONSES_RULES, RESPONSES),
+        "gemini": (GEMINI_RULES, GEMINI),
+    }
+    found: list[tuple[str, str, Maker]] = []
+    for wire, (rules, cases) in tables.items():
+        for name, rule in rules.items():
+            if rule.confidence == "assumed" and name not in UNREADABLE:
+                found.append((wire, name, cases[name]))
+    return found
+
+
+@pytest.mark.parametrize(("wire", "rule", "maker"), assumed_cases())
+def test_each_assumed_rule_warns_in_a_lenient_run(
+    wire: str, rule: str, maker: Maker
+) -> None:
+    with running(lenient=True) as server:
+        talk = Talk(server)
+        talk.ok(wire, maker(talk).broken)
+        warnings = server.exchanges[-1].warnings
+    assert rule in [warning.name for warning in warnings]
 
 
 def test_a_rule_with_a_source_refuses_a_lenient_request_and_keeps_its_warnings() -> None:

@@ -48,7 +48,9 @@ def _check_parameter(call: CallInProgress) -> None:
     if not has_beta(call):
         raise refuse(RULES, "compaction_without_beta")
     if "manual-thinking" in call.model.traits:
-        raise refuse(RULES, "compaction_unsupported", model=call.model.name)
+        call.refuse_or_warn(
+            refuse(RULES, "compaction_unsupported", model=call.model.name)
+        )
     if asked.get("type") != "summarize":
         raise refuse(RULES, "compaction_type", tag=asked.get("type"))
     if len(asked.get("instructions") or "") > LONGEST_INSTRUCTIONS:
