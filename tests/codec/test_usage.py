@@ -210,6 +210,12 @@ GOLDEN = [
         input=700, output=65, read=0, reasoning=20,
     ),
     Golden(
+        "copilot-cli",
+        {"inputTokens": 16_932, "outputTokens": 69, "cacheReadTokens": 16_857, "cacheWriteTokens": 75,
+         "reasoningTokens": 20},
+        input=16_932, output=69, read=16_857, write=75, reasoning=20,
+    ),
+    Golden(
         "opencode",
         {"input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
         input=4_512, output=120, read=4_000, write=500, reasoning=40,

@@ -35,6 +35,7 @@ def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(
         "codex",
         "pi",
         "gemini-cli",
+        "copilot-cli",
         "opencode",
         "plain",
     ]

@@ -190,9 +190,7 @@ def chosen_session(name: str, session: str = "") -> ImportedSession:
         or not name.replace("-", "").replace("_", "").isalnum()
     ):
         return read_session(path, session)
-    matching = [
-        place for place in find_sessions().places if full_id(place).endswith(name)
-    ]
+    matching = [place for place in find_sessions().places if place.id.endswith(name)]
     if not matching:
         return read_session(path)  # which says what is wrong with it
     if len(matching) > 1:
@@ -203,14 +201,9 @@ def chosen_session(name: str, session: str = "") -> ImportedSession:
     return read_session(matching[0].path, matching[0].session)
 
 
-def full_id(place: FoundSession) -> str:
-    """What tells a session from others: its own id in a database, else its file's name."""
-    return place.session or place.path.stem
-
-
 def short_id(place: FoundSession) -> str:
     """The end of the id, where the ids of all programs are random."""
-    return full_id(place)[-ID_LENGTH:]
+    return place.id[-ID_LENGTH:]
 
 
 def newest_session() -> ImportedSession:
@@ -353,7 +346,7 @@ def as_json(listed: Listed, found: Found) -> bytes:
 def _as_dict(each: Outline) -> dict[str, object]:
     reading = each.reading
     return {
-        "id": full_id(each.place),
+        "id": each.place.id,
         "path": str(each.place.path),
         "session": each.place.session,
         "format": each.place.format,

@@ -27,7 +27,7 @@ from ullage.cli.screenplay import (
 )
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
-from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
+from ullage.cli.sessions import SHORTEST_ID, no_session, short_id
 from ullage.context.costs import after
 from ullage.display.gauge_line import gauge_line
 from ullage.display.text import Line, Span, counted, json_text, number, printable
@@ -247,9 +247,7 @@ def place_of(name: str, session: str) -> FoundSession:
     if path.exists():
         return FoundSession("", path, 0.0, session)
     if len(name) >= SHORTEST_ID:
-        matching = [
-            place for place in find_sessions().places if full_id(place).endswith(name)
-        ]
+        matching = [place for place in find_sessions().places if place.id.endswith(name)]
         if len(matching) == 1:
             return matching[0]
         if matching:

@@ -125,6 +125,19 @@ QWEN_CODE = Dialect(
     thinking="detect",
 )
 
+# The input holds the cache, on Anthropic's wire too (12 of 12 reports were the bills of the simulators).
+COPILOT_CLI = Dialect(
+    name="copilot-cli",
+    source="https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts",
+    input=("inputTokens",),
+    output=("outputTokens",),
+    cache_read=("cacheReadTokens",),
+    cache_write=("cacheWriteTokens",),
+    reasoning=("reasoningTokens",),
+    cache="inside",
+    thinking="inside",
+)
+
 # Five disjoint buckets: input without cache, output without reasoning.
 OPENCODE = Dialect(
     name="opencode",
@@ -157,6 +170,7 @@ _OTHERS: Final = (
     CODEX,
     GEMINI_CLI,
     QWEN_CODE,
+    COPILOT_CLI,
     OPENCODE,
     OPENCODE_V1,
 )

@@ -14,6 +14,8 @@ from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.claude_code import recognise as recognise_claude_code
 from ullage.importers.codex import CodexReader
 from ullage.importers.codex import recognise as recognise_codex
+from ullage.importers.copilot_cli import CopilotCliReader
+from ullage.importers.copilot_cli import recognise as recognise_copilot_cli
 from ullage.importers.fields import Unusable, decode_line, read_document
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
@@ -62,6 +64,7 @@ FORMATS = (
     Format("codex", recognise_codex, CodexReader),
     Format("pi", recognise_pi, PiReader),
     Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
+    Format("copilot-cli", recognise_copilot_cli, CopilotCliReader),
     Format("opencode", recognise_opencode, OpenCodeReader),
     Format("plain", recognise_plain, PlainReader),
 )

@@ -20,6 +20,10 @@ TAIL_BYTES = 65_536
 """How much of a log ``glance`` reads: its head has the first prompt, its tail a title that was set later."""
 
 
+NAMED_ALIKE = frozenset({"events.jsonl"})
+"""Logs of this name lie in a directory each, which has the session's id."""
+
+
 class FoundSession(NamedTuple):
     """A session that was found. ``modified`` is seconds since 1970; ``session`` is set for one of several in a file."""
 
@@ -29,6 +33,14 @@ class FoundSession(NamedTuple):
     session: str = ""
     title: str = ""
     cwd: str = ""
+
+    @property
+    def id(self) -> str:
+        """What tells it from others: its own id in a database, else the name of its file or directory."""
+        if self.session:
+            return self.session
+        path = self.path
+        return path.parent.name if path.name in NAMED_ALIKE else path.stem
 
 
 class Looked(NamedTuple):
@@ -133,7 +145,8 @@ def _directories(
     https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
     https://github.com/badlogic/pi-mono (``packages/coding-agent/src/config.ts``). Gemini CLI: ``GEMINI_CLI_HOME``,
     https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``). qwen-code:
-    ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME``, the npm package ``@qwen-code/qwen-code`` 0.24.4.
+    ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME``, the npm package ``@qwen-code/qwen-code`` 0.24.4. Copilot CLI: the npm package
+    ``@github/copilot`` 1.0.102.
     """
     claude = environment.get("CLAUDE_CONFIG_DIR", "")
     homes = [Path(each) for each in claude.split(",") if each] or [
@@ -157,6 +170,7 @@ def _directories(
         ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
     )
     qwen = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
+    yield "copilot-cli", home / ".copilot", ("session-state/*/events.jsonl",)
     yield "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
 
 

@@ -147,7 +147,7 @@ async def look_at_log(
     session: Annotated[str, QueryParameter(max_length=300)] = "",
     window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
 ) -> LogView:
-    """The body is a log of Claude Code, Codex, pi, Gemini CLI, qwen-code, OpenCode or Ullage. Nothing is stored."""
+    """The body is a log of any program that `ullage context` reads. Nothing of it is stored."""
     earlier = await asyncio.to_thread(host_of(request.app.state).first_calls)
     async with received(request, "session.jsonl") as path:
         return await asyncio.to_thread(read_log, path, session, window, earlier)

@@ -1,0 +1,130 @@
+from pathlib import Path
+
+from tests.importers.folding import FIXTURES, Folded
+from ullage.events import (
+    CompactionCommitted,
+    LimitLearnt,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.importers import ImportedSession, find_sessions, read
+from ullage.importers.copilot_cli import CopilotCliReader
+
+LOG = FIXTURES / "copilot_cli" / "events.jsonl"
+
+
+def session() -> ImportedSession:
+    return read(LOG)
+
+
+def up_to(line: int) -> list[str]:
+    reader = CopilotCliReader()
+    lines = LOG.read_bytes().splitlines()[:line]
+    return Folded([*reader.feed(lines), *reader.settle()]).said()
+
+
+def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
+    found = session()
+    assert (found.format, found.program) == ("copilot-cli", "copilot-cli 1.0.102")
+    assert (found.session, found.cwd) == ("copilot-session-1", "/home/ann/shop")
+    assert found.title == "read the price list"
+    assert found.skipped_lines == 0
+    started = found.events[0]
+    assert isinstance(started, SessionStarted)
+    assert (started.model, started.wire, started.provider) == (
+        "claude-sonnet-4-5",
+        "messages",
+        "anthropic",
+    )
+
+
+def test_messages_are_those_the_model_gets() -> None:
+    assert up_to(14) == [
+        "user: <now>10:00</now>\n\nread the price list",
+        "assistant: <ReasoningPart> <ToolCallPart> <ToolCallPart>",
+        "tool: [view] bread 3",
+        "tool: [view] no such file",
+        "assistant: Bread is 3.",
+    ]
+
+
+def test_every_call_has_its_usage_and_what_it_was_for() -> None:
+    calls = Folded(session().events).calls
+    seen = [(call.purpose, call.usage and call.usage.input) for call in calls]
+    assert seen == [
+        ("main", 9000),
+        ("child", 700),
+        ("other", 300),
+        ("main", 9060),
+        ("summary", 9300),
+        ("main", 9050),
+    ]
+
+
+def test_a_call_whose_answer_was_not_logged_is_spend() -> None:
+    reader = CopilotCliReader()
+    lines = LOG.read_bytes().splitlines()[:5]
+    calls = Folded([*reader.feed(lines), *reader.settle()]).calls
+    assert [call.purpose for call in calls] == ["other"]
+
+
+def test_the_system_prompt_is_logged_and_the_tools_are_not() -> None:
+    events = session().events
+    systems = [event for event in events if isinstance(event, SystemChanged)]
+    assert [block.text for block in systems[0].system] == ["You are a shop assistant."]
+    assert not any(isinstance(event, ToolsChanged) for event in events)
+
+
+def test_the_window_is_the_one_the_program_works_with() -> None:
+    learnt = [event for event in session().events if isinstance(event, LimitLearnt)]
+    assert [event.window for event in learnt] == [128_000]
+
+
+def test_a_rewind_takes_back_the_event_it_names_and_those_behind_it() -> None:
+    assert up_to(15)[-1].endswith("never mind")
+    assert up_to(16)[-1] == "assistant: Bread is 3."
+
+
+def test_a_compaction_leaves_one_message_with_the_prompts_and_the_summary() -> None:
+    events = session().events
+    assert any(isinstance(event, CompactionCommitted) for event in events)
+    said = Folded(events).said()
+    assert len(said) == 3
+    assert "<user_message>\nread the price list\n</user_message>" in said[0]
+    assert said[0].endswith("<summary>\nBread is 3.\n</summary>")
+
+
+def test_a_compaction_that_failed_changes_nothing() -> None:
+    reader = CopilotCliReader()
+    failed = b'{"type":"session.compaction_complete","data":{"success":false,"summaryContent":"x"}}'
+    lines = [*LOG.read_bytes().splitlines()[:14], failed]
+    said = Folded([*reader.feed(lines), *reader.settle()]).said()
+    assert said == up_to(14)
+
+
+def test_events_of_other_types_and_fields_are_counted_or_passed_over() -> None:
+    reader = CopilotCliReader()
+    reader.feed(
+        [
+            b'{"type":"hologram","data":{}}',
+            b'{"data":7}',
+            b'{"type":"user.message","data":{"content":7}}',
+            b'{"type":"session.usage_record","data":{"usage":[]}}',
+            b'{"type":"session.snapshot_rewind","data":{"upToEventId":7}}',
+        ]
+    )
+    assert dict(reader.skips.reasons) == {
+        "unknown kind of event: hologram": 1,
+        "no `type`": 1,
+        "message without content": 1,
+    }
+
+
+def test_a_session_is_found_and_named_after_its_directory(tmp_path: Path) -> None:
+    log = tmp_path / ".copilot" / "session-state" / "one-two-three" / "events.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(LOG.read_bytes())
+    found = find_sessions({}, tmp_path).newest
+    assert found is not None
+    assert (found.format, found.id) == ("copilot-cli", "one-two-three")
