@@ -1,0 +1,110 @@
+"""Runs real clients against the simulators.
+
+uv run python -m bench.clients                        all of them, some minutes
+uv run python -m bench.clients --client codex         one
+uv run python -m bench.clients --quick                two clients, four scenarios: what `.ci/run` runs
+uv run python -m bench.clients --write                also the tables of docs/clients.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.clients.clients import CLIENTS
+from bench.clients.comparison import ScenarioResult
+from bench.clients.installation import (
+    NotInstallable,
+    default_cache,
+    installed,
+    installed_node,
+    npm_answers,
+)
+from bench.clients.scenarios import SCENARIOS
+from bench.clients.session import Programs, run
+from bench.clients.table import line, summary, written
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "clients.md"
+OUT = ROOT / "bench" / "out" / "clients.json"
+
+QUICK_CLIENTS = ("claude-code", "pi")
+QUICK_SCENARIOS = ("text", "parallel tools", "big result", "resume")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
+    options = _options(arguments)
+    clients = options.client or (QUICK_CLIENTS if options.quick else tuple(CLIENTS))
+    names = options.scenario or (QUICK_SCENARIOS if options.quick else ())
+    chosen = [each for each in SCENARIOS if not names or each.name in names]
+    if options.quick and not npm_answers():
+        print("npm does not answer: real clients are not run. `make clients` runs them.")
+        return 0
+    results: list[ScenarioResult] = []
+    for name in clients:
+        client = CLIENTS[name]
+        try:
+            programs = Programs(
+                installed(client, options.cache), installed_node(options.cache)
+            )
+        except NotInstallable as why:
+            print(f"bench.clients: {client.title}: {why}", file=sys.stderr)
+            return 2
+        for scenario in chosen:
+            keep = options.keep / client.name / scenario.name if options.keep else None
+            result = run(client, scenario, programs, keep)
+            print(line(result), flush=True)
+            results.append(result)
+    print(summary(results))
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
+    print(f"\nwrote {options.json}")
+    if options.write:
+        PAGE.write_text(written(PAGE.read_text("utf-8"), results), encoding="utf-8")
+        print(f"wrote {PAGE}")
+    failed = [result for result in results if result.failures]
+    return 1 if failed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    options = argparse.ArgumentParser(
+        prog="bench.clients",
+        description="Run real clients against the simulators, and hold Ullage's reading of their logs beside the bills.",
+    )
+    options.add_argument(
+        "--client", action="append", choices=list(CLIENTS), help="only this one"
+    )
+    options.add_argument(
+        "--scenario",
+        action="append",
+        choices=[each.name for each in SCENARIOS],
+        help="only this one",
+    )
+    options.add_argument(
+        "--quick", action="store_true", help="two clients, four scenarios"
+    )
+    options.add_argument(
+        "--cache",
+        type=Path,
+        default=default_cache(),
+        metavar="DIR",
+        help="where clients are installed (default: ULLAGE_CLIENTS, else ~/.cache/ullage/clients)",
+    )
+    options.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="leave the clients' home directories there, with their logs",
+    )
+    options.add_argument("--json", type=Path, default=OUT, metavar="FILE")
+    options.add_argument("--write", action="store_true", help="write docs/clients.md")
+    return options.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

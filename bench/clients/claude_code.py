@@ -1,0 +1,50 @@
+"""Claude Code. Environment variables: https://code.claude.com/docs/en/settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.clients.client import Client, Place, ToolCall, Turn
+
+
+class ClaudeCode(Client):
+    """``claude -p``; a session continues with ``-c``. Its log: ``~/.claude/projects/<directory>/<session>.jsonl``."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    package = "@anthropic-ai/claude-code"
+    version = "2.1.330"
+    program = "claude"
+    family = "anthropic"
+    model = "claude-opus-5-5"
+    other_model = "claude-sonnet-4-5"
+    lacks = {"custom tool": "it declares no tools with free text as input"}
+    summary_prompt = "Your task is to create a detailed summary"
+
+    def prepare(self, place: Place) -> dict[str, str]:
+        variables = {
+            "ANTHROPIC_BASE_URL": f"{place.address}/anthropic",
+            "ANTHROPIC_API_KEY": "any-key",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+        if place.small_window:
+            variables["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "80000"
+        return variables
+
+    def arguments(self, turn: Turn) -> list[str]:
+        again = [] if turn.first else ["-c"]
+        text = "/compact" if turn.deed == "compact" else turn.text
+        model = self.other_model if turn.other_model else self.model
+        tools = "Bash,Read,Agent"
+        return ["-p", *again, "--model", model, "--allowedTools", tools, "--", text]
+
+    def shell(self, command: str) -> ToolCall:
+        return ToolCall("Bash", {"command": command, "description": "Look"})
+
+    def read(self, path: Path) -> ToolCall:
+        return ToolCall("Read", {"file_path": str(path)})
+
+    def subagent(self, prompt: str) -> ToolCall:
+        about = {"description": "look around", "subagent_type": "general-purpose"}
+        return ToolCall("Agent", {**about, "prompt": prompt})

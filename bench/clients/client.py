@@ -1,0 +1,103 @@
+"""What the bench has to know of a client."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+Deed = Literal["prompt", "compact", "interrupt"]
+
+Arguments = dict[str, Any]
+
+
+class Turn(NamedTuple):
+    """One run of the client's program. All runs of a scenario but the first continue the same session.
+
+    ``other_model`` uses the client's second model; ``interrupt`` ends the program while the answer streams.
+    """
+
+    text: str
+    deed: Deed = "prompt"
+    other_model: bool = False
+    first: bool = False
+
+
+class Place(NamedTuple):
+    """Where a scenario runs: an empty home directory, and the simulators' base address (without a path).
+
+    ``small_window`` asks for automatic compaction after about ``SMALL_WINDOW`` tokens.
+    """
+
+    home: Path
+    address: str
+    small_window: bool = False
+
+    @property
+    def project(self) -> Path:
+        return self.home / "project"
+
+    def write(self, name: str, content: str | Mapping[str, Any]) -> None:
+        """A configuration file below the home directory; a mapping is written as JSON."""
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, str) else json.dumps(content, indent=2)
+        path.write_text(text, encoding="utf-8")
+
+
+class ToolCall(NamedTuple):
+    """A call of one of the client's tools, as the simulated model makes it. ``custom``: free text, no JSON."""
+
+    name: str
+    arguments: Arguments
+    custom: str = ""
+
+
+class Client(ABC):
+    """A program under test. ``lacks`` says for each scenario that the client can't do headless why not."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    package: ClassVar[str]
+    version: ClassVar[str]
+    program: ClassVar[str]
+    """The command that the npm package installs."""
+    family: ClassVar[Literal["anthropic", "openai", "gemini"]]
+    """Whose token counts the simulator pins (``scenarios.DRAWN``)."""
+    model: ClassVar[str]
+    other_model: ClassVar[str]
+    lacks: ClassVar[Mapping[str, str]] = {}
+    summary_prompt: ClassVar[str]
+    """Words of the request that asks for a summary, which no other request has in its last message."""
+    side_prompts: ClassVar[tuple[str, ...]] = ()
+    """Words of requests with tools that are neither the conversation's nor a subagent's."""
+
+    @abstractmethod
+    def prepare(self, place: Place) -> dict[str, str]:
+        """Write the configuration. Gives the environment variables to set."""
+
+    def log_places(self, place: Place) -> dict[str, str]:
+        """Environment variables that say where the log is; none where it is in its usual place."""
+        return {}
+
+    @abstractmethod
+    def arguments(self, turn: Turn) -> list[str]:
+        """The command line of a turn, without the program."""
+
+    @abstractmethod
+    def shell(self, command: str) -> ToolCall:
+        """The call that runs a command."""
+
+    @abstractmethod
+    def read(self, path: Path) -> ToolCall:
+        """The call that reads a file."""
+
+    def subagent(self, prompt: str) -> ToolCall | None:
+        """The call that starts a subagent; ``None`` where the client has none."""
+        return None
+
+    def patch(self) -> ToolCall | None:
+        """The call of a custom tool, whose input is free text; ``None`` where the client has none."""
+        return None

@@ -1,0 +1,62 @@
+"""Codex. Settings: https://github.com/openai/codex, ``docs/config.md``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.clients.client import Client, Place, ToolCall, Turn
+
+CONFIG = """model_provider = "simulator"
+check_for_update_on_startup = false
+{more}
+[model_providers.simulator]
+name = "simulator"
+base_url = "{address}/openai/v1"
+env_key = "SIMULATOR_KEY"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+"""
+
+PATCH = """*** Begin Patch
+*** Add File: patched.txt
++one line
+*** End Patch
+"""
+
+
+class Codex(Client):
+    """``codex exec``; a session continues with ``resume --last``. Its log: ``~/.codex/sessions/…/rollout-*.jsonl``."""
+
+    name = "codex"
+    title = "Codex"
+    package = "@openai/codex"
+    version = "0.169.0"
+    program = "codex"
+    family = "openai"
+    model = "gpt-5.5"
+    other_model = "gpt-5"
+    lacks = {"compact": "`codex exec` takes no commands; /compact is of its terminal screen"}
+    summary_prompt = "CONTEXT CHECKPOINT COMPACTION"
+
+    def prepare(self, place: Place) -> dict[str, str]:
+        more = "model_auto_compact_token_limit = 20000\n" if place.small_window else ""
+        text = CONFIG.format(address=place.address, more=more)
+        place.write(".codex/config.toml", text)
+        return {"CODEX_HOME": str(place.home / ".codex"), "SIMULATOR_KEY": "any-key"}
+
+    def arguments(self, turn: Turn) -> list[str]:
+        again = [] if turn.first else ["resume", "--last"]
+        model = self.other_model if turn.other_model else self.model
+        free = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+        return ["exec", *again, *free, "--json", "-m", model, turn.text]
+
+    def shell(self, command: str) -> ToolCall:
+        return ToolCall("exec_command", {"cmd": command})
+
+    def read(self, path: Path) -> ToolCall:
+        return self.shell(f"cat {path}")
+
+    def patch(self) -> ToolCall:
+        return ToolCall("apply_patch", {}, custom=PATCH)

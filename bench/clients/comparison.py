@@ -1,0 +1,251 @@
+"""Ullage's reading of a client's log beside the bills of the requests that the client made."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+from ullage.errors import InputError
+from ullage.events import CallEnded
+from ullage.importers import FoundSession, ImportedSession, find_sessions, read
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Row
+from ullage_simulators.server import Exchange
+from ullage_simulators.simulators import simulators
+
+from bench.clients.lanes import BilledRequest, Lane, Shares
+
+LANES: tuple[Lane, ...] = ("main", "child", "summary", "other")
+LANE_OF_PURPOSE: Mapping[str, Lane] = {"child": "child", "summary": "summary"}
+
+FIXED_ROWS = ("System prompt", "Tools", "MCP tools", "Not in the log")
+"""Rows of what stands in a request's system prompt and tools; all others are of its messages."""
+
+
+class Refusal(Struct, frozen=True):
+    """A rule that refused requests of the client, and how many."""
+
+    rule: str
+    source: str
+    confidence: str
+    said: str
+    times: int
+
+
+class Estimate(Struct, frozen=True):
+    """An estimate of a call's input, made before the call, and the bill. ``after`` is what happened before it."""
+
+    tokens: int
+    low: int
+    high: int
+    billed: int
+    first: bool = False
+    after: tuple[str, ...] = ()
+
+    @property
+    def error_percent(self) -> float:
+        return 100 * (self.tokens - self.billed) / self.billed
+
+    @property
+    def is_inside(self) -> bool:
+        return self.low <= self.billed <= self.high
+
+
+class LaneResult(Struct, frozen=True):
+    """The inputs of one lane. ``wrong``: read from the log, but not billed in that order. ``unread``: billed and not read."""
+
+    lane: str
+    billed: int
+    equal: int
+    wrong: tuple[int, ...]
+    unread: tuple[int, ...]
+
+
+class ScenarioResult(Struct, frozen=True):
+    """What was found of one client in one scenario. ``skipped``: why it was not run, or what went wrong with the run."""
+
+    client: str
+    version: str
+    scenario: str
+    requests: int = 0
+    refusals: tuple[Refusal, ...] = ()
+    unserved: tuple[str, ...] = ()
+    lanes: tuple[LaneResult, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
+    rows_off_percent: float | None = None
+    """The largest difference of a part (system prompt and tools; messages) to the request, in percent of the bill."""
+    logs: int = 0
+    unread_lines: int = 0
+    reasons: tuple[str, ...] = ()
+    compactions: int = 0
+    """Compactions that Ullage reads in the log."""
+    skipped: str = ""
+    problem: str = ""
+
+    @property
+    def failures(self) -> list[str]:
+        """What must not be: refused requests, a log that is not read, reported inputs that were not billed."""
+        found = [f"refused: {each.rule}: {each.said}" for each in self.refusals]
+        if self.problem:
+            found.append(self.problem)
+        if self.requests and not self.logs:
+            found.append("the client's log was not found or not read")
+        for lane in self.lanes:
+            if lane.wrong:
+                found.append(f"{lane.lane}: read {list(lane.wrong)}, which was not billed")
+        main = [lane for lane in self.lanes if lane.lane == "main"]
+        if main and main[0].unread and self.logs:
+            found.append(f"main: billed {list(main[0].unread)}, which was not read")
+        return found
+
+
+class _Log(NamedTuple):
+    """A session's log as it was read: estimates and reported inputs of its lanes."""
+
+    imported: ImportedSession
+    meter: Meter
+    rows: tuple[Row, ...]
+
+
+def refusals(exchanges: Iterable[Exchange]) -> tuple[Refusal, ...]:
+    """The refused requests by rule, with the rule's source."""
+    rules = {
+        (wire.name, name): rule
+        for wires in simulators().values()
+        for wire in wires
+        for name, rule in wire.rules.items()
+    }
+    counted: dict[str, list[Exchange]] = {}
+    for exchange in exchanges:
+        if exchange.rule:
+            counted.setdefault(exchange.rule, []).append(exchange)
+    found = []
+    for name, refused in counted.items():
+        rule = rules.get((refused[0].wire, name))
+        source = rule.source if rule else ""
+        confidence = rule.confidence if rule else ""
+        said = refused[0].said.splitlines()[0][:200]
+        found.append(Refusal(name, source, confidence, said, len(refused)))
+    return tuple(found)
+
+
+def lane_result(lane: Lane, billed: Sequence[BilledRequest], read: Sequence[int]) -> LaneResult:
+    """Reported inputs of a lane beside its bills, in order. An interrupted answer may be missing in the log."""
+    bills = [each.input for each in billed]
+    matcher = SequenceMatcher(None, bills, read, autojunk=False)
+    matched_bills: set[int] = set()
+    matched_read: set[int] = set()
+    for block in matcher.get_matching_blocks():
+        matched_bills.update(range(block.a, block.a + block.size))
+        matched_read.update(range(block.b, block.b + block.size))
+    unread = tuple(
+        each.input
+        for place, each in enumerate(billed)
+        if place not in matched_bills and each.shown
+    )
+    wrong = tuple(each for place, each in enumerate(read) if place not in matched_read)
+    return LaneResult(lane, len(bills), len(matched_bills), wrong, unread)
+
+
+def compared(
+    home: Path, environment: dict[str, str], billed: Sequence[BilledRequest]
+) -> ScenarioResult:
+    """The logs below a home directory beside the bills; without the fields that name the client and its requests."""
+    logs, problems = _logs(home, environment)
+    read_by_lane: dict[Lane, list[int]] = {lane: [] for lane in LANES}
+    estimates: list[Estimate] = []
+    compactions = 0
+    for log in logs:
+        for step in log.meter.steps:
+            if step.actual is None:
+                continue
+            read_by_lane["main"].append(step.actual)
+            estimates.append(
+                Estimate(step.estimated, step.low, step.high, step.actual, step.first, step.marks)
+            )
+            compactions += "compaction" in step.marks
+        for event in log.imported.events:
+            if not isinstance(event, CallEnded) or event.purpose == "main":
+                continue
+            if event.usage and event.usage.context is not None:
+                lane = LANE_OF_PURPOSE.get(event.purpose, "other")
+                read_by_lane[lane].append(event.usage.context)
+    lanes = []
+    for lane, reported in read_by_lane.items():
+        mine = [each for each in billed if each.lane == lane]
+        if mine or reported:
+            lanes.append(lane_result(lane, mine, reported))
+    main = [each for each in billed if each.lane == "main"]
+    return ScenarioResult(
+        client="",
+        version="",
+        scenario="",
+        lanes=tuple(lanes),
+        estimates=tuple(estimates),
+        rows_off_percent=_rows_off(logs, main),
+        logs=len(logs),
+        unread_lines=sum(log.imported.skipped_lines for log in logs),
+        reasons=tuple(
+            f"{times} {reason}" for log in logs for reason, times in log.imported.reasons
+        ),
+        compactions=compactions,
+        problem="; ".join(problems),
+    )
+
+
+def _logs(home: Path, environment: dict[str, str]) -> tuple[list[_Log], list[str]]:
+    """The sessions in the usual places, oldest first, and why some can't be read."""
+    found = find_sessions({"HOME": str(home), **environment}, home)
+    logs: list[_Log] = []
+    problems: list[str] = []
+    for place in sorted(found.places, key=_began):
+        try:
+            imported = read(place.path, session=place.session)
+        except InputError as why:
+            problems.append(str(why).splitlines()[0])
+            continue
+        logs.append(_metered(imported))
+    return logs, problems
+
+
+def _began(place: FoundSession) -> float:
+    return place.modified
+
+
+def _metered(imported: ImportedSession) -> _Log:
+    meter = Meter()
+    rows: tuple[Row, ...] = ()
+    for event in imported.events:
+        if isinstance(event, CallEnded) and event.purpose == "main":
+            rows = meter.reading().rows
+        meter.apply(event)
+    return _Log(imported, meter, rows)
+
+
+def _rows_off(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> float | None:
+    """The last call's rows, taken just before its report, beside the parts of the last request."""
+    if not logs or not main or not logs[-1].rows:
+        return None
+    return rows_off_percent(logs[-1].rows, main[-1].shares)
+
+
+def rows_off_percent(rows: Sequence[Row], shares: Shares) -> float:
+    """How far system prompt and tools are from their share of the request, in percent of the request."""
+    fixed = sum(row.tokens for row in rows if row.summed and row.name.startswith(FIXED_ROWS))
+    whole = sum(row.tokens for row in rows if row.summed)
+    in_request = shares.system + shares.tools
+    true_share = in_request / max(in_request + shares.messages, 1)
+    return 100 * abs(fixed / max(whole, 1) - true_share)
+
+
+def error_figures(estimates: Iterable[Estimate]) -> tuple[float, float, float] | None:
+    """Median, 95th percentile and worst of the errors' sizes in percent; ``None`` without estimates."""
+    errors = sorted(abs(each.error_percent) for each in estimates)
+    if not errors:
+        return None
+    place = min(len(errors) - 1, round(0.95 * (len(errors) - 1)))
+    return statistics.median(errors), errors[place], errors[-1]

@@ -1,0 +1,87 @@
+"""Installs clients from npm, each version in a directory of its own in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from bench.clients.client import Client
+
+NODE = "24.21.0"
+"""Three clients need 22 or newer. The npm package ``node`` brings the program."""
+
+INSTALLED_IN_S = 900
+ANSWERS_IN_S = 30
+
+
+class NotInstallable(Exception):
+    """npm is missing, doesn't answer or can't install a package; the message says what to do."""
+
+
+def default_cache() -> Path:
+    """Where clients are installed: ``ULLAGE_CLIENTS``, or a directory in the user's cache."""
+    chosen = os.environ.get("ULLAGE_CLIENTS", "")
+    if chosen:
+        return Path(chosen)
+    shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(shared) / "ullage" / "clients"
+
+
+def npm_answers() -> bool:
+    """Whether the registry can be reached."""
+    npm = shutil.which("npm")
+    if npm is None:
+        return False
+    command = [npm, "ping", "--fetch-retries=0"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=ANSWERS_IN_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def installed(client: Client, cache: Path) -> Path:
+    """The client's program, installed if it is not there yet. Raises ``NotInstallable``."""
+    directory = cache / f"{client.name}-{client.version}"
+    return _program(directory, client.package, client.version, client.program)
+
+
+def installed_node(cache: Path) -> Path:
+    """The directory with the program ``node``, installed if it is not there yet. Raises ``NotInstallable``."""
+    return _program(cache / f"node-{NODE}", "node", NODE, "node").parent
+
+
+def _program(directory: Path, package: str, version: str, program: str) -> Path:
+    path = directory / "node_modules" / ".bin" / program
+    if path.exists():
+        return path
+    npm = shutil.which("npm")
+    if npm is None:
+        raise NotInstallable(
+            "npm is not installed, and the clients come from there. Install Node.js with npm and run this again."
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(directory)]
+    try:
+        done = subprocess.run(
+            [*command, f"{package}@{version}"],
+            capture_output=True,
+            text=True,
+            timeout=INSTALLED_IN_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as slow:
+        raise NotInstallable(
+            f"npm did not install {package}@{version} within {INSTALLED_IN_S // 60} minutes. "
+            "Check the connection and run this again; what is installed stays."
+        ) from slow
+    if done.returncode or not path.exists():
+        raise NotInstallable(
+            f"npm could not install {package}@{version} into {directory}. Check the connection and the registry "
+            f"(`npm ping`) and run this again. npm said:\n{done.stderr.strip()[-1500:]}"
+        )
+    return path

@@ -1,0 +1,120 @@
+"""To which conversation each request belongs, told from its body alone: Ullage's reading of the log has no part in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from ullage_simulators.server import Exchange
+from ullage_simulators.tokenizer import tokens
+
+from bench.clients.client import Client
+from bench.clients.scenarios import SUBTASK
+
+Lane = Literal["main", "child", "summary", "other"]
+"""A conversation, its subagents, requests for a summary, and all others (titles, notes); as a call's purpose in Ullage."""
+
+HIDDEN_KEYS = frozenset({"signature", "encrypted_content", "thoughtSignature", "id", "call_id"})
+"""Fields of a message whose text is not text of the conversation."""
+
+
+class Shares(NamedTuple):
+    """Tokens of a request's parts, of o200k and without framing."""
+
+    system: int
+    tools: int
+    messages: int
+
+
+class BilledRequest(NamedTuple):
+    """A request that the simulator answered. ``shown`` is whether its answer reached the client as a whole."""
+
+    lane: Lane
+    model: str
+    input: int
+    shares: Shares
+    shown: bool = True
+
+
+def billed_requests(
+    client: Client, exchanges: Sequence[Exchange], interrupted: set[int]
+) -> list[BilledRequest]:
+    """The answered requests in order, each with its lane."""
+    found = []
+    for exchange in exchanges:
+        if exchange.bill is None:
+            continue
+        shown = exchange.number not in interrupted
+        lane = lane_of(client, exchange.body)
+        bill = exchange.bill
+        found.append(
+            BilledRequest(lane, bill.model, bill.input, shares_of(exchange.body), shown)
+        )
+    return found
+
+
+def lane_of(client: Client, body: Any) -> Lane:
+    """The lane of a request."""
+    said = list(user_texts(body))
+    last = said[-1] if said else ""
+    if client.summary_prompt in last or client.summary_prompt in system_text(body):
+        return "summary"
+    if not body.get("tools") or any(
+        words in text for words in client.side_prompts for text in (last, system_text(body))
+    ):
+        return "other"
+    if any(SUBTASK in text for text in said[:3]) and "go-agent" not in " ".join(said):
+        return "child"
+    return "main"
+
+
+def items_of(body: Any) -> list[Any]:
+    """The conversation of a request, whatever the wire."""
+    for name in ("messages", "input", "contents"):
+        items = body.get(name)
+        if isinstance(items, list):
+            return items
+    return [{"role": "user", "content": body.get("input", "")}]
+
+
+def user_texts(body: Any) -> Iterator[str]:
+    """The text of each user message."""
+    for item in items_of(body):
+        if isinstance(item, dict) and item.get("role") == "user":
+            yield "\n".join(texts_in(item.get("content", item.get("parts"))))
+
+
+def system_text(body: Any) -> str:
+    """The system prompt, and what stands in system and developer messages."""
+    whole = [body.get(name) for name in ("system", "instructions", "systemInstruction")]
+    for item in items_of(body):
+        if isinstance(item, dict) and item.get("role") in ("system", "developer"):
+            whole.append(item.get("content"))
+    return "\n".join(texts_in(whole))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts in a JSON value but ids, kinds and signatures."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts_in(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key not in HIDDEN_KEYS and key not in ("type", "role", "cache_control"):
+                yield from texts_in(each)
+
+
+def shares_of(body: Any) -> Shares:
+    """How much text the system prompt, the tools and the messages are."""
+    tools = body.get("tools") or []
+    declared = json.dumps(tools, ensure_ascii=False) if tools else ""
+    system = tokens(system_text(body))
+    talk = [
+        item
+        for item in items_of(body)
+        if not isinstance(item, dict) or item.get("role") not in ("system", "developer")
+    ]
+    return Shares(system, tokens(declared), sum(tokens(text) for text in texts_in(talk)))

@@ -1,0 +1,148 @@
+"""What each client is asked to do, and what the simulated model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ullage_simulators import Scenario as Script
+from ullage_simulators import read
+
+from bench.clients.client import Client, ToolCall, Turn
+
+FIRST_FILE, SECOND_FILE, BIG_FILE = "alpha.txt", "beta.txt", "large.txt"
+
+LIST, BOTH, BIG, AGENT, PATCH, WAIT = (
+    "go-list the files",
+    "go-both files please",
+    "go-large file please",
+    "go-agent please",
+    "go-patch please",
+    "go-wait a while",
+)
+SUBTASK = "sub-task: look around"
+"""The first message of a subagent, by which its requests are told from the conversation's."""
+
+BIG_LINES = 900
+
+SUMMARY = (
+    "<analysis>The files were listed and read.</analysis><summary>The user asked for a list of the files, and for "
+    "their content. alpha.txt and beta.txt have one line each. Nothing is open.</summary>"
+)
+
+SEED = 1
+
+DRAWN: Mapping[str, dict[str, float]] = {
+    "anthropic": {"factor": 1.25},
+    "openai": {"factor": 1.0},
+    "gemini": {"factor": 1.05},
+}
+"""Tokens for each token of o200k, near what was recorded of each provider (``ullage_simulators/drawn.py``); the other
+numbers are drawn with ``SEED``. The bench is to show how logs are read: how close the estimate of a text's size
+is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
+
+
+class ClientScenario(NamedTuple):
+    """Turns in one session. ``needs`` names what the client must have for it."""
+
+    name: str
+    turns: tuple[Turn, ...]
+    small_window: bool = False
+    needs: str = ""
+
+
+def _turns(*texts: str) -> tuple[Turn, ...]:
+    return tuple(Turn(text, first=place == 0) for place, text in enumerate(texts))
+
+
+_COMPACT = Turn("", deed="compact")
+
+SCENARIOS: tuple[ClientScenario, ...] = (
+    ClientScenario("text", _turns("Hello there.")),
+    ClientScenario("tools", _turns(LIST)),
+    ClientScenario("parallel tools", _turns(BOTH)),
+    ClientScenario("custom tool", _turns(PATCH), needs="patch"),
+    ClientScenario("subagent", _turns(AGENT, "Thank you."), needs="subagent"),
+    ClientScenario("big result", _turns(BIG, "Thank you.")),
+    ClientScenario(
+        "compact",
+        (*_turns(LIST, BIG), _COMPACT, Turn("What is next?"), Turn(LIST)),
+    ),
+    ClientScenario(
+        "automatic compaction",
+        _turns(LIST, BIG, BIG, BIG, "And now?", LIST),
+        small_window=True,
+    ),
+    ClientScenario("resume", _turns(LIST, "Thank you.", BOTH)),
+    ClientScenario(
+        "model switch",
+        (*_turns(LIST), Turn(BOTH, other_model=True), Turn("Thank you.")),
+    ),
+    ClientScenario(
+        "interrupt",
+        (*_turns(LIST), Turn(WAIT, deed="interrupt"), Turn("Thank you."), Turn(LIST)),
+    ),
+)
+
+
+def reason_against(scenario: ClientScenario, client: Client) -> str:
+    """Why the client can't do the scenario; empty if it can."""
+    return client.lacks.get(scenario.name, "")
+
+
+def script(client: Client, project: Path) -> Script:
+    """What the simulated model answers to each prompt."""
+    calls = {
+        LIST: [client.shell("ls")],
+        BOTH: [client.read(project / FIRST_FILE), client.read(project / SECOND_FILE)],
+        BIG: [client.shell(f"cat {BIG_FILE}")],
+        SUBTASK: [client.shell(f"cat {FIRST_FILE}")],
+    }
+    delegated = client.subagent(SUBTASK)
+    if delegated:
+        calls[AGENT] = [delegated]
+    patch = client.patch()
+    if patch:
+        calls[PATCH] = [patch]
+    lines = [_calling(prompt, called) for prompt, called in calls.items()]
+    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", "text": "Done."})
+    lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
+    lines.append({"reasoning": "A plain question.", "text": "Here is a plain answer."})
+    return read({"answers": lines, "drawn": DRAWN[client.family]})
+
+
+def _calling(prompt: str, calls: list[ToolCall]) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "when": {"contains": prompt, "after": "user"},
+        "reasoning": "The tools can tell.",
+    }
+    plain = [call for call in calls if not call.custom]
+    if plain:
+        line["calls"] = [
+            {"name": call.name, "arguments": call.arguments} for call in plain
+        ]
+    else:
+        line["extra"] = [_custom(call) for call in calls]
+    return line
+
+
+def _custom(call: ToolCall) -> dict[str, str]:
+    return {
+        "type": "custom_tool_call",
+        "call_id": "call_patch",
+        "name": call.name,
+        "input": call.custom,
+    }
+
+
+def fill(project: Path) -> None:
+    """The files that the tools read."""
+    project.mkdir(parents=True, exist_ok=True)
+    (project / FIRST_FILE).write_text("The first file has one line.\n", encoding="utf-8")
+    (project / SECOND_FILE).write_text("The second file has one too.\n", encoding="utf-8")
+    lines = [
+        f"{number:04} the {number * 7919 % 1000:03}rd barrel holds {number * 31 % 97} litres\n"
+        for number in range(BIG_LINES)
+    ]
+    (project / BIG_FILE).write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,100 @@
+"""The simulators for one scenario, with a way to hold an answer back while a client is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ullage_simulators import Scenario
+from ullage_simulators.server import App, Exchange, engine, listener, prepared
+
+from bench.clients.scenarios import SEED
+
+
+@dataclass(slots=True)
+class Simulators:
+    """A running server: its address, and all that was asked of it so far.
+
+    ``hold`` keeps the answer to the next request that has these words; ``held`` is set when that answer has begun.
+    """
+
+    app: App
+    port: int = 0
+    hold: str = ""
+    held: threading.Event = field(default_factory=threading.Event)
+    interrupted: set[int] = field(default_factory=set)
+    """Places in ``exchanges`` of the answers that were held back."""
+    unserved: list[str] = field(default_factory=list)
+    """Requests for paths that no simulator has."""
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every request so far that was for a model, in order."""
+        return [each for each in self.app.exchanges if each.body is not None]
+
+    def close(self) -> None:
+        """Let go of all answers; called by the server's engine."""
+        self.closing.set()
+        self.app.close()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Passes a request on. An answer that is to be held stops after its first piece."""
+        if scope["type"] != "http":
+            return
+        before = len(self.app.exchanges)
+        sent = 0
+
+        async def watched(message: Any) -> None:
+            nonlocal sent
+            if message["type"] == "http.response.start" and message["status"] in (404, 405):
+                if len(self.app.exchanges) == before:
+                    self.unserved.append(f"{scope['method']} {scope['path']}")
+            await send(message)
+            if message["type"] != "http.response.body" or not self.hold:
+                return
+            sent += 1
+            if sent == 1 and self._is_to_be_held(before):
+                self.hold = ""
+                self.held.set()
+                await self.closing.wait()
+
+        await self.app(scope, receive, watched)
+
+    def _is_to_be_held(self, before: int) -> bool:
+        exchanges = self.app.exchanges
+        for place in range(before, len(exchanges)):
+            body = exchanges[place].body
+            if self.hold in str(body) and exchanges[place].bill:
+                self.interrupted.add(exchanges[place].number)
+                return True
+        return False
+
+
+@contextmanager
+def serving(script: Scenario) -> Iterator[Simulators]:
+    """The simulators on a free port, for the time of the ``with`` block."""
+    simulators = Simulators(prepared(script, seed=SEED))
+    listening = listener()
+    server = engine(simulators)  # type: ignore[arg-type]
+    simulators.port = listening.getsockname()[1]
+    thread = threading.Thread(
+        target=server.run, args=([listening],), name="bench-simulators", daemon=True
+    )
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            thread.join(0.005)
+        yield simulators
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listening.close()

@@ -1,0 +1,170 @@
+"""Runs a client through a scenario."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from bench.clients.client import Client, Place, Turn
+from bench.clients.comparison import ScenarioResult, compared, refusals
+from bench.clients.lanes import billed_requests
+from bench.clients.scenarios import (
+    WAIT,
+    ClientScenario,
+    fill,
+    reason_against,
+    script,
+)
+from bench.clients.serving import Simulators, serving
+
+TURN_LIMIT_S = 120
+"""After this a client is ended, and what it printed is shown. The slowest turn seen took 15 s on two busy cores."""
+
+ENDS_IN_S = 20
+"""How long an interrupted client may take to end before the next signal."""
+
+OUTPUT_LINES = 15
+
+
+class Programs(NamedTuple):
+    """Where the client and Node are installed."""
+
+    client: Path
+    node: Path
+
+
+class _Ended(NamedTuple):
+    """How a run of the client's program ended; ``problem`` is empty if it ended by itself."""
+
+    exit_code: int | None
+    output: str
+    problem: str = ""
+
+
+def run(client: Client, scenario: ClientScenario, programs: Programs, keep: Path | None = None) -> ScenarioResult:
+    """Run all turns in an empty home directory and compare. ``keep``: where the home directory is made and left."""
+    blank = ScenarioResult(client.name, client.version, scenario.name)
+    reason = reason_against(scenario, client)
+    if reason:
+        return replace(blank, skipped=reason)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        return _run(client, scenario, programs, keep, blank)
+    with tempfile.TemporaryDirectory(prefix="ullage-clients-", ignore_cleanup_errors=True) as home:
+        return _run(client, scenario, programs, Path(home), blank)
+
+
+def _run(
+    client: Client,
+    scenario: ClientScenario,
+    programs: Programs,
+    home: Path,
+    blank: ScenarioResult,
+) -> ScenarioResult:
+    place = Place(home.resolve(), "", scenario.small_window)
+    fill(place.project)
+    problem = ""
+    with serving(script(client, place.project)) as simulators:
+        place = place._replace(address=simulators.address)
+        environment = _environment(client, place, programs)
+        for number, turn in enumerate(scenario.turns, 1):
+            ended = _turn(client, turn, programs, place, environment, simulators)
+            if ended.problem:
+                problem = f"turn {number}: {ended.problem}\n{ended.output}"
+                break
+    exchanges = simulators.exchanges
+    billed = billed_requests(client, exchanges, simulators.interrupted)
+    result = compared(place.home, client.log_places(place), billed)
+    problems = "; ".join(filter(None, [problem, result.problem]))
+    return replace(
+        result,
+        client=blank.client,
+        version=blank.version,
+        scenario=blank.scenario,
+        requests=len(exchanges),
+        refusals=refusals(exchanges),
+        unserved=tuple(sorted(set(simulators.unserved))),
+        problem=problems,
+    )
+
+
+def _environment(client: Client, place: Place, programs: Programs) -> dict[str, str]:
+    """Only what the client needs: nothing of the user's own settings, keys or proxies."""
+    path = f"{programs.node}{os.pathsep}{os.environ.get('PATH', '')}"
+    given = {"HOME": str(place.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb"}
+    return {**given, **client.prepare(place)}
+
+
+def _turn(
+    client: Client,
+    turn: Turn,
+    programs: Programs,
+    place: Place,
+    environment: dict[str, str],
+    simulators: Simulators,
+) -> _Ended:
+    """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
+    if turn.deed == "interrupt":
+        simulators.held.clear()
+        simulators.hold = WAIT
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [str(programs.client), *client.arguments(turn)],
+            cwd=place.project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            problem = _watched(process, turn, simulators)
+        finally:
+            _kill(process)
+        output.seek(0)
+        printed = output.read().decode(errors="replace").splitlines()
+    return _Ended(process.returncode, "\n".join(printed[-OUTPUT_LINES:]), problem)
+
+
+def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulators) -> str:
+    """Wait for the end of the program. Gives what went wrong."""
+    if turn.deed == "interrupt":
+        return _interrupted(process, simulators)
+    try:
+        code = process.wait(TURN_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {TURN_LIMIT_S} s"
+    return f"it ended with exit code {code}" if code else ""
+
+
+def _interrupted(process: subprocess.Popen[bytes], simulators: Simulators) -> str:
+    limit = time.monotonic() + TURN_LIMIT_S
+    while not simulators.held.wait(0.1):
+        if process.poll() is not None:
+            return "it ended before it could be interrupted"
+        if time.monotonic() > limit:
+            return f"it made no request to interrupt within {TURN_LIMIT_S} s"
+    for _ in range(3):
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(ENDS_IN_S)
+        except subprocess.TimeoutExpired:
+            continue
+        return ""
+    return "it did not end after three interrupts"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the program and what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
