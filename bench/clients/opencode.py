@@ -21,8 +21,11 @@ class OpenCode(Client):
     family = "anthropic"
     model = "anthropic/claude-sonnet-4-5"
     other_model = "openai/gpt-5"
-    lacks = {"custom tool": "it declares no tools with free text as input"}
-    summary_prompt = "summary"
+    lacks = {
+        "custom tool": "it declares no tools with free text as input",
+        "compact": "`opencode run` has no such command; /compact is of its terminal screen",
+    }
+    summary_prompt = "anchored summary"
 
     def prepare(self, place: Place) -> dict[str, str]:
         window = SMALL if place.small_window else WINDOW
@@ -41,8 +44,6 @@ class OpenCode(Client):
     def arguments(self, turn: Turn) -> list[str]:
         again = [] if turn.first else ["-c"]
         model = self.other_model if turn.other_model else self.model
-        if turn.deed == "compact":
-            return ["run", *again, "-m", model, "--command", "compact"]
         return ["run", *again, "-m", model, turn.text]
 
     def shell(self, command: str) -> ToolCall:

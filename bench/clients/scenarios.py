@@ -96,7 +96,7 @@ def script(client: Client, project: Path) -> Script:
     calls = {
         LIST: [client.shell("ls")],
         BOTH: [client.read(project / FIRST_FILE), client.read(project / SECOND_FILE)],
-        BIG: [client.shell(f"cat {BIG_FILE}")],
+        BIG: [client.read(project / BIG_FILE)],
         SUBTASK: [client.shell(f"cat {FIRST_FILE}")],
     }
     delegated = client.subagent(SUBTASK)
@@ -105,9 +105,10 @@ def script(client: Client, project: Path) -> Script:
     patch = client.patch()
     if patch:
         calls[PATCH] = [patch]
-    lines = [_calling(prompt, called) for prompt, called in calls.items()]
-    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", "text": "Done."})
+    lines: list[dict[str, Any]] = []
     lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
+    lines += [_calling(prompt, called) for prompt, called in calls.items()]
+    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", "text": "Done."})
     lines.append({"reasoning": "A plain question.", "text": "Here is a plain answer."})
     return read({"answers": lines, "drawn": DRAWN[client.family]})
 

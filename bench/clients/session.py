@@ -7,10 +7,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
+from ullage_simulators.server import Exchange
 
 from bench.clients.client import Client, Place, Turn
 from bench.clients.comparison import ScenarioResult, compared, refusals
@@ -30,7 +33,7 @@ TURN_LIMIT_S = 120
 ENDS_IN_S = 20
 """How long an interrupted client may take to end before the next signal."""
 
-OUTPUT_LINES = 15
+OUTPUT_LINES, OUTPUT_WIDTH = 15, 200
 
 
 class Programs(NamedTuple):
@@ -43,7 +46,6 @@ class Programs(NamedTuple):
 class _Ended(NamedTuple):
     """How a run of the client's program ended; ``problem`` is empty if it ended by itself."""
 
-    exit_code: int | None
     output: str
     problem: str = ""
 
@@ -56,7 +58,7 @@ def run(client: Client, scenario: ClientScenario, programs: Programs, keep: Path
         return replace(blank, skipped=reason)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        return _run(client, scenario, programs, keep, blank)
+        return _run(client, scenario, programs, keep, blank, keep=True)
     with tempfile.TemporaryDirectory(prefix="ullage-clients-", ignore_cleanup_errors=True) as home:
         return _run(client, scenario, programs, Path(home), blank)
 
@@ -67,6 +69,8 @@ def _run(
     programs: Programs,
     home: Path,
     blank: ScenarioResult,
+    *,
+    keep: bool = False,
 ) -> ScenarioResult:
     place = Place(home.resolve(), "", scenario.small_window)
     fill(place.project)
@@ -80,6 +84,8 @@ def _run(
                 problem = f"turn {number}: {ended.problem}\n{ended.output}"
                 break
     exchanges = simulators.exchanges
+    if keep:
+        _write_exchanges(home / "exchanges.jsonl", exchanges)
     billed = billed_requests(client, exchanges, simulators.interrupted)
     result = compared(place.home, client.log_places(place), billed)
     problems = "; ".join(filter(None, [problem, result.problem]))
@@ -93,6 +99,13 @@ def _run(
         unserved=tuple(sorted(set(simulators.unserved))),
         problem=problems,
     )
+
+
+def _write_exchanges(path: Path, exchanges: Iterable[Exchange]) -> None:
+    """Each request with its bill or its refusal, to look at."""
+    with path.open("wb") as file:
+        for exchange in exchanges:
+            file.write(msgspec.json.encode(exchange) + b"\n")
 
 
 def _environment(client: Client, place: Place, programs: Programs) -> dict[str, str]:
@@ -130,7 +143,8 @@ def _turn(
             _kill(process)
         output.seek(0)
         printed = output.read().decode(errors="replace").splitlines()
-    return _Ended(process.returncode, "\n".join(printed[-OUTPUT_LINES:]), problem)
+    last = [line[:OUTPUT_WIDTH] for line in printed[-OUTPUT_LINES:]]
+    return _Ended("\n".join(last), problem)
 
 
 def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulators) -> str:
