@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"bench.clients: {client.title}: {why}", file=sys.stderr)
             return 2
         for scenario in chosen:
-            keep = options.keep / client.name / scenario.name if options.keep else None
+            keep = options.keep / client.name if options.keep else None
             result = run(client, scenario, programs, keep)
             print(line(result), flush=True)
             results.append(result)
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = argparse.ArgumentParser(
         prog="bench.clients",
-        description="Run real clients against the simulators, and hold Ullage's reading of their logs beside the bills.",
+        description="Run clients against the simulators, and compare Ullage's reading of their logs with the bills.",
     )
     options.add_argument(
         "--client", action="append", choices=list(CLIENTS), help="only this one"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
@@ -18,7 +20,13 @@ class ClaudeCode(Client):
     family = "anthropic"
     model = "claude-opus-5-5"
     other_model = "claude-sonnet-4-5"
-    lacks = {"custom tool": "it declares no tools with free text as input"}
+    lacks: ClassVar[Mapping[str, str]] = {
+        "custom tool": "it declares no tools with free text as input"
+    }
+    refused_rightly: ClassVar[Mapping[str, str]] = {
+        "prefix_changed": "thinking kept behind a summary; the client sends it again without the thinking: "
+        "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
+    }
     summary_prompt = "Your task is to create a detailed summary"
 
     def prepare(self, place: Place) -> dict[str, str]:
@@ -29,7 +37,8 @@ class ClaudeCode(Client):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
         if place.small_window:
-            variables["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "80000"
+            # The smallest that it takes. It compacts at about 67,000.
+            variables["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
         return variables
 
     def arguments(self, turn: Turn) -> list[str]:

@@ -69,6 +69,8 @@ class Client(ABC):
     model: ClassVar[str]
     other_model: ClassVar[str]
     lacks: ClassVar[Mapping[str, str]] = {}
+    refused_rightly: ClassVar[Mapping[str, str]] = {}
+    """Rules that its requests break at the real provider too, and what shows it."""
     summary_prompt: ClassVar[str]
     """Words of the request that asks for a summary, which no other request has in its last message."""
     side_prompts: ClassVar[tuple[str, ...]] = ()
@@ -93,6 +95,10 @@ class Client(ABC):
     @abstractmethod
     def read(self, path: Path) -> ToolCall:
         """The call that reads a file."""
+
+    def read_large(self, path: Path) -> ToolCall:
+        """The call that reads a file of 30 KB, as far as the client allows."""
+        return self.read(path)
 
     def subagent(self, prompt: str) -> ToolCall | None:
         """The call that starts a subagent; ``None`` where the client has none."""

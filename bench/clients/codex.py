@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
@@ -37,11 +40,13 @@ class Codex(Client):
     family = "openai"
     model = "gpt-5.5"
     other_model = "gpt-5"
-    lacks = {"compact": "`codex exec` takes no commands; /compact is of its terminal screen"}
+    lacks: ClassVar[Mapping[str, str]] = {
+        "compact": "`codex exec` takes no commands; /compact is of its terminal screen"
+    }
     summary_prompt = "CONTEXT CHECKPOINT COMPACTION"
 
     def prepare(self, place: Place) -> dict[str, str]:
-        more = "model_auto_compact_token_limit = 20000\n" if place.small_window else ""
+        more = "model_auto_compact_token_limit = 14000\n" if place.small_window else ""
         text = CONFIG.format(address=place.address, more=more)
         place.write(".codex/config.toml", text)
         return {"CODEX_HOME": str(place.home / ".codex"), "SIMULATOR_KEY": "any-key"}
@@ -56,7 +61,7 @@ class Codex(Client):
         return ToolCall("exec_command", {"cmd": command})
 
     def read(self, path: Path) -> ToolCall:
-        return self.shell(f"cat {path}")
+        return self.shell(f"cat {quote(str(path))}")
 
     def patch(self) -> ToolCall:
         return ToolCall("apply_patch", {}, custom=PATCH)

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from ullage_simulators.server import Exchange
+from ullage_simulators.simulators import simulators
+
+from bench.clients.client import Client
+from bench.clients.lanes import BilledRequest, Lane, Shares
 from ullage.errors import InputError
 from ullage.events import CallEnded
 from ullage.importers import FoundSession, ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Row
-from ullage_simulators.server import Exchange
-from ullage_simulators.simulators import simulators
-
-from bench.clients.lanes import BilledRequest, Lane, Shares
 
 LANES: tuple[Lane, ...] = ("main", "child", "summary", "other")
 LANE_OF_PURPOSE: Mapping[str, Lane] = {"child": "child", "summary": "summary"}
@@ -34,6 +35,8 @@ class Refusal(Struct, frozen=True):
     confidence: str
     said: str
     times: int
+    rightly: str = ""
+    """What shows that the real provider refuses the request as well; then it is no failure."""
 
 
 class Estimate(Struct, frozen=True):
@@ -47,6 +50,14 @@ class Estimate(Struct, frozen=True):
     after: tuple[str, ...] = ()
 
     @property
+    def kind(self) -> str:
+        """``first``, ``after compaction``, ``after model`` (a switch), or ``later``."""
+        if self.first:
+            return "first"
+        named = [mark for mark in ("compaction", "model") if mark in self.after]
+        return f"after {named[0]}" if named else "later"
+
+    @property
     def error_percent(self) -> float:
         return 100 * (self.tokens - self.billed) / self.billed
 
@@ -56,7 +67,7 @@ class Estimate(Struct, frozen=True):
 
 
 class LaneResult(Struct, frozen=True):
-    """The inputs of one lane. ``wrong``: read from the log, but not billed in that order. ``unread``: billed and not read."""
+    """The inputs of one lane. ``wrong``: read, but not billed in that order. ``unread``: billed, but not read."""
 
     lane: str
     billed: int
@@ -66,7 +77,7 @@ class LaneResult(Struct, frozen=True):
 
 
 class ScenarioResult(Struct, frozen=True):
-    """What was found of one client in one scenario. ``skipped``: why it was not run, or what went wrong with the run."""
+    """What was found of one client in one scenario. ``skipped``: why it was not run; ``problem``: what went wrong."""
 
     client: str
     version: str
@@ -85,18 +96,31 @@ class ScenarioResult(Struct, frozen=True):
     """Compactions that Ullage reads in the log."""
     skipped: str = ""
     problem: str = ""
+    ended_early: bool = False
+    """A run of the program failed, so that the turns after it were not tried."""
+
+    @property
+    def ended_rightly(self) -> str:
+        """Why the client ended early, if the real provider refuses its request as well."""
+        wrongly = [each for each in self.refusals if not each.rightly]
+        if not self.ended_early or wrongly:
+            return ""
+        return "; ".join(each.rightly for each in self.refusals)
 
     @property
     def failures(self) -> list[str]:
         """What must not be: refused requests, a log that is not read, reported inputs that were not billed."""
-        found = [f"refused: {each.rule}: {each.said}" for each in self.refusals]
-        if self.problem:
+        wrongly = [each for each in self.refusals if not each.rightly]
+        found = [f"refused: {each.rule}: {each.said}" for each in wrongly]
+        if self.problem and not self.ended_rightly:
             found.append(self.problem)
         if self.requests and not self.logs:
             found.append("the client's log was not found or not read")
         for lane in self.lanes:
             if lane.wrong:
-                found.append(f"{lane.lane}: read {list(lane.wrong)}, which was not billed")
+                found.append(
+                    f"{lane.lane}: read {list(lane.wrong)}, which was not billed"
+                )
         main = [lane for lane in self.lanes if lane.lane == "main"]
         if main and main[0].unread and self.logs:
             found.append(f"main: billed {list(main[0].unread)}, which was not read")
@@ -111,7 +135,7 @@ class _Log(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def refusals(exchanges: Iterable[Exchange]) -> tuple[Refusal, ...]:
+def refusals(client: Client, exchanges: Iterable[Exchange]) -> tuple[Refusal, ...]:
     """The refused requests by rule, with the rule's source."""
     rules = {
         (wire.name, name): rule
@@ -129,13 +153,22 @@ def refusals(exchanges: Iterable[Exchange]) -> tuple[Refusal, ...]:
         source = rule.source if rule else ""
         confidence = rule.confidence if rule else ""
         said = refused[0].said.splitlines()[0][:200]
-        found.append(Refusal(name, source, confidence, said, len(refused)))
+        rightly = client.refused_rightly.get(name, "")
+        times = len(refused)
+        found.append(Refusal(name, source, confidence, said, times, rightly))
     return tuple(found)
 
 
-def lane_result(lane: Lane, billed: Sequence[BilledRequest], read: Sequence[int]) -> LaneResult:
-    """Reported inputs of a lane beside its bills, in order. An interrupted answer may be missing in the log."""
+def lane_result(
+    lane: Lane, billed: Sequence[BilledRequest], read: Sequence[int]
+) -> LaneResult:
+    """Reported inputs of a lane beside its bills, in order. An interrupted answer may be missing in the log.
+
+    A client may log one sum for all requests of a summary.
+    """
     bills = [each.input for each in billed]
+    if lane == "summary" and sum(bills) == sum(read):
+        return LaneResult(lane, len(bills), len(bills), (), ())
     matcher = SequenceMatcher(None, bills, read, autojunk=False)
     matched_bills: set[int] = set()
     matched_read: set[int] = set()
@@ -165,7 +198,14 @@ def compared(
                 continue
             read_by_lane["main"].append(step.actual)
             estimates.append(
-                Estimate(step.estimated, step.low, step.high, step.actual, step.first, step.marks)
+                Estimate(
+                    step.estimated,
+                    step.low,
+                    step.high,
+                    step.actual,
+                    step.first,
+                    step.marks,
+                )
             )
             compactions += "compaction" in step.marks
         for event in log.imported.events:
@@ -235,17 +275,27 @@ def _rows_off(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> float | No
 
 def rows_off_percent(rows: Sequence[Row], shares: Shares) -> float:
     """How far system prompt and tools are from their share of the request, in percent of the request."""
-    fixed = sum(row.tokens for row in rows if row.summed and row.name.startswith(FIXED_ROWS))
+    fixed = sum(
+        row.tokens for row in rows if row.summed and row.name.startswith(FIXED_ROWS)
+    )
     whole = sum(row.tokens for row in rows if row.summed)
     in_request = shares.system + shares.tools
     true_share = in_request / max(in_request + shares.messages, 1)
     return 100 * abs(fixed / max(whole, 1) - true_share)
 
 
-def error_figures(estimates: Iterable[Estimate]) -> tuple[float, float, float] | None:
-    """Median, 95th percentile and worst of the errors' sizes in percent; ``None`` without estimates."""
+class ErrorFigures(NamedTuple):
+    """Sizes of errors in percent."""
+
+    median: float
+    p95: float
+    worst: float
+
+
+def error_figures(estimates: Iterable[Estimate]) -> ErrorFigures | None:
+    """The errors' sizes; ``None`` without estimates."""
     errors = sorted(abs(each.error_percent) for each in estimates)
     if not errors:
         return None
     place = min(len(errors) - 1, round(0.95 * (len(errors) - 1)))
-    return statistics.median(errors), errors[place], errors[-1]
+    return ErrorFigures(statistics.median(errors), errors[place], errors[-1])

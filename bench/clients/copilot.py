@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
 
 class CopilotCli(Client):
-    """``copilot -p``; a session continues with ``--continue``. Its log: ``~/.copilot/session-state/<id>/events.jsonl``."""
+    """``copilot -p``; a session continues with ``--continue``. Log: ``~/.copilot/session-state/<id>/events.jsonl``."""
 
     name = "copilot-cli"
     title = "Copilot CLI"
@@ -18,17 +20,22 @@ class CopilotCli(Client):
     family = "anthropic"
     model = "claude-sonnet-4-5"
     other_model = "claude-haiku-4-5"
-    lacks = {"custom tool": "with a provider of one's own it declares no such tool"}
-    summary_prompt = "summary"
+    lacks: ClassVar[Mapping[str, str]] = {
+        "custom tool": "with a provider of one's own it declares no such tool"
+    }
+    summary_prompt = "Please create a detailed summary of the conversation so far"
 
     def prepare(self, place: Place) -> dict[str, str]:
-        return {
+        variables = {
             "COPILOT_OFFLINE": "true",
             "COPILOT_AUTO_UPDATE": "false",
             "COPILOT_PROVIDER_TYPE": "anthropic",
             "COPILOT_PROVIDER_BASE_URL": f"{place.address}/anthropic",
             "COPILOT_PROVIDER_API_KEY": "any-key",
         }
+        if place.small_window:
+            variables["COPILOT_PROVIDER_MAX_PROMPT_TOKENS"] = "40000"
+        return variables
 
     def arguments(self, turn: Turn) -> list[str]:
         again = [] if turn.first else ["--continue"]
@@ -41,6 +48,10 @@ class CopilotCli(Client):
 
     def read(self, path: Path) -> ToolCall:
         return ToolCall("view", {"path": str(path)})
+
+    def read_large(self, path: Path) -> ToolCall:
+        whole = {"view_range": [1, 900], "forceReadLargeFiles": True}
+        return ToolCall("view", {"path": str(path), **whole})
 
     def subagent(self, prompt: str) -> ToolCall:
         about = {"description": "look around", "agent_type": "general-purpose"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
 
 class GeminiCli(Client):
-    """``gemini -p``; a session continues with ``--resume latest``. Its log: ``~/.gemini/tmp/…/chats/session-*.jsonl``."""
+    """``gemini -p``; a session continues with ``--resume latest``. Log: ``~/.gemini/tmp/…/chats/session-*.jsonl``."""
 
     name = "gemini-cli"
     title = "Gemini CLI"
@@ -18,9 +20,13 @@ class GeminiCli(Client):
     family = "gemini"
     model = "gemini-2.5-flash"
     other_model = "gemini-2.5-pro"
-    lacks = {
+    lacks: ClassVar[Mapping[str, str]] = {
         "custom tool": "it declares no tools with free text as input",
         "compact": "with -p, /compress is of its terminal screen",
+    }
+    refused_rightly: ClassVar[Mapping[str, str]] = {
+        "result_count": "a resumed session repeats tool results: "
+        "https://github.com/google-gemini/gemini-cli/issues/16437"
     }
     summary_prompt = "<state_snapshot>"
 

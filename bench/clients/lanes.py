@@ -1,4 +1,4 @@
-"""To which conversation each request belongs, told from its body alone: Ullage's reading of the log has no part in it."""
+"""To which conversation each request belongs, told from its body alone and not from Ullage's reading of the log."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from bench.clients.client import Client
 from bench.clients.scenarios import SUBTASK
 
 Lane = Literal["main", "child", "summary", "other"]
-"""A conversation, its subagents, requests for a summary, and all others (titles, notes); as a call's purpose in Ullage."""
+"""The conversation, its subagents, requests for a summary, and all others (titles, notes)."""
 
-HIDDEN_KEYS = frozenset({"signature", "encrypted_content", "thoughtSignature", "id", "call_id"})
+HIDDEN_KEYS = frozenset(
+    {"signature", "encrypted_content", "thoughtSignature", "id", "call_id"}
+)
 """Fields of a message whose text is not text of the conversation."""
 
 
@@ -61,7 +63,9 @@ def lane_of(client: Client, body: Any) -> Lane:
     if client.summary_prompt in last or client.summary_prompt in system_text(body):
         return "summary"
     if not body.get("tools") or any(
-        words in text for words in client.side_prompts for text in (last, system_text(body))
+        words in text
+        for words in client.side_prompts
+        for text in (last, system_text(body))
     ):
         return "other"
     if any(SUBTASK in text for text in said[:3]) and "go-agent" not in " ".join(said):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
@@ -21,7 +23,7 @@ class OpenCode(Client):
     family = "anthropic"
     model = "anthropic/claude-sonnet-4-5"
     other_model = "openai/gpt-5"
-    lacks = {
+    lacks: ClassVar[Mapping[str, str]] = {
         "custom tool": "it declares no tools with free text as input",
         "compact": "`opencode run` has no such command; /compact is of its terminal screen",
     }

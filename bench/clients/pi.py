@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
@@ -19,7 +21,7 @@ class Pi(Client):
     family = "anthropic"
     model = "anthropic/claude-opus-4-8"
     other_model = "openai/gpt-5"
-    lacks = {
+    lacks: ClassVar[Mapping[str, str]] = {
         "custom tool": "it declares no tools with free text as input",
         "subagent": "it has none",
         "compact": "with -p, /compact is sent to the model as text",

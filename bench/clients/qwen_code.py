@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
 
@@ -18,14 +20,16 @@ class QwenCode(Client):
     family = "openai"
     model = "deepseek-chat"
     other_model = "deepseek-reasoner"
-    lacks = {"custom tool": "it declares no tools with free text as input"}
+    lacks: ClassVar[Mapping[str, str]] = {
+        "custom tool": "it declares no tools with free text as input"
+    }
     summary_prompt = "state_snapshot"
-    side_prompts = ("memory extraction",)
+    side_prompts = ("Managed memory has TWO directories",)
 
     def prepare(self, place: Place) -> dict[str, str]:
         settings: dict[str, object] = {"general": {"enableAutoUpdate": False}}
         if place.small_window:
-            window = {"contextWindowSize": 40_000}
+            window = {"contextWindowSize": 60_000}
             settings["model"] = {"generationConfig": window}
         place.write(".qwen/settings.json", settings)
         return {

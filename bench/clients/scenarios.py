@@ -11,20 +11,30 @@ from ullage_simulators import read
 
 from bench.clients.client import Client, ToolCall, Turn
 
-FIRST_FILE, SECOND_FILE, BIG_FILE = "alpha.txt", "beta.txt", "large.txt"
+FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
-LIST, BOTH, BIG, AGENT, PATCH, WAIT = (
+LARGE_FILES = {
+    "go-large one please": "large-1.txt",
+    "go-large two please": "large-2.txt",
+    "go-large three please": "large-3.txt",
+    "go-large four please": "large-4.txt",
+    "go-large five please": "large-5.txt",
+}
+"""Prompts, and the file that each lets the client read. A client may refuse to read an unchanged file again."""
+
+LIST, BOTH, AGENT, PATCH, WAIT = (
     "go-list the files",
     "go-both files please",
-    "go-large file please",
     "go-agent please",
     "go-patch please",
     "go-wait a while",
 )
+BIG = next(iter(LARGE_FILES))
+
 SUBTASK = "sub-task: look around"
 """The first message of a subagent, by which its requests are told from the conversation's."""
 
-BIG_LINES = 900
+LARGE_LINES = 900
 
 SUMMARY = (
     "<analysis>The files were listed and read.</analysis><summary>The user asked for a list of the files, and for "
@@ -71,7 +81,7 @@ SCENARIOS: tuple[ClientScenario, ...] = (
     ),
     ClientScenario(
         "automatic compaction",
-        _turns(LIST, BIG, BIG, BIG, "And now?", LIST),
+        _turns(LIST, *LARGE_FILES, "And now?", LIST),
         small_window=True,
     ),
     ClientScenario("resume", _turns(LIST, "Thank you.", BOTH)),
@@ -96,7 +106,10 @@ def script(client: Client, project: Path) -> Script:
     calls = {
         LIST: [client.shell("ls")],
         BOTH: [client.read(project / FIRST_FILE), client.read(project / SECOND_FILE)],
-        BIG: [client.read(project / BIG_FILE)],
+        **{
+            prompt: [client.read_large(project / name)]
+            for prompt, name in LARGE_FILES.items()
+        },
         SUBTASK: [client.shell(f"cat {FIRST_FILE}")],
     }
     delegated = client.subagent(SUBTASK)
@@ -118,23 +131,14 @@ def _calling(prompt: str, calls: list[ToolCall]) -> dict[str, Any]:
         "when": {"contains": prompt, "after": "user"},
         "reasoning": "The tools can tell.",
     }
-    plain = [call for call in calls if not call.custom]
-    if plain:
-        line["calls"] = [
-            {"name": call.name, "arguments": call.arguments} for call in plain
-        ]
-    else:
-        line["extra"] = [_custom(call) for call in calls]
+    line["calls"] = [_scripted(call) for call in calls]
     return line
 
 
-def _custom(call: ToolCall) -> dict[str, str]:
-    return {
-        "type": "custom_tool_call",
-        "call_id": "call_patch",
-        "name": call.name,
-        "input": call.custom,
-    }
+def _scripted(call: ToolCall) -> dict[str, Any]:
+    if call.custom:
+        return {"name": call.name, "input": call.custom}
+    return {"name": call.name, "arguments": call.arguments}
 
 
 def fill(project: Path) -> None:
@@ -142,8 +146,9 @@ def fill(project: Path) -> None:
     project.mkdir(parents=True, exist_ok=True)
     (project / FIRST_FILE).write_text("The first file has one line.\n", encoding="utf-8")
     (project / SECOND_FILE).write_text("The second file has one too.\n", encoding="utf-8")
-    lines = [
-        f"{number:04} the {number * 7919 % 1000:03}rd barrel holds {number * 31 % 97} litres\n"
-        for number in range(BIG_LINES)
-    ]
-    (project / BIG_FILE).write_text("".join(lines), encoding="utf-8")
+    for place, name in enumerate(LARGE_FILES.values(), 1):
+        lines = [
+            f"{number:04} barrel {number * place * 7919 % 1000:03} holds {number * 31 % 97} litres\n"
+            for number in range(LARGE_LINES)
+        ]
+        (project / name).write_text("".join(lines), encoding="utf-8")

@@ -55,9 +55,9 @@ class Simulators:
 
         async def watched(message: Any) -> None:
             nonlocal sent
-            if message["type"] == "http.response.start" and message["status"] in (404, 405):
-                if len(self.app.exchanges) == before:
-                    self.unserved.append(f"{scope['method']} {scope['path']}")
+            missing = message.get("status") in (404, 405)
+            if missing and len(self.app.exchanges) == before:
+                self.unserved.append(f"{scope['method']} {scope['path']}")
             await send(message)
             if message["type"] != "http.response.body" or not self.hold:
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -28,7 +29,7 @@ from bench.clients.scenarios import (
 from bench.clients.serving import Simulators, serving
 
 TURN_LIMIT_S = 120
-"""After this a client is ended, and what it printed is shown. The slowest turn seen took 15 s on two busy cores."""
+"""After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
 
 ENDS_IN_S = 20
 """How long an interrupted client may take to end before the next signal."""
@@ -50,16 +51,21 @@ class _Ended(NamedTuple):
     problem: str = ""
 
 
-def run(client: Client, scenario: ClientScenario, programs: Programs, keep: Path | None = None) -> ScenarioResult:
-    """Run all turns in an empty home directory and compare. ``keep``: where the home directory is made and left."""
+def run(
+    client: Client, scenario: ClientScenario, programs: Programs, keep: Path | None = None
+) -> ScenarioResult:
+    """Run all turns in an empty home directory and compare. ``keep``: where its home directory is made and left."""
     blank = ScenarioResult(client.name, client.version, scenario.name)
     reason = reason_against(scenario, client)
     if reason:
         return replace(blank, skipped=reason)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        return _run(client, scenario, programs, keep, blank, keep=True)
-    with tempfile.TemporaryDirectory(prefix="ullage-clients-", ignore_cleanup_errors=True) as home:
+        home = tempfile.mkdtemp(prefix=f"{scenario.name.replace(' ', '-')}-", dir=keep)
+        return _run(client, scenario, programs, Path(home), blank, keep=True)
+    with tempfile.TemporaryDirectory(
+        prefix="ullage-clients-", ignore_cleanup_errors=True
+    ) as home:
         return _run(client, scenario, programs, Path(home), blank)
 
 
@@ -95,9 +101,10 @@ def _run(
         version=blank.version,
         scenario=blank.scenario,
         requests=len(exchanges),
-        refusals=refusals(exchanges),
+        refusals=refusals(client, exchanges),
         unserved=tuple(sorted(set(simulators.unserved))),
         problem=problems,
+        ended_early=bool(problem),
     )
 
 
@@ -177,8 +184,6 @@ def _interrupted(process: subprocess.Popen[bytes], simulators: Simulators) -> st
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End the program and what it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()

@@ -1,14 +1,21 @@
-"""The bench's results as lines and as the tables of ``docs/clients.md``."""
+"""The bench's results as lines, and as the tables of ``docs/clients.md``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
+from bench.clients.before import EARLIER
 from bench.clients.clients import CLIENTS
-from bench.clients.comparison import Estimate, LaneResult, ScenarioResult, error_figures
+from bench.clients.comparison import (
+    Estimate,
+    LaneResult,
+    ScenarioResult,
+    error_figures,
+)
+from bench.clients.scenarios import SCENARIOS
+from bench.results import Table, with_table
 
-BEGIN, END = "<!-- written by bench.clients -->", "<!-- end -->"
+NOTHING = "none"
 
 
 def line(result: ScenarioResult) -> str:
@@ -19,41 +26,191 @@ def line(result: ScenarioResult) -> str:
     refused = sum(each.times for each in result.refusals)
     lanes = ", ".join(_lane(lane) for lane in result.lanes)
     words = [f"{result.requests} requests, {refused} refused", lanes or "no log read"]
-    later = [each for each in result.estimates if not each.first and not each.after]
-    figures = error_figures(later)
+    figures = error_figures(each for each in result.estimates if each.kind == "later")
     if figures:
-        words.append(f"error {figures[0]:.2f} %, worst {figures[2]:.1f} %")
-    words += [f"first {each.error_percent:+.1f} %" for each in result.estimates if each.first]
+        words.append(f"error {figures.median:.2f} %, worst {figures.worst:.1f} %")
     words += [
-        f"after {' and '.join(each.after)} {each.error_percent:+.1f} %"
+        f"{each.kind} {each.error_percent:+.1f} %"
         for each in result.estimates
-        if each.after
+        if each.kind != "later"
     ]
+    if result.rows_off_percent is not None:
+        words.append(f"rows {result.rows_off_percent:.1f} % off")
     if result.unread_lines:
-        words.append(f"{result.unread_lines} lines not read ({', '.join(result.reasons[:4])})")
+        words.append(f"{result.unread_lines} lines not read")
+    if result.ended_rightly:
+        words.append(f"ended early: {result.ended_rightly}")
     failures = [f"    {failure}" for failure in result.failures]
     return "\n".join([f"{title} {'; '.join(words)}", *failures])
+
+
+def summary(results: Sequence[ScenarioResult]) -> str:
+    """How many scenarios ran, and which failed."""
+    ran = [result for result in results if not result.skipped]
+    failed = [f"{each.client} {each.scenario}" for each in ran if each.failures]
+    ending = f"failed: {', '.join(failed)}" if failed else "none failed"
+    return f"\n{len(ran)} scenarios ran, {len(results) - len(ran)} not run; {ending}."
+
+
+def written(page: str, results: Sequence[ScenarioResult]) -> str:
+    """The page with the tables of these results."""
+    for table in (
+        accuracy_table(results),
+        scenario_table(results),
+        refusal_table(results),
+    ):
+        page = with_table(page, table)
+    return page
+
+
+def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
+    """Two rows for each client: before, and now."""
+    rows: list[tuple[str, ...]] = []
+    for name, client in CLIENTS.items():
+        mine = [each for each in results if each.client == name and not each.skipped]
+        if not mine:
+            continue
+        before = EARLIER[name]
+        estimates = [each for result in mine for each in result.estimates]
+        rows.append(
+            (
+                f"{client.title} {before.version}, before",
+                before.refused,
+                before.log,
+                f"{before.later} / – / {before.worst}",
+                before.first,
+                before.after_compaction,
+                "–",
+                "–",
+            )
+        )
+        rows.append(
+            (
+                f"**{client.title} {client.version}**",
+                _refused(mine),
+                _inputs(mine),
+                _sizes(estimates, "later"),
+                _signed(estimates, "first"),
+                _signed(estimates, "after compaction"),
+                _inside(estimates),
+                _rows(mine),
+            )
+        )
+    columns = (
+        "client",
+        "requests refused",
+        "inputs read = billed",
+        "error: median / p95 / worst",
+        "first call",
+        "after compaction",
+        "inside interval",
+        "rows off",
+    )
+    return Table("Each client, before and now", columns, tuple(rows))
+
+
+def scenario_table(results: Sequence[ScenarioResult]) -> Table:
+    """For each scenario and client how many calls were compared, or why none was."""
+    clients = [name for name in CLIENTS if any(each.client == name for each in results)]
+    rows = []
+    for scenario in SCENARIOS:
+        cells = [_cell(results, name, scenario.name) for name in clients]
+        rows.append((scenario.name, *cells))
+    titles = tuple(CLIENTS[name].title for name in clients)
+    return Table("Scenarios", ("scenario", *titles), tuple(rows))
+
+
+def refusal_table(results: Sequence[ScenarioResult]) -> Table:
+    """Each rule that refused a request of a client."""
+    times: dict[tuple[str, ...], int] = {}
+    for result in results:
+        title = CLIENTS[result.client].title
+        for each in result.refusals:
+            key = (
+                title,
+                each.rule,
+                each.confidence,
+                each.rightly or "**to be put right**",
+            )
+            times[key] = times.get(key, 0) + each.times
+    rows = [
+        (f"{client}: `{rule}`", str(count), confidence, why)
+        for (client, rule, confidence, why), count in times.items()
+    ]
+    columns = ("client and rule", "times", "confidence", "why")
+    empty = (NOTHING, "0", "", "")
+    return Table("Refused requests", columns, tuple(rows) or (empty,))
 
 
 def _lane(lane: LaneResult) -> str:
     return f"{lane.lane} {lane.equal}/{lane.billed}"
 
 
-def summary(results: Sequence[ScenarioResult]) -> str:
-    """How many scenarios ran, and which failed."""
-    ran = [result for result in results if not result.skipped]
-    failed = [result for result in ran if result.failures]
-    names = ", ".join(f"{each.client} {each.scenario}" for each in failed)
-    ending = f"; failed: {names}" if failed else ", none failed"
-    return f"\n{len(ran)} scenarios ran, {len(results) - len(ran)} not run{ending}."
+def _cell(results: Sequence[ScenarioResult], client: str, scenario: str) -> str:
+    for result in results:
+        if (result.client, result.scenario) != (client, scenario):
+            continue
+        if result.skipped:
+            return f"not run: {result.skipped}"
+        words = [_lane(lane) for lane in result.lanes if lane.lane != "other"]
+        if result.failures:
+            words.append("**failed**")
+        if result.ended_rightly:
+            words.append("ended early")
+        return ", ".join(words) or "no call"
+    return "not run"
 
 
-def written(page: str, results: Sequence[ScenarioResult]) -> str:
-    """The page with new tables between its two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{after}"
+def _refused(results: Sequence[ScenarioResult]) -> str:
+    requests = sum(result.requests for result in results)
+    refusals = [each for result in results for each in result.refusals]
+    wrongly = sum(each.times for each in refusals if not each.rightly)
+    rightly = sum(each.times for each in refusals if each.rightly)
+    if rightly:
+        return f"{wrongly} of {requests} (and {rightly} rightly)"
+    return f"{wrongly} of {requests}"
 
 
-def tables(results: Sequence[ScenarioResult]) -> str:
-    return ""
+def _inputs(results: Sequence[ScenarioResult]) -> str:
+    if not any(result.logs for result in results):
+        return "log not read"
+    parts = []
+    for name in ("main", "child", "summary"):
+        lanes = [lane for each in results for lane in each.lanes if lane.lane == name]
+        billed = sum(lane.billed for lane in lanes)
+        if not billed:
+            continue
+        equal = sum(lane.equal for lane in lanes)
+        parts.append(
+            f"{equal} of {billed}" if name == "main" else f"{name} {equal} of {billed}"
+        )
+    return ", ".join(parts)
+
+
+def _sizes(estimates: Iterable[Estimate], kind: str) -> str:
+    figures = error_figures(each for each in estimates if each.kind == kind)
+    if figures is None:
+        return NOTHING
+    return f"{figures.median:.2f} / {figures.p95:.1f} / {figures.worst:.1f} %"
+
+
+def _signed(estimates: Iterable[Estimate], kind: str) -> str:
+    errors = sorted(each.error_percent for each in estimates if each.kind == kind)
+    if not errors:
+        return NOTHING
+    low, high = f"{errors[0]:+.1f}", f"{errors[-1]:+.1f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _inside(estimates: Sequence[Estimate]) -> str:
+    if not estimates:
+        return NOTHING
+    inside = sum(each.is_inside for each in estimates)
+    return f"{inside} of {len(estimates)}"
+
+
+def _rows(results: Sequence[ScenarioResult]) -> str:
+    worst = [
+        each.rows_off_percent for each in results if each.rows_off_percent is not None
+    ]
+    return f"{max(worst):.1f} %" if worst else NOTHING
