@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test sweep fast coverage bench local fix attack
+.PHONY: help check test sweep fast coverage bench clients local fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -29,6 +29,9 @@ attack:  ## all attacks at full size, and their tables in the docs; ARGS='--only
 
 bench:  ## all benchmarks, beside their peers where there are any
 	@uv run python -m bench
+
+clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
+	@uv run python -m bench.clients $(ARGS)
 
 local:  ## how close the estimates are on a real llama-server; fetches 100 MB
 	@uv run --with gguf python -m bench.local_server $(ARGS)

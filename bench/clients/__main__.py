@@ -2,7 +2,7 @@
 
 uv run python -m bench.clients                        all of them, some minutes
 uv run python -m bench.clients --client codex         one
-uv run python -m bench.clients --quick                two clients, four scenarios: what `.ci/run` runs
+uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --write                also the tables of docs/clients.md
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench.clients.client import Client
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import ScenarioResult
 from bench.clients.installation import (
@@ -32,8 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "clients.md"
 OUT = ROOT / "bench" / "out" / "clients.json"
 
-QUICK_CLIENTS = ("claude-code", "pi")
-QUICK_SCENARIOS = ("text", "parallel tools", "big result", "resume")
+QUICK_CLIENTS = ("claude-code", "codex")
+QUICK_SCENARIOS = ("parallel tools", "big result", "resume")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,32 +44,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.scenario or (QUICK_SCENARIOS if options.quick else ())
     chosen = [each for each in SCENARIOS if not names or each.name in names]
     if options.quick and not npm_answers():
-        print("npm does not answer: real clients are not run. `make clients` runs them.")
+        print(
+            "npm does not answer, so no real client is run here; `make clients` runs all."
+        )
         return 0
     results: list[ScenarioResult] = []
     for name in clients:
         client = CLIENTS[name]
         try:
-            programs = Programs(
-                installed(client, options.cache), installed_node(options.cache)
-            )
+            programs = _installed(client, options.cache)
         except NotInstallable as why:
             print(f"bench.clients: {client.title}: {why}", file=sys.stderr)
-            return 2
+            return 0 if options.quick else 2
+        keep = options.keep / client.name if options.keep else None
         for scenario in chosen:
-            keep = options.keep / client.name if options.keep else None
-            result = run(client, scenario, programs, keep)
-            print(line(result), flush=True)
-            results.append(result)
+            results.append(run(client, scenario, programs, keep))
+            print(line(results[-1]), flush=True)
     print(summary(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    print(f"\nwrote {options.json}")
+    print(f"wrote {options.json}")
     if options.write:
         PAGE.write_text(written(PAGE.read_text("utf-8"), results), encoding="utf-8")
         print(f"wrote {PAGE}")
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
+
+
+def _installed(client: Client, cache: Path) -> Programs:
+    print(f"{client.title} {client.version}", file=sys.stderr, flush=True)
+    node = installed_node(cache) if client.newer_node else None
+    return Programs(installed(client, cache), node)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -86,7 +92,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="only this one",
     )
     options.add_argument(
-        "--quick", action="store_true", help="two clients, four scenarios"
+        "--quick", action="store_true", help="two clients, three scenarios"
     )
     options.add_argument(
         "--cache",
@@ -101,7 +107,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="leave the clients' home directories there, with their logs",
     )
-    options.add_argument("--json", type=Path, default=OUT, metavar="FILE")
+    options.add_argument(
+        "--json",
+        type=Path,
+        default=OUT,
+        metavar="FILE",
+        help=f"default: {OUT.name} in bench/out",
+    )
     options.add_argument("--write", action="store_true", help="write docs/clients.md")
     return options.parse_args(arguments)
 

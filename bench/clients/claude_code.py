@@ -17,6 +17,7 @@ class ClaudeCode(Client):
     package = "@anthropic-ai/claude-code"
     version = "2.1.330"
     program = "claude"
+    newer_node = False
     family = "anthropic"
     model = "claude-opus-5-5"
     other_model = "claude-sonnet-4-5"

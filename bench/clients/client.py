@@ -64,6 +64,8 @@ class Client(ABC):
     version: ClassVar[str]
     program: ClassVar[str]
     """The command that the npm package installs."""
+    newer_node: ClassVar[bool] = True
+    """Whether it needs a newer Node than the one that npm itself runs on."""
     family: ClassVar[Literal["anthropic", "openai", "gemini"]]
     """Whose token counts the simulator pins (``scenarios.DRAWN``)."""
     model: ClassVar[str]

@@ -37,11 +37,13 @@ class Codex(Client):
     package = "@openai/codex"
     version = "0.169.0"
     program = "codex"
+    newer_node = False
     family = "openai"
     model = "gpt-5.5"
     other_model = "gpt-5"
     lacks: ClassVar[Mapping[str, str]] = {
-        "compact": "`codex exec` takes no commands; /compact is of its terminal screen"
+        "subagent": "its tools for subagents are found by a tool search, which the simulators don't have",
+        "compact": "`codex exec` takes no commands; /compact is of its terminal screen",
     }
     summary_prompt = "CONTEXT CHECKPOINT COMPACTION"
 

@@ -13,7 +13,7 @@ from ullage_simulators.server import Exchange
 from ullage_simulators.simulators import simulators
 
 from bench.clients.client import Client
-from bench.clients.lanes import BilledRequest, Lane, Shares
+from bench.clients.lanes import BilledRequest, Lane
 from ullage.errors import InputError
 from ullage.events import CallEnded
 from ullage.importers import FoundSession, ImportedSession, find_sessions, read
@@ -260,28 +260,29 @@ def _metered(imported: ImportedSession) -> _Log:
     meter = Meter()
     rows: tuple[Row, ...] = ()
     for event in imported.events:
+        meter.apply(event)
         if isinstance(event, CallEnded) and event.purpose == "main":
             rows = meter.reading().rows
-        meter.apply(event)
     return _Log(imported, meter, rows)
 
 
 def _rows_off(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> float | None:
-    """The last call's rows, taken just before its report, beside the parts of the last request."""
+    """The rows after the last call's report, beside the parts of the last request."""
     if not logs or not main or not logs[-1].rows:
         return None
-    return rows_off_percent(logs[-1].rows, main[-1].shares)
+    return rows_off_percent(logs[-1].rows, main[-1])
 
 
-def rows_off_percent(rows: Sequence[Row], shares: Shares) -> float:
-    """How far system prompt and tools are from their share of the request, in percent of the request."""
-    fixed = sum(
-        row.tokens for row in rows if row.summed and row.name.startswith(FIXED_ROWS)
-    )
-    whole = sum(row.tokens for row in rows if row.summed)
+def rows_off_percent(rows: Sequence[Row], request: BilledRequest) -> float:
+    """How far system prompt and tools are from their share of the request's text, in percent of the bill."""
+    fixed = 0
+    for row in rows:
+        if row.summed and row.name.startswith(FIXED_ROWS):
+            fixed += row.tokens
+    shares = request.shares
     in_request = shares.system + shares.tools
-    true_share = in_request / max(in_request + shares.messages, 1)
-    return 100 * abs(fixed / max(whole, 1) - true_share)
+    billed = request.input * in_request / max(in_request + shares.messages, 1)
+    return 100 * abs(fixed - billed) / request.input
 
 
 class ErrorFigures(NamedTuple):

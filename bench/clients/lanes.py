@@ -60,13 +60,11 @@ def lane_of(client: Client, body: Any) -> Lane:
     """The lane of a request."""
     said = list(user_texts(body))
     last = said[-1] if said else ""
-    if client.summary_prompt in last or client.summary_prompt in system_text(body):
+    system = "\n".join(texts_in(split(body)[0]))
+    if client.summary_prompt in last:
         return "summary"
-    if not body.get("tools") or any(
-        words in text
-        for words in client.side_prompts
-        for text in (last, system_text(body))
-    ):
+    aside = any(words in last or words in system for words in client.side_prompts)
+    if aside or not body.get("tools"):
         return "other"
     if any(SUBTASK in text for text in said[:3]) and "go-agent" not in " ".join(said):
         return "child"
@@ -89,13 +87,20 @@ def user_texts(body: Any) -> Iterator[str]:
             yield "\n".join(texts_in(item.get("content", item.get("parts"))))
 
 
-def system_text(body: Any) -> str:
-    """The system prompt, and what stands in system and developer messages."""
-    whole = [body.get(name) for name in ("system", "instructions", "systemInstruction")]
-    for item in items_of(body):
-        if isinstance(item, dict) and item.get("role") in ("system", "developer"):
-            whole.append(item.get("content"))
-    return "\n".join(texts_in(whole))
+def split(body: Any) -> tuple[list[Any], list[Any]]:
+    """The system prompt and the messages. Where no field has the prompt, it is the first items in its role."""
+    own = [body.get(name) for name in ("system", "instructions", "systemInstruction")]
+    items = items_of(body)
+    if any(own):
+        return own, items
+    start = 0
+    while start < len(items) and _role(items[start]) in ("system", "developer"):
+        start += 1
+    return items[:start], items[start:]
+
+
+def _role(item: Any) -> Any:
+    return item.get("role") if isinstance(item, dict) else None
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -112,13 +117,9 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def shares_of(body: Any) -> Shares:
-    """How much text the system prompt, the tools and the messages are."""
-    tools = body.get("tools") or []
+    """How much text the system prompt, the tools and the messages are. Deferred tools are not part of the input."""
+    tools = [each for each in body.get("tools") or [] if not each.get("defer_loading")]
     declared = json.dumps(tools, ensure_ascii=False) if tools else ""
-    system = tokens(system_text(body))
-    talk = [
-        item
-        for item in items_of(body)
-        if not isinstance(item, dict) or item.get("role") not in ("system", "developer")
-    ]
-    return Shares(system, tokens(declared), sum(tokens(text) for text in texts_in(talk)))
+    prompt, messages = split(body)
+    system = sum(tokens(text) for text in texts_in(prompt))
+    return Shares(system, tokens(declared), sum(map(tokens, texts_in(messages))))

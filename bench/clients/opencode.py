@@ -20,6 +20,7 @@ class OpenCode(Client):
     package = "opencode-ai"
     version = "1.18.33"
     program = "opencode"
+    newer_node = False
     family = "anthropic"
     model = "anthropic/claude-sonnet-4-5"
     other_model = "openai/gpt-5"
@@ -27,7 +28,7 @@ class OpenCode(Client):
         "custom tool": "it declares no tools with free text as input",
         "compact": "`opencode run` has no such command; /compact is of its terminal screen",
     }
-    summary_prompt = "anchored summary"
+    summary_prompt = "Do not mention the summary process or that context was compacted"
 
     def prepare(self, place: Place) -> dict[str, str]:
         window = SMALL if place.small_window else WINDOW

@@ -84,14 +84,19 @@ SCENARIOS: tuple[ClientScenario, ...] = (
         _turns(LIST, *LARGE_FILES, "And now?", LIST),
         small_window=True,
     ),
-    ClientScenario("resume", _turns(LIST, "Thank you.", BOTH)),
+    ClientScenario("resume", _turns("Hello there.", "Thank you.", BOTH)),
     ClientScenario(
         "model switch",
-        (*_turns(LIST), Turn(BOTH, other_model=True), Turn("Thank you.")),
+        (*_turns("Hello there."), Turn(BOTH, other_model=True), Turn("Thank you.")),
     ),
     ClientScenario(
         "interrupt",
-        (*_turns(LIST), Turn(WAIT, deed="interrupt"), Turn("Thank you."), Turn(LIST)),
+        (
+            *_turns("Hello there."),
+            Turn(WAIT, deed="interrupt"),
+            Turn("Thank you."),
+            Turn(LIST),
+        ),
     ),
 )
 

@@ -41,7 +41,8 @@ class Programs(NamedTuple):
     """Where the client and Node are installed."""
 
     client: Path
-    node: Path
+    node: Path | None = None
+    """The directory of a newer Node, for clients that need it."""
 
 
 class _Ended(NamedTuple):
@@ -117,7 +118,9 @@ def _write_exchanges(path: Path, exchanges: Iterable[Exchange]) -> None:
 
 def _environment(client: Client, place: Place, programs: Programs) -> dict[str, str]:
     """Only what the client needs: nothing of the user's own settings, keys or proxies."""
-    path = f"{programs.node}{os.pathsep}{os.environ.get('PATH', '')}"
+    path = os.environ.get("PATH", "")
+    if programs.node:
+        path = f"{programs.node}{os.pathsep}{path}"
     given = {"HOME": str(place.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb"}
     return {**given, **client.prepare(place)}
 

@@ -1,0 +1,154 @@
+from pathlib import Path
+
+import pytest
+from ullage_simulators.server import Exchange
+
+from bench.clients.clients import CLIENTS
+from bench.clients.comparison import (
+    Estimate,
+    Refusal,
+    ScenarioResult,
+    compared,
+    error_figures,
+    lane_result,
+    refusals,
+    rows_off_percent,
+)
+from bench.clients.lanes import BilledRequest, Lane, Shares
+from ullage.meter.reading import Row
+
+CODEX = CLIENTS["codex"]
+GEMINI = CLIENTS["gemini-cli"]
+
+
+def billed(*inputs: int, lane: Lane = "main", shown: bool = True) -> list[BilledRequest]:
+    shares = Shares(0, 0, 1)
+    return [BilledRequest(lane, "model", each, shares, shown) for each in inputs]
+
+
+def test_inputs_are_equal_if_they_are_the_bills_in_order() -> None:
+    found = lane_result("main", billed(10, 20, 30), [10, 20, 30])
+    assert (found.billed, found.equal, found.wrong, found.unread) == (3, 3, (), ())
+
+
+def test_an_input_that_was_not_billed_is_wrong() -> None:
+    assert lane_result("main", billed(10, 20), [10, 15, 20]).wrong == (15,)
+
+
+def test_an_input_out_of_order_is_wrong() -> None:
+    assert lane_result("main", billed(10, 20, 30), [20, 30, 10]).wrong == (10,)
+
+
+def test_a_bill_that_is_not_read_is_unread_unless_its_answer_was_interrupted() -> None:
+    assert lane_result("main", billed(10, 20), [10]).unread == (20,)
+    interrupted = [*billed(10), *billed(20, shown=False)]
+    assert lane_result("main", interrupted, [10]).unread == ()
+
+
+def test_one_sum_may_stand_for_all_requests_of_a_summary_but_not_for_other_calls() -> (
+    None
+):
+    assert lane_result("summary", billed(10, 20, lane="summary"), [30]).wrong == ()
+    assert lane_result("main", billed(10, 20), [30]).wrong == (30,)
+
+
+def test_refusals_name_the_rule_its_confidence_and_how_often() -> None:
+    body = {"input": "Hello."}
+    refused = Exchange(
+        1,
+        "openai",
+        "POST",
+        "/responses",
+        400,
+        body,
+        "too_many_tokens",
+        "Too long.\nMore.",
+    )
+    (found,) = refusals(CODEX, [refused, refused])
+    assert (found.rule, found.said, found.times) == ("too_many_tokens", "Too long.", 2)
+    assert found.confidence == "quoted"
+    assert found.source.startswith("https://")
+
+
+def test_a_refusal_is_no_failure_where_the_provider_refuses_as_well() -> None:
+    body: dict[str, object] = {"contents": []}
+    refused = Exchange(1, "gemini", "POST", "/x", 400, body, "result_count", "Ensure.")
+    known = refusals(GEMINI, [refused])
+    result = ScenarioResult(
+        "gemini-cli", "1", "resume", 2, known, logs=1, problem="exit 1", ended_early=True
+    )
+    assert result.failures == []
+    assert "gemini-cli/issues" in result.ended_rightly
+
+
+def test_a_refusal_a_lost_log_and_a_wrong_input_are_failures() -> None:
+    refusal = Refusal("field_unknown", "https://…", "quoted", "Extra inputs.", 1)
+    lanes = (lane_result("main", billed(10, 20), [11]),)
+    refused = ScenarioResult("codex", "1", "text", 1, (refusal,))
+    assert refused.failures == [
+        "refused: field_unknown: Extra inputs.",
+        "the client's log was not found or not read",
+    ]
+    wrong = ScenarioResult("codex", "1", "text", 2, lanes=lanes, logs=1)
+    assert wrong.failures == [
+        "main: read [11], which was not billed",
+        "main: billed [10, 20], which was not read",
+    ]
+
+
+def test_an_estimate_is_of_a_first_call_a_switch_a_compaction_or_a_later_call() -> None:
+    first = Estimate(90, 80, 100, 100, first=True)
+    switched = Estimate(90, 80, 95, 100, after=("model",))
+    compacted = Estimate(90, 80, 95, 100, after=("compaction", "model"))
+    later = Estimate(101, 99, 102, 100)
+    kinds = [each.kind for each in (first, switched, compacted, later)]
+    assert kinds == ["first", "after model", "after compaction", "later"]
+    assert first.error_percent == -10
+    assert first.is_inside and not switched.is_inside
+
+
+def test_error_figures_take_sizes_of_errors() -> None:
+    estimates = [Estimate(100 + error, 0, 0, 100) for error in (-5, 1, 2)]
+    figures = error_figures(estimates)
+    assert figures is not None
+    assert (figures.median, figures.worst) == (2, 5)
+    assert error_figures([]) is None
+
+
+def test_rows_are_compared_with_the_shares_of_the_requests_text() -> None:
+    rows = (
+        Row(name="System prompt", tokens=30, source="estimated"),
+        Row(name="Tools (2)", tokens=30, source="estimated"),
+        Row(name="Deferred tools (9)", tokens=900, source="estimated", summed=False),
+        Row(name="Messages", tokens=40, source="estimated"),
+    )
+    request = BilledRequest("main", "model", 100, Shares(10, 40, 50))
+    assert rows_off_percent(rows, request) == pytest.approx(10)
+
+
+def test_a_home_directory_without_a_log_has_no_readings(tmp_path: Path) -> None:
+    found = compared(tmp_path, {}, billed(10))
+    assert (found.logs, found.estimates, found.rows_off_percent) == (0, (), None)
+    assert found.lanes[0].unread == (10,)
+
+
+def test_a_log_is_read_beside_the_bills(tmp_path: Path) -> None:
+    log = tmp_path / ".claude" / "projects" / "cellar" / "one.jsonl"
+    log.parent.mkdir(parents=True)
+    envelope = (
+        '"sessionId": "s", "version": "2.1.7", "cwd": "/cellar", "isSidechain": false'
+    )
+    usage = '{"input_tokens": 12, "output_tokens": 3}'
+    content = '[{"type": "text", "text": "Hello back."}]'
+    answer = f'"id": "m", "model": "claude-sonnet-4-5", "role": "assistant", "content": {content}'
+    log.write_text(
+        f'{{"type": "user", "uuid": "a", "parentUuid": null, {envelope}, '
+        '"message": {"role": "user", "content": "Hello."}}\n'
+        f'{{"type": "assistant", "uuid": "b", "parentUuid": "a", {envelope}, '
+        f'"message": {{{answer}, "stop_reason": "end_turn", "usage": {usage}}}}}\n',
+        encoding="utf-8",
+    )
+    found = compared(tmp_path, {}, billed(12))
+    assert found.logs == 1
+    assert found.lanes == (lane_result("main", billed(12), [12]),)
+    assert [each.billed for each in found.estimates] == [12]

@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+from ullage_simulators.prompt import ScriptContext
+
+from bench.clients.client import Client, Place, Turn
+from bench.clients.clients import CLIENTS
+from bench.clients.scenarios import (
+    BOTH,
+    LARGE_FILES,
+    LIST,
+    SCENARIOS,
+    SUBTASK,
+    fill,
+    reason_against,
+    script,
+)
+
+EACH = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
+
+
+@EACH
+def test_a_client_does_each_scenario_or_says_why_not(client: Client) -> None:
+    names = {scenario.name for scenario in SCENARIOS}
+    assert set(client.lacks) <= names
+    for scenario in SCENARIOS:
+        if scenario.needs == "patch":
+            assert bool(client.patch()) != bool(reason_against(scenario, client))
+        if scenario.needs == "subagent":
+            assert bool(client.subagent(SUBTASK)) != bool(
+                reason_against(scenario, client)
+            )
+
+
+@EACH
+def test_the_model_calls_the_clients_own_tools(client: Client, tmp_path: Path) -> None:
+    played = script(client, tmp_path)
+    listing = played.answer(ScriptContext(1, LIST), "any", {})
+    both = played.answer(ScriptContext(1, BOTH), "any", {})
+    assert [call.name for call in listing.calls] == [client.shell("ls").name]
+    assert len(both.calls) == 2
+    after = played.answer(ScriptContext(2, LIST, results=(("id", "done"),)), "any", {})
+    assert not after.calls
+
+
+@EACH
+def test_a_request_for_a_summary_gets_one_though_it_repeats_a_prompt(
+    client: Client, tmp_path: Path
+) -> None:
+    asked = ScriptContext(3, f"{client.summary_prompt} of: {LIST}")
+    assert "<summary>" in script(client, tmp_path).answer(asked, "any", {}).text
+
+
+@EACH
+def test_only_a_sessions_first_turn_starts_a_new_session(client: Client) -> None:
+    first = client.arguments(Turn("Hello.", first=True))
+    later = client.arguments(Turn("Hello."))
+    assert len(later) > len(first)
+    for scenario in SCENARIOS:
+        assert [turn.first for turn in scenario.turns] == [
+            place == 0 for place in range(len(scenario.turns))
+        ]
+
+
+@EACH
+def test_a_client_is_configured_in_its_own_home_for_the_simulator_alone(
+    client: Client, tmp_path: Path
+) -> None:
+    place = Place(tmp_path, "http://127.0.0.1:5", small_window=True)
+    variables = client.prepare(place)
+    files = [path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    configured = " ".join([*variables.values(), *files])
+    assert "http://127.0.0.1:5" in configured
+    assert configured.count("http") == configured.count("http://127.0.0.1:5")
+
+
+def test_the_project_has_large_files_that_differ(tmp_path: Path) -> None:
+    fill(tmp_path)
+    texts = {(tmp_path / name).read_text("utf-8") for name in LARGE_FILES.values()}
+    assert len(texts) == len(LARGE_FILES)
+    assert all(len(text) > 25_000 for text in texts)
