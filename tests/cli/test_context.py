@@ -170,6 +170,73 @@ def test_limits_are_taken_from_the_user_first(
     }
 
 
+def claude_log(home: Path, *inputs: int) -> str:
+    """A log of Claude Code in its own place, with a call for each input."""
+    entries: list[dict[str, object]] = []
+    parent = None
+    for number, tokens in enumerate(inputs):
+        shared: dict[str, object] = {"sessionId": "s1", "version": "2.1.330", "cwd": "/"}
+        asked: dict[str, object] = {
+            "type": "user",
+            "uuid": f"u{number}",
+            "parentUuid": parent,
+            **shared,
+        }
+        asked["message"] = {"role": "user", "content": "go on"}
+        parent = f"a{number}"
+        answer: dict[str, object] = {
+            "type": "assistant",
+            "uuid": parent,
+            "parentUuid": f"u{number}",
+            **shared,
+        }
+        answer["message"] = {
+            "id": f"m{number}",
+            "role": "assistant",
+            "model": "claude-opus-4-6",
+            "content": [{"type": "text", "text": "Done."}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": tokens, "output_tokens": 3},
+        }
+        entries += [asked, answer]
+    log = home / ".claude" / "projects" / "-" / "s1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
+    return str(log)
+
+
+def test_a_log_of_another_program_shows_that_programs_window_and_threshold(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = claude_log(Path.home(), 30_000, 40_000)
+    text = said(capsys, log)
+    assert "of 200,000 tokens (20 %)" in text
+    assert "Claude Code compacts at 167,000" in text
+    assert "threshold by default (33,000 below its window)" in text
+    whole = as_json(capsys, log)
+    assert (
+        whole["window"]["source"] == whole["compaction_point"]["source"] == "documented"
+    )
+
+
+def test_the_settings_of_the_other_program_count_and_damaged_ones_are_noted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = claude_log(Path.home(), 30_000)
+    settings = Path.home() / ".claude" / "settings.json"
+    settings.write_text('{"autoCompactWindow": 120000}', "utf-8")
+    whole = as_json(capsys, log)
+    assert whole["compaction_point"] == {
+        "tokens": 87_000,
+        "source": "settings",
+        "by": "Claude Code",
+        "note": "33,000 below its window, autoCompactWindow in ~/.claude/settings.json",
+    }
+    settings.write_text('{"autoCompactWindow": ', "utf-8")
+    assert "Claude Code compacts at 167,000" in said(capsys, log)
+    assert "~/.claude/settings.json can't be read" in as_json(capsys, log)["notes"][-1]
+
+
 def test_an_unknown_model_works_and_says_how_to_name_its_window(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import msgspec
@@ -276,6 +277,27 @@ def test_the_output_of_the_context_command_names_the_window(
         event for event in reader.feed([line.encode()]) if isinstance(event, LimitLearnt)
     ]
     assert [(event.window, event.source) for event in learnt] == [(window, "log")]
+
+
+@pytest.mark.parametrize("trigger", ["auto", "manual", ""])
+def test_a_compaction_is_automatic_where_the_log_says_so(trigger: str) -> None:
+    reader = ClaudeCodeReader()
+    reader.feed(lines("session"))
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "uuid": "z1",
+        "parentUuid": None,
+        "logicalParentUuid": "a5",
+        "compactMetadata": {"trigger": trigger, "preTokens": 167_094},
+    }
+    reader.feed([json.dumps(boundary).encode()])
+    committed = [
+        event for event in reader.settle() if isinstance(event, CompactionCommitted)
+    ]
+    assert [(event.before, event.is_automatic) for event in committed] == [
+        (167_094, trigger == "auto")
+    ]
 
 
 def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:

@@ -135,6 +135,12 @@ def test_a_compaction_between_two_requests_refutes_nothing() -> None:
     assert (threshold.tokens, threshold.source) == (167_000, "observed")
 
 
+def test_what_was_passed_counts_anew_after_a_compaction_by_hand() -> None:
+    passed = [*call("a", 170_000), *call("b", 171_000)]
+    session = [started(), *passed, compaction(172_000, is_automatic=False)]
+    assert read(session).reading().compaction_point == 167_000
+
+
 def test_a_compaction_that_a_person_asked_for_shows_no_threshold() -> None:
     session = [started(), *call("a", 90_000), compaction(90_010, is_automatic=False)]
     threshold = read(session).reading().threshold
@@ -145,6 +151,16 @@ def test_an_early_automatic_compaction_shows_the_threshold_that_no_setting_told(
     session = [started(), *call("a", 66_000), compaction(67_714)]
     threshold = read(session).reading().threshold
     assert (threshold.tokens, threshold.source) == (67_714, "observed")
+
+
+def test_where_the_log_lacks_the_size_it_is_that_of_the_last_call() -> None:
+    session = [
+        started(),
+        *call("a", 66_000, 90),
+        CompactionCommitted(compaction="c1", is_automatic=True),
+    ]
+    threshold = read(session).reading().threshold
+    assert (threshold.tokens, threshold.source) == (66_090, "observed")
 
 
 def test_another_model_has_limits_and_evidence_of_its_own() -> None:

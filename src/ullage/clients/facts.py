@@ -56,7 +56,7 @@ class ClientFacts(NamedTuple):
     threshold: Callable[[Circumstances, int], ClientLimit | None]
     """The tokens at which it compacts, given its window."""
     checks_every_request: bool = False
-    """No request goes out above the threshold: one that did shows that the threshold is another."""
+    """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
 
 
 def number_of(setting: ClientSetting | None) -> float | None:

@@ -34,7 +34,8 @@ class SeenSizes:
     last: int = 0
     """Input and output of the last call, unless the view was shortened after it."""
     passed: int = 0
-    """The largest size that was followed by another request without a compaction between them."""
+    """The largest size that was followed by another request without a compaction between them. It counts anew after a
+    compaction of which the log does not say that it was automatic."""
     compacted_at: int | None = None
     """What the program itself counted when it last compacted without being asked."""
 

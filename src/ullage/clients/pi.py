@@ -1,7 +1,8 @@
 """pi's compaction threshold: the window less ``reserveTokens``.
 
 https://github.com/badlogic/pi-mono, ``packages/coding-agent/docs/compaction.md`` and ``docs/settings.md`` (the same in
-the package of 0.87.1). Its window is that of its list of models, which its log does not name.
+the package of 0.87.1). Its window is that of its own list of models, which its log does not name: 0.87.1 has 1M for
+claude-sonnet-4-5, and compacts later than its rule gives for the model's 200,000. It compacts at the end of a turn.
 """
 
 from __future__ import annotations
@@ -41,4 +42,4 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     )
 
 
-FACTS = ClientFacts("pi", window, threshold)
+FACTS = ClientFacts("pi", window, threshold, checks_every_request=True)

@@ -243,10 +243,15 @@ class OpenCodeReader(Reader):
         view = list(rows.view)
         tail = self._ids.get(f.text(self._compaction, "tail_start_id"), [""])[0]
         kept = view[view.index(tail) :] if tail in rows.view else []
-        trigger = "auto" if self._compaction.get("auto") is True else "manual"
+        is_automatic = self._compaction.get("auto") is True
+        trigger = "auto" if is_automatic else "manual"
         tokens = usage.visible_output if usage else None
         rows.compact(
-            summary, keep=frozenset(kept), trigger=trigger, summary_tokens=tokens
+            summary,
+            keep=frozenset(kept),
+            trigger=trigger,
+            summary_tokens=tokens,
+            is_automatic=is_automatic,
         )
         self._ids[self._asked_by] = [summary.id]
         self._compaction = {}

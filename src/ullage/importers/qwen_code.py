@@ -217,6 +217,7 @@ class QwenCodeReader(Reader):
             rows,
             history,
             trigger=f.text(info, "triggerReason") or "qwen-code",
+            is_automatic=f.text(info, "triggerReason") == "token_limit",
             before=f.count(info, "originalTokenCount"),
         )
 

@@ -29,6 +29,7 @@ def replace_history(
     trigger: str,
     before: int | None = None,
     summary_tokens: int | None = None,
+    is_automatic: bool = False,
 ) -> None:
     """Compacts to this history; its message of origin ``summary``, if there is one, replaces what is left out."""
     known: dict[bytes, str] = {}
@@ -52,6 +53,7 @@ def replace_history(
         trigger=trigger,
         before=before,
         summary_tokens=summary_tokens if summary is not None else None,
+        is_automatic=is_automatic,
     )
     for message in new:
         rows.add(message)

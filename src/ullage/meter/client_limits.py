@@ -52,7 +52,11 @@ def after_call(seen: SeenSizes, context: int, usage: Usage) -> SeenSizes:
 
 
 def after_compaction(seen: SeenSizes, event: CompactionCommitted) -> SeenSizes:
-    """The view was compacted: by the program itself, or because a person asked for it."""
-    if event.is_automatic and event.before:
-        return replace(seen, last=0, compacted_at=event.before)
-    return replace(seen, last=0)
+    """The view was compacted: by the program itself, or because a person asked for it.
+
+    A log that lacks the size is taken to mean the size that the last call reported.
+    """
+    size = event.before or seen.last
+    if event.is_automatic and size:
+        return replace(seen, last=0, compacted_at=size)
+    return replace(seen, last=0, passed=0)
