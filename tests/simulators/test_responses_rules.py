@@ -249,6 +249,18 @@ def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(
     )
 
 
+def test_a_call_after_reasoning_that_was_not_stored_may_have_another_id(
+    talk: Talk,
+) -> None:
+    reasoning, call = thought(talk, store=False)
+    renamed = {**call, "id": "fc_its_own"}
+    talk.ok("openai", ask(HI, reasoning, renamed, output([call]), store=False))
+    reasoning, call = thought(talk)
+    renamed = {**call, "id": "fc_its_own"}
+    refused = talk.send("openai", ask(HI, reasoning, renamed, output([call])))
+    assert "required following item" in refused.text
+
+
 def test_the_unfinished_reasoning_of_an_added_event_is_refused(talk: Talk) -> None:
     events = talk.events("openai", ask(HI, tools=[TOOL], stream=True))
     added = next(

@@ -259,7 +259,11 @@ def _spoken(item_kind: str) -> str:
 
 
 def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
-    """A reasoning item goes with the item that followed it in the answer, and that item with its reasoning."""
+    """A reasoning item goes with the item that followed it in the answer, and that item with its reasoning.
+
+    Of an answer that was not stored the server knows no follower by its id: Copilot gives its calls ids of its own
+    (so does https://github.com/alphaXiv/agents/pull/54).
+    """
     before: set[str] = set()
     for index, item in enumerate(items):
         identity = str(item.get("id") or "")
@@ -271,7 +275,7 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
                 kind(follower) not in OUTPUTS.values()
                 and follower.get("role", "assistant") == "assistant"
             )
-            wanted = record["next"] if record else ""
+            wanted = record["next"] if record and record["kept"] else ""
             if (
                 not follower
                 or not is_said
