@@ -92,9 +92,8 @@ def subject_of(
         calls=session.calls,
         steps=meter.steps,
         learnt_earlier=learnt_earlier,
-        largest=meter.largest(
-            LARGEST_NAMED + 1
-        ),  # one of them may be the summary, which has its own row
+        # one of them may be the summary, which has its own row
+        largest=largest(meter, LARGEST_NAMED + 1, no_content=no_content),
         skipped=tuple(skipped(imported)),
         every_row=every_row,
     )
@@ -141,7 +140,7 @@ def _show(
     width = min(screen.width, WIDEST)
     more = []
     if options.top:
-        items = largest(meter, options.top)
+        items = largest(meter, options.top, no_content=options.no_content)
         texts = {} if options.no_content else previews(meter.messages, items)
         whole = subject.reading.window.tokens or subject.reading.used.tokens
         more += [(), *largest_items(items, whole, texts, width)]
@@ -178,7 +177,7 @@ def as_json(
         {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
     ]
     if options.top:
-        items = largest(meter, options.top)
+        items = largest(meter, options.top, no_content=options.no_content)
         texts = {} if options.no_content else previews(meter.messages, items)
         whole["largest"] = [_item(item, texts) for item in items]
     if options.steps:
@@ -193,9 +192,14 @@ def as_json(
     return msgspec.json.encode(whole)
 
 
-def largest(meter: Meter, count: int) -> tuple[PartEstimate, ...]:
-    """The largest single items, without those that cost nothing."""
-    return tuple(item for item in meter.largest(count) if item.tokens)
+def largest(
+    meter: Meter, count: int, *, no_content: bool = False
+) -> tuple[PartEstimate, ...]:
+    """The largest single items, without those that cost nothing; ``no_content`` leaves out files and commands."""
+    items = [item for item in meter.largest(count) if item.tokens]
+    if no_content:
+        items = [item._replace(label="") for item in items]
+    return tuple(items)
 
 
 def _item(item: PartEstimate, texts: dict[str, str]) -> dict[str, object]:

@@ -174,8 +174,8 @@ def _largest(row: Row, items: Sequence[PartEstimate]) -> tuple[str, ...]:
 
 
 def what_of(item: PartEstimate) -> str:
-    """What an item is, in a word or two: the tool's name where it has one, else the row it stands in."""
-    return printable(item.name or item.row.lower())
+    """What an item is: the call that it comes from, else the tool's name, else the row it is in."""
+    return printable(item.label or item.name or item.row.lower())
 
 
 def basis_terms(basis: Basis) -> tuple[str, ...]:

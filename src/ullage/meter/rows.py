@@ -24,6 +24,7 @@ from ullage.meter.attribution import (
     least_tokens,
     total_tokens,
 )
+from ullage.meter.call_names import part_labels
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Row, Used
@@ -48,7 +49,10 @@ LARGEST_TOOLS: Final = 2
 
 
 class PartEstimate(NamedTuple):
-    """One part in view and what it is estimated to cost. ``position`` is its message's place, from 1."""
+    """One part in view and what it is estimated to cost. ``position`` is its message's place, from 1.
+
+    ``label`` says what a tool call or its result was about: ``Read src/app.py``.
+    """
 
     message: str
     part: str
@@ -56,6 +60,7 @@ class PartEstimate(NamedTuple):
     name: str
     tokens: int
     position: int
+    label: str = ""
 
 
 def rows_of(fold: Fold, forecast: Forecast) -> Breakdown:
@@ -97,7 +102,10 @@ def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
                 PartEstimate(entry.id, part.id, part.row, part.name, tokens, position)
             )
     items.sort(key=lambda item: -item.tokens)
-    return tuple(items[:count])
+    chosen = items[:count]
+    loaded = [entry.content for entry in fold.view if entry.content is not None]
+    labels = part_labels(loaded, {item.part for item in chosen})
+    return tuple(item._replace(label=labels.get(item.part, "")) for item in chosen)
 
 
 class MessageRatio(NamedTuple):

@@ -354,7 +354,8 @@ class Steps(Struct, frozen=True, kw_only=True):
 
 
 class LargeItem(Struct, frozen=True, kw_only=True):
-    """One part in view and what it costs. ``position`` is its message's place in view, from 1."""
+    """One part in view and what it costs. ``position`` is its message's place in view, from 1; ``label`` says what
+    a tool call or its result was about."""
 
     message: str
     part: str
@@ -362,6 +363,7 @@ class LargeItem(Struct, frozen=True, kw_only=True):
     name: str
     tokens: int
     position: int
+    label: str
     preview: str
 
 

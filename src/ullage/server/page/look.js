@@ -27,7 +27,7 @@ const itemLine = (item) =>
     "div",
     { class: "item", "data-item": item.part },
     h("span", { class: "item-place" }, `#${item.position}`),
-    h("span", { class: "item-text" }, h("strong", {}, [item.row, item.name].filter(Boolean).join(" · ")), " ", firstLine(item.preview, 110)),
+    h("span", { class: "item-text" }, h("strong", {}, [item.row, item.label || item.name].filter(Boolean).join(" · ")), " ", firstLine(item.preview, 110)),
     h("span", { class: "row-tokens" }, number(item.tokens)),
   );
 

@@ -78,7 +78,7 @@ export class Rows {
   item(item) {
     const label = [
       h("span", { class: "item-place" }, `#${item.position}`),
-      h("span", { class: "item-text" }, firstLine(item.preview || item.name || item.row, 70)),
+      h("span", { class: "item-text" }, firstLine(item.label || item.preview || item.name || item.row, 70)),
       h("span", { class: "row-tokens" }, number(item.tokens)),
     ];
     const more = { class: "item", "data-item": item.part, "data-of": item.message };

@@ -1,0 +1,99 @@
+"""What a tool call was about, in a few words: the file it read, the command it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ullage.messages import Message, ToolCallPart, ToolResultPart, clean_text
+
+SUBJECTS: Final = (
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "path",
+    "filename",
+    "command",
+    "cmd",
+    "url",
+    "pattern",
+    "query",
+    "description",
+    "name",
+)
+"""Arguments that say it, most telling first: those of the tools of Claude Code, Codex, OpenCode, pi, Gemini CLI and
+our own."""
+
+LONGEST_SUBJECT: Final = 60
+LONGEST_ARGUMENTS: Final = 100_000
+"""Characters of a subject that are shown, and of arguments that are read."""
+
+LAST_PARTS: Final = 2
+"""Parts of an absolute path that are shown: the file and its directory."""
+
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh"})
+
+
+def call_label(name: str, arguments: str) -> str:
+    """The tool's name and its subject: ``Read src/app.py``; the name alone where the arguments tell nothing."""
+    subject = _subject_of(arguments)
+    return f"{name} {subject}".strip() if subject else name
+
+
+def part_labels(messages: Iterable[Message], wanted: set[str]) -> dict[str, str]:
+    """The labels of these parts, by their ids: of calls, and of results whose calls are among the messages."""
+    calls: dict[str, ToolCallPart] = {}
+    labels: dict[str, str] = {}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                calls[part.call_id] = part
+            if part.id not in wanted:
+                continue
+            call = part if isinstance(part, ToolCallPart) else None
+            if isinstance(part, ToolResultPart):
+                call = calls.get(part.call_id)
+            if call is not None:
+                labels[part.id] = call_label(call.name, call.arguments)
+    return labels
+
+
+def _subject_of(arguments: str) -> str:
+    if len(arguments) > LONGEST_ARGUMENTS:
+        return ""
+    try:
+        read = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return ""
+    if not isinstance(read, dict):
+        return ""
+    for key in SUBJECTS:
+        subject = _line_of(read, key)
+        if subject:
+            return _shortened(subject)
+    return ""
+
+
+def _line_of(arguments: Mapping[str, Any], key: str) -> str:
+    """The first line of an argument; of a list of words, as shells get them, the words."""
+    value = arguments.get(key)
+    if isinstance(value, list):
+        words = [word for word in value if isinstance(word, str)]
+        if len(words) > LAST_PARTS and words[0] in _SHELLS:
+            words = words[LAST_PARTS:]
+        value = " ".join(words)
+    if not isinstance(value, str):
+        return ""
+    lines = clean_text(value).text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def _shortened(subject: str) -> str:
+    if subject.startswith("/") and " " not in subject:
+        subject = "/".join(subject.rstrip("/").split("/")[-LAST_PARTS:]).lstrip("/")
+    if len(subject) > LONGEST_SUBJECT:
+        return subject[: LONGEST_SUBJECT - 1] + "…"
+    return subject

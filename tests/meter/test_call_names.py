@@ -1,0 +1,59 @@
+"""Rows of tool results name the file or command that they came from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.meter.call_names import LONGEST_SUBJECT, call_label, part_labels
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "label"),
+    [
+        ("Read", {"file_path": "/home/anna/cellar/src/app.py"}, "Read src/app.py"),
+        ("read", {"path": "src/app.py"}, "read src/app.py"),
+        ("Bash", {"command": "npm test", "description": "Tests"}, "Bash npm test"),
+        ("Bash", {"command": "cd /tmp\nls"}, "Bash cd /tmp"),
+        ("shell", {"command": ["bash", "-lc", "npm test"]}, "shell npm test"),
+        ("shell", {"command": ["git", "status"]}, "shell git status"),
+        ("Grep", {"pattern": "def main", "path": ""}, "Grep def main"),
+        ("WebFetch", {"url": "https://example.org"}, "WebFetch https://example.org"),
+        ("Read", {"file_path": "/etc"}, "Read etc"),
+        ("Read", {"file_path": 7, "path": None}, "Read"),
+        ("TodoWrite", {"todos": []}, "TodoWrite"),
+    ],
+)
+def test_a_call_is_labelled_by_its_most_telling_argument(
+    tool: str, arguments: dict[str, object], label: str
+) -> None:
+    assert call_label(tool, json.dumps(arguments)) == label
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "{", "[1]", '"text"', "[" * 5_000, '{"path": "' + "x" * 200_000]
+)
+def test_arguments_that_are_no_object_leave_the_tools_name(arguments: str) -> None:
+    assert call_label("Read", arguments) == "Read"
+
+
+def test_a_long_command_is_cut() -> None:
+    label = call_label("Bash", json.dumps({"command": "x" * 500}))
+    assert label == "Bash " + "x" * (LONGEST_SUBJECT - 1) + "…"
+
+
+def test_a_result_is_labelled_by_the_call_that_it_answers() -> None:
+    call = ToolCallPart(id="c", call_id="1", name="Read", arguments='{"path": "a.py"}')
+    result = ToolResultPart(id="r", call_id="1")
+    stray = ToolResultPart(id="s", call_id="2")
+    text = TextPart(id="t", text="Hello.")
+    messages = [
+        Message(id="m1", role="assistant", parts=(text, call)),
+        Message(id="m2", role="tool", parts=(result, stray)),
+    ]
+    assert part_labels(messages, {"c", "r", "s", "t"}) == {
+        "c": "Read a.py",
+        "r": "Read a.py",
+    }
