@@ -112,3 +112,26 @@ def test_deferred_tools_come_and_go() -> None:
         ("B", False),
         ("C", True),
     ]
+
+
+def test_a_whole_list_after_a_compaction_takes_the_place_of_the_earlier_one() -> None:
+    rows = EventWriter("s")
+    attachments = Attachments(rows)
+    for text, initial in (("- tidy", True), ("- mend", False), ("- both", True)):
+        listing = {"type": "skill_listing", "content": text, "isInitial": initial}
+        attachments.read({"attachment": listing}, "m")
+    assert [(block.kind, block.text) for block in rows.system] == [("skills", "- both")]
+
+
+def test_an_attached_file_has_the_number_of_each_line_and_its_path() -> None:
+    file = {"filePath": "/cellar/rack.txt", "content": "red\nwhite", "startLine": 8}
+    text, _ = read({"type": "file", "content": {"type": "text", "file": file}})
+    assert text is not None
+    assert '{"file_path":"/cellar/rack.txt"}' in text
+    assert "8\tred\n9\twhite" in text
+
+
+def test_skills_that_a_compaction_attaches_again_count_with_their_texts() -> None:
+    skills = [{"name": "tidy", "path": "user:tidy", "content": "Sweep."}, 7]
+    text, _ = read({"type": "invoked_skills", "skills": skills})
+    assert text == "injected: tidy\nuser:tidy\nSweep."

@@ -7,7 +7,7 @@ older versions leave it out, and then the attachment's own text stands for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
@@ -63,6 +63,8 @@ class Attachments:
                 return self._queued(attachment, name)
             case _ if kind in _BLOCKS:
                 text = rendered or _own_text(kind, attachment)
+                if attachment.get("isInitial") is True:
+                    self._drop_blocks(_BLOCKS[kind])
                 self._add_block(_BLOCKS[kind], text, _label(attachment))
                 return None
         if as_text and kind == "queued_command":
@@ -133,6 +135,10 @@ class Attachments:
         parts = _parts(name).read(attachment.get("prompt"))
         return Message(id=name, role="user", parts=tuple(parts)) if parts else None
 
+    def _drop_blocks(self, kind: BlockKind) -> None:
+        """A whole list follows, as after a compaction: it takes the place of the one that was sent before."""
+        self._rows.use_system(block for block in self._rows.system if block.kind != kind)
+
     def _add_block(self, kind: BlockKind, text: str, label: str) -> None:
         if not text:
             return
@@ -188,6 +194,37 @@ def _file(attachment: JsonObject) -> str:
     )
 
 
+def _file_read(attachment: JsonObject) -> str:
+    """A file as the program sends it: a call of Read and its result, each a reminder, with the number of each line.
+
+    So 2.1.197 re-attached two files after ``/compact`` against a simulator (n=2 sessions). Without them the call after
+    a compaction was 1.5 % low.
+    """
+    content = _file(attachment)
+    file = f.mapping(f.mapping(attachment, "content"), "file")
+    path = f.text(file, "filePath") or f.text(attachment, "filename")
+    if not content or not path:
+        return content
+    first = f.count(file, "startLine") or 1
+    pieces = [_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT]
+    for number, line in enumerate(content.splitlines(keepends=True), first):
+        pieces.append(f"{number}\t{line}")
+    return "".join(pieces)
+
+
+def _invoked_skills(attachment: JsonObject) -> str:
+    """The skills that were used before a compaction: the program attaches their texts again."""
+    pieces: list[str] = []
+    for skill in f.objects(attachment, "skills"):
+        pieces.extend(f.text(skill, key) for key in ("name", "path", "content"))
+    return "\n".join(filter(None, pieces))
+
+
+_READ_CALL: Final = "<system-reminder> Read, called with this input: "
+_READ_RESULT: Final = " </system-reminder> <system-reminder> Its result: "
+"""Stand for the words around a file that is attached, by their length."""
+
+
 def _hook(attachment: JsonObject) -> str:
     return _plain("content")(attachment) or _lines("content")(attachment)
 
@@ -198,9 +235,10 @@ _OWN_TEXT: dict[str, Callable[[JsonObject], str]] = {
     "deferred_tools_delta": _lines("addedLines"),
     "directory": _plain("content"),
     "edited_text_file": _plain("filename", "snippet"),
-    "file": _file,
+    "file": _file_read,
     "hook_additional_context": _hook,
     "hook_blocking_error": _plain("blockingError"),
+    "invoked_skills": _invoked_skills,
     "mcp_instructions_delta": _lines("addedBlocks"),
     "nested_memory": _file,
     "plan_file_reference": _plain("planFilePath", "planContent"),
