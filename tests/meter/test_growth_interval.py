@@ -99,3 +99,10 @@ def test_media_that_was_measured_cannot_cost_nothing(
     doubt = media_doubt(part, 1000.0, in_result=in_result)
     assert (doubt.below < 1000) is surest
     assert doubt.above > 0
+
+
+def test_long_reasoning_that_was_counted_by_its_text_may_be_much_longer() -> None:
+    long = replace(SMALL, counted_reasoning=2_000.0)
+    assert half_widths(long).below == half_widths(SMALL).below
+    assert half_widths(long).above >= 1_400
+    assert half_widths(replace(SMALL, counted_reasoning=200.0)) == half_widths(SMALL)

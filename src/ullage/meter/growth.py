@@ -85,6 +85,8 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """The answer, where it was counted for lack of a usable output."""
     hidden: float = 0.0
     """Reasoning whose place in the next input rests on a rule."""
+    counted_reasoning: float = 0.0
+    """Reasoning that was counted by its text, for lack of a usable output."""
     results: int = 0
     rule_n: int = 0
     """Pairs of calls the reasoning rule was read from."""
@@ -212,6 +214,7 @@ def next_input(
         media_over=added.over,
         answer=answer.guessed,
         hidden=hidden,
+        counted_reasoning=answer.hidden if answer.placeholder else 0.0,
         results=added.results,
         rule_n=rule.n,
         known=family.is_known,
@@ -308,6 +311,11 @@ SMALL, SMALL_SHARE, LARGE_SHARE = 20_000.0, 0.75, 0.2
 """What tools on the provider's side bring may change a request by this share of it, and of what is beyond ``SMALL`` by
 the lower one: recorded are factors of 0.3 to 2.5 up to 34,000 tokens (n=20) and 1.19 at 405,000 (n=1)."""
 
+LONG_REASONING, LONG_REASONING_SHARE = 1_500.0, 0.7
+"""Reasoning that was counted by its text may be longer than that by this share of it, from so many tokens on: of long
+reasoning Claude shows a summary (https://docs.claude.com/en/docs/build-with-claude/extended-thinking). Of a session
+whose log has no output, the longest five were 30 to 70 % longer than their text."""
+
 NARROWEST = 2.0
 
 
@@ -361,6 +369,8 @@ def half_widths(doubt: Doubt) -> Widths:
             first.above * doubt.scale_above.wrapping, first.text * doubt.scale_above.text
         ),
     )
+    if doubt.counted_reasoning > LONG_REASONING:
+        above = hypot(above, LONG_REASONING_SHARE * doubt.counted_reasoning)
     items = 0.0
     if doubt.has_items:
         items = SMALL_SHARE * min(doubt.size, SMALL) + LARGE_SHARE * max(
