@@ -1,7 +1,14 @@
 from tests.importers.folding import Folded
 from ullage.events import LimitLearnt, ModelChanged, SessionStarted
 from ullage.importers.rows import EventWriter
-from ullage.messages import Message, SystemBlock, TextPart
+from ullage.messages import (
+    Message,
+    ProviderItem,
+    SystemBlock,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.usage import Usage
 
 
@@ -95,3 +102,42 @@ def test_a_call_starts_when_it_was_asked_and_ends_now() -> None:
     rows.call("c", said("x"), Usage(input=1), started=40.0)
     events = rows.take(final=True)
     assert [event.at for event in events[1:]] == [40.0, 50.0, 50.0]
+
+
+def asking(rows: EventWriter, *calls: str) -> None:
+    """A model call whose answer calls these tools."""
+    parts = tuple(
+        ToolCallPart(id=f"a-{call}", call_id=call, name="Read") for call in calls
+    )
+    rows.call(
+        f"ask-{calls[0]}",
+        Message(id=f"a-{calls[0]}", role="assistant", parts=parts),
+        None,
+    )
+
+
+def test_a_result_that_the_log_leaves_out_is_an_item_of_unknown_content() -> None:
+    rows = EventWriter("s")
+    asking(rows, "1", "2")
+    given = ToolResultPart(id="r", call_id="1")
+    rows.add(Message(id="r", role="tool", parts=(given,)))
+    asking(rows, "3")
+    folded = Folded(rows.take(final=True))
+    kinds = [type(part) for name in folded.view for part in folded.messages[name].parts]
+    assert kinds == [
+        ToolCallPart,
+        ToolCallPart,
+        ToolResultPart,
+        ProviderItem,
+        ToolCallPart,
+    ]
+    assert rows.missing_results == 1
+
+
+def test_calls_that_left_the_view_need_no_results() -> None:
+    rows = EventWriter("s")
+    rows.add(Message(id="p", role="user", parts=(TextPart(id="p0", text="Hello."),)))
+    asking(rows, "1")
+    rows.rewind("p")
+    asking(rows, "2")
+    assert rows.missing_results == 0

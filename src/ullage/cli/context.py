@@ -118,6 +118,11 @@ def for_people(
         notes.append(
             f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids."
         )
+    if imported.missing_results:
+        missing = counted(imported.missing_results, "tool result")
+        notes.append(
+            f"The log leaves out {missing}, so the intervals are wide. Read the program's own log instead of an export."
+        )
     return msgspec.structs.replace(reading, notes=(*notes, *more))
 
 
@@ -172,6 +177,7 @@ def as_json(
         "skipped_lines": imported.skipped_lines,
         "skipped": dict(imported.reasons),
         "other_sessions": imported.other_sessions,
+        "missing_results": imported.missing_results,
     }
     whole["growth"] = [
         {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps

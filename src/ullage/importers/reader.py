@@ -49,6 +49,8 @@ class ImportedSession:
     reasons: tuple[tuple[str, int], ...] = ()
     other_sessions: int = 0
     """Sessions of the same file or database that were not read."""
+    missing_results: int = 0
+    """Results of tools that requests must have held and the log leaves out."""
 
     @property
     def skipped_lines(self) -> int:
@@ -162,4 +164,5 @@ class Reader(ABC):
             skipped=tuple(self.skips.listed),
             reasons=tuple(self.skips.reasons.most_common()),
             other_sessions=other_sessions,
+            missing_results=self.rows.missing_results,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -37,9 +37,21 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.importers.regular import NEWEST_LINES
-from ullage.messages import Message, Role, SystemBlock, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderItem,
+    Role,
+    SystemBlock,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.models.providers import canonical
 from ullage.usage import Usage
+
+MISSING_RESULT: Final = "result not in the log"
+"""``ProviderItem.kind`` of what stands for a tool's result that the log leaves out."""
 
 
 @dataclass(slots=True)
@@ -78,6 +90,10 @@ class EventWriter:
         self._seq = 0
         self._started = False
         self._taken = False
+        self._asked: tuple[str, tuple[str, ...]] = ("", ())
+        """The last answer that calls tools, and the ids of its calls."""
+        self.missing_results = 0
+        """Results of tools that requests must have held and the log does not."""
         self._out: list[Event] = []
 
     def take(self, *, final: bool = False) -> list[Event]:
@@ -218,6 +234,8 @@ class EventWriter:
         stream: bool = True,
     ) -> None:
         """One model call that ended now, with its answer if that went into the view."""
+        if purpose == "main" and message is not None:
+            self._stand_in_for_results()
         call = self._unique_call(call)
         now, self.at = self.at, started or self.at
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
@@ -307,8 +325,28 @@ class EventWriter:
 
     # -- inside --
 
+    def _stand_in_for_results(self) -> None:
+        """A request holds a result for each call: one that is not in the log is an item of unknown content.
+
+        Exported and trimmed logs leave results out.
+        """
+        answer, asked = self._asked
+        self._asked = ("", ())
+        missing = [call for call in asked if call not in self._results]
+        if not missing or answer not in self.view:
+            return
+        self.missing_results += len(missing)
+        name = self.unique(f"{answer}.missing")
+        parts: list[Part] = []
+        for place in range(len(missing)):
+            parts.append(ProviderItem(id=f"{name}/{place}", kind=MISSING_RESULT))
+        self.add(Message(id=name, role="tool", parts=tuple(parts)))
+
     def _remember(self, message: Message) -> None:
         self.messages[message.id] = message
+        if message.role == "assistant":
+            calls = [part.call_id for part in message.of_type(ToolCallPart)]
+            self._asked = (message.id, tuple(calls)) if calls else self._asked
         for part in message.parts:
             if isinstance(part, ToolResultPart):
                 self._results[part.call_id] = part.id
