@@ -40,6 +40,12 @@ def test_all_fields_that_the_sdk_can_send_are_known() -> None:
     assert sent <= FIELDS
 
 
+def test_the_field_of_claude_codes_auto_mode_is_known(talk: Talk) -> None:
+    context = {"v": 1, "permission_mode": "auto"}
+    safeguard = {"type": "dangerous_tool_use", "classifier_context": context}
+    talk.ok("anthropic", ask(HI, safeguards=[safeguard]))
+
+
 def test_all_blocks_that_the_sdk_can_send_are_known() -> None:
     kinds: set[str] = set()
     for block in typing.get_args(BetaContentBlockParam):

@@ -19,10 +19,13 @@ FIELDS = frozenset(
         "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container", "context_management",
         "mcp_servers", "cache_control", "output_config", "output_format", "inference_geo", "speed", "fallbacks",
         "user_profile_id", "diagnostics", "compaction", "billing_policy", "fallback_credit_token", "thread",
-        "workspace_id",
+        "workspace_id", "safeguards",
     }
 )  # fmt: skip
-"""All of anthropic 2.11 ``types/beta/message_create_params.py``, and those of earlier versions."""
+"""All of anthropic 2.11 ``types/beta/message_create_params.py``, and those of earlier versions.
+
+``safeguards`` is what Claude Code 2.1.330 sends in its auto mode, with the beta ``dangerous-tool-use-2026-09-03``.
+"""
 BLOCKS = frozenset(
     {
         "tool_use", "tool_result", "search_result", "redacted_thinking", "document", "image", "text", "thinking",
