@@ -1,3 +1,5 @@
+import json
+
 import msgspec
 
 from tests.importers.folding import FIXTURES, Folded
@@ -254,3 +256,11 @@ def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None
         assert [
             event for line in lines(name) for event in reader.feed([line])
         ] + reader.settle() == expected
+
+
+def test_a_log_that_names_no_program_is_one_of_its_format() -> None:
+    reader = CodexReader()
+    prompt = {"type": "message", "role": "user", "content": []}
+    line = {"type": "response_item", "payload": prompt}
+    reader.feed([json.dumps(line).encode()])
+    assert reader.imported(reader.settle()).program == "codex"

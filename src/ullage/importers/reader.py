@@ -92,7 +92,7 @@ class Reader(ABC):
     format: ClassVar[str]
 
     def __init__(self, name: str = "") -> None:
-        self.rows = EventWriter(name)
+        self.rows = EventWriter(name, program=self.format)
         self.skips = SkippedLines()
         self.lines = 0
         self.first_prompt = ""
