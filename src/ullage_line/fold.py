@@ -34,7 +34,7 @@ MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_500
 """About the most that an image costs: https://platform.claude.com/docs/en/build-with-claude/vision."""
 
-NAMES_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 500, 28
+NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
     b'{"type":"' + kind + b'"'
@@ -102,6 +102,8 @@ class SessionSize:
         """Weight of the system prompt and the tools, where they are logged."""
         self.names: dict[str, object] = {}
         """What each of the last tool calls read or ran, by its id."""
+        self.results: dict[str, object] = {}
+        """Tokens of each of the last tool results, by the call's id."""
         self.marks: dict[str, object] = {}
         """The size after each of the last lines, by the line's id, for rewinds."""
         self.tip = ""
@@ -284,6 +286,9 @@ class SessionSize:
     def _result(self, block: dict[str, object]) -> None:
         weight = weight_of(block.get("content"))
         self.frames += MESSAGE_TOKENS
+        self.results[text(block, "tool_use_id")] = self.tokens(weight)
+        if len(self.results) > RESULTS_KEPT:
+            del self.results[next(iter(self.results))]
         if self.tokens(weight) <= self.largest:
             return
         self.largest = self.tokens(weight)

@@ -14,7 +14,7 @@ from ullage_line.fields import count, mapping, text
 from ullage_line.fold import SessionSize
 from ullage_line.places import session_file
 
-VERSION = 1
+VERSION = 2
 
 PIECE = 256 * 1024
 """Bytes that one look reads near the end, and again from the start. ``bench/statusline.py`` shows what it costs."""

@@ -9,8 +9,8 @@ from json import loads
 from ullage_line.drawing import LineContent, draw
 from ullage_line.fields import amount, count, mapping, text
 from ullage_line.fold import SessionSize, reported_input
-from ullage_line.look import look, read_object
-from ullage_line.places import settings_file
+from ullage_line.look import look, read_object, write_object
+from ullage_line.places import session_file, settings_file
 from ullage_line.settings import LineSettings
 from ullage_line.threshold import Threshold, threshold
 
@@ -30,8 +30,18 @@ def read_input() -> dict[str, object]:
 def status_line(status: dict[str, object], settings: LineSettings) -> str:
     """The line for what the program told about its session."""
     log = text(status, "transcript_path")
+    remember_window(log, count(mapping(status, "context_window"), "context_window_size"))
     size = (look(log) if log else None) or SessionSize()
     return draw(content_of(status, size), settings)
+
+
+def remember_window(log: str, window: int) -> None:
+    """Keep the window for the hooks, which are not told it."""
+    if not log or not window:
+        return
+    place = session_file(log, ".window.json")
+    if read_object(place) != {"window": window}:
+        write_object(place, {"window": window})
 
 
 def content_of(status: dict[str, object], size: SessionSize) -> LineContent:

@@ -149,6 +149,7 @@ def parser() -> argparse.ArgumentParser:
     watch = commands.add("watch", about, "watch:watch")
     _describe_watch(watch)
     _add_statusline(commands)
+    _add_install(commands)
     _add_trust(commands)
     about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
     parsers.add_parser(
@@ -586,6 +587,41 @@ def _add_trust(commands: _Commands) -> None:
         action="store_true",
         help="resume unfinished work and approved calls as well: only for a store of your own that you moved",
     )
+
+
+CLIENTS = ("claude-code",)
+
+
+def _add_install(commands: _Commands) -> None:
+    about = "put the status line, hooks or a proxy's address into another program's configuration"
+    install = commands.add("install", about, "install:install")
+    about = "take back what `ullage install` changed"
+    uninstall = commands.add("uninstall", about, "install:uninstall")
+    install.add_argument(
+        "--proxy",
+        default="",
+        metavar="URL",
+        help="the address that the program sends its requests to",
+    )
+    install.add_argument(
+        "--project",
+        action="store_true",
+        help="in this directory's configuration instead of the user's",
+    )
+    uninstall.add_argument("--proxy", action="store_true", help="only the proxy")
+    for command in (install, uninstall):
+        command.add_argument(
+            "client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS)
+        )
+        command.add_argument(
+            "--statusline", action="store_true", help="only the status line"
+        )
+        command.add_argument("--hooks", action="store_true", help="only the hooks")
+        command.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="show the differences and change nothing",
+        )
 
 
 def _add_statusline(commands: _Commands) -> None:

@@ -1,0 +1,93 @@
+"""``ullage install CLIENT`` and ``ullage uninstall CLIENT``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ullage.cli.installing import claude_code
+from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
+from ullage.cli.installing.splice import CannotEdit
+from ullage_line.places import settings_file
+
+KINDS = {
+    "statusline": "statusline",
+    "hooks": "hook",
+    "proxy": "proxy",
+}
+"""Each option, and the word in the kinds of the changes that it makes."""
+
+
+def install(options: argparse.Namespace) -> int:
+    """Change the client's configuration. Gives 1 when a file could not be changed."""
+    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
+    try:
+        planned = _planned(options)
+    except CannotEdit as problem:
+        return _refuse("install", f"{options.client}: {problem}.")
+    if not planned:
+        return _refuse(
+            "install", f"{options.client} has no place for that. See docs/statusline.md."
+        )
+    code = 0
+    for change in planned:
+        try:
+            outcome = editor.install(change)
+        except (CannotEdit, OSError) as problem:
+            outcome = ChangeOutcome(
+                _failure(change.kind, str(change.path), problem), failed=True
+            )
+        code = _show(outcome, options)
+        if code:
+            break
+    if not code and not options.dry_run:
+        print(f"`ullage uninstall {options.client}` takes it back.")
+    return code
+
+
+def uninstall(options: argparse.Namespace) -> int:
+    """Take back what was installed. Gives 1 when a file could not be changed."""
+    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
+    try:
+        outcomes = editor.uninstall(options.client, _wanted(options))
+    except (CannotEdit, OSError) as problem:
+        return _refuse("uninstall", str(problem))
+    if not outcomes:
+        print(f"Nothing of that is installed for {options.client}.")
+    return max([0, *(_show(outcome, options) for outcome in outcomes)])
+
+
+def _planned(options: argparse.Namespace) -> list[PlannedChange]:
+    everything = not (options.statusline or options.hooks or options.proxy)
+    return claude_code.changes(
+        statusline=options.statusline or everything,
+        hooks=options.hooks or everything,
+        proxy=options.proxy,
+        project=options.project,
+    )
+
+
+def _wanted(options: argparse.Namespace) -> frozenset[str]:
+    """The words of the kinds that are to go; none for all of them."""
+    return frozenset(word for name, word in KINDS.items() if getattr(options, name))
+
+
+def _directory() -> Path:
+    return Path(settings_file()).parent
+
+
+def _failure(kind: str, path: str, problem: Exception) -> str:
+    return f"{kind} in {path}: not changed, because {problem}. Repair the file, then run this again."
+
+
+def _show(outcome: ChangeOutcome, options: argparse.Namespace) -> int:
+    print(outcome.message, file=sys.stderr if outcome.failed else sys.stdout)
+    if outcome.difference and options.dry_run:
+        print(outcome.difference)
+    return 1 if outcome.failed else 0
+
+
+def _refuse(command: str, message: str) -> int:
+    print(f"ullage {command}: {message}", file=sys.stderr)
+    return 1

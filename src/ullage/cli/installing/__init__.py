@@ -1,0 +1,1 @@
+"""``ullage install`` and ``ullage uninstall``: recorded changes of other programs' configuration."""

@@ -1,0 +1,247 @@
+"""What is to be changed, and carrying it out: one file at a time, recorded, and taken back to the byte."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ullage.cli.installing import jsonc
+from ullage.cli.installing.record import (
+    InstalledChange,
+    InstalledChanges,
+    read_record,
+    replace_file,
+    write_record,
+)
+from ullage.cli.installing.splice import CannotEdit, Splice, taken_back
+
+LARGEST = 4_000_000
+"""Bytes of a configuration file; a larger one is none."""
+
+
+class PlannedChange(NamedTuple):
+    """A change that a client's installation needs."""
+
+    client: str
+    kind: str
+    path: Path
+    splice: Callable[[str], Splice | None]
+    """The change of a text; ``None`` when the text needs none. May raise ``CannotEdit``."""
+    keys: tuple[str, ...] = ()
+    value: object = None
+    is_item: bool = False
+    wanted: str = ""
+    """The whole text of a file that is all ours."""
+
+
+def whole_file(client: str, kind: str, path: Path, content: str) -> PlannedChange:
+    """A file of our own. One that is there already stays as it is."""
+
+    def splice(text: str) -> Splice:
+        if text:
+            raise CannotEdit("a file of that name is there already")
+        return Splice(0, "", content)
+
+    return PlannedChange(client, kind, path, splice, wanted=content)
+
+
+def json_setting(
+    client: str, kind: str, path: Path, keys: Sequence[str], value: object
+) -> PlannedChange:
+    """A value in a JSON file."""
+
+    def splice(text: str) -> Splice:
+        return jsonc.setting(text, keys, value)
+
+    return PlannedChange(client, kind, path, splice, tuple(keys), value)
+
+
+def json_item(
+    client: str, kind: str, path: Path, keys: Sequence[str], item: object
+) -> PlannedChange:
+    """An item of a list in a JSON file, unless the list holds it."""
+
+    def splice(text: str) -> Splice | None:
+        found = jsonc.value_at(text, keys)
+        if isinstance(found, list) and item in found:
+            return None
+        return jsonc.appending(text, keys, item)
+
+    return PlannedChange(client, kind, path, splice, tuple(keys), item, is_item=True)
+
+
+class ChangeOutcome(NamedTuple):
+    """What became of one change, in a sentence, and the difference that it makes to the file."""
+
+    message: str
+    difference: str = ""
+    failed: bool = False
+
+
+class ConfigurationEditor:
+    """Carries out changes and takes them back. ``directory`` holds the record."""
+
+    def __init__(self, directory: Path, *, dry_run: bool = False) -> None:
+        self.directory = directory
+        self.dry_run = dry_run
+
+    def install(self, change: PlannedChange) -> ChangeOutcome:
+        """Make a change, or find that it is made."""
+        record = read_record(self.directory)
+        old = _entry(record, change)
+        text = read_text(change.path)
+        what = f"{change.kind} in {change.path}"
+        if _is_in_place(change, old, text):
+            return ChangeOutcome(f"{what}: already installed")
+        if old is not None:
+            text, record = self._without(old, text, record)
+        splice = change.splice(text)
+        if splice is None:
+            return ChangeOutcome(f"{what}: nothing to do")
+        changed = splice.apply(text)
+        found = InstalledChange(
+            client=change.client,
+            kind=change.kind,
+            path=str(change.path),
+            before=splice.before,
+            after=splice.after,
+            keys=change.keys,
+            value=msgspec.Raw(msgspec.json.encode(change.value)),
+            is_item=change.is_item,
+            made_file=not change.path.exists() or _made_file(record, change.path),
+            made_directories=_missing_directories(change.path),
+        )
+        difference = _difference(change.path, read_text(change.path), changed)
+        if self.dry_run:
+            return ChangeOutcome(f"{what}: would be changed", difference)
+        added = (*record.changes, found)
+        write_record(self.directory, msgspec.structs.replace(record, changes=added))
+        replace_file(change.path, changed.encode())
+        return ChangeOutcome(f"{what}: installed", difference)
+
+    def uninstall(self, client: str, kinds: frozenset[str]) -> list[ChangeOutcome]:
+        """Take back what was installed for a client, or the kinds that hold one of the words; the last first."""
+        record = read_record(self.directory)
+        outcomes = []
+        for entry in reversed(record.changes):
+            is_wanted = not kinds or any(word in entry.kind for word in kinds)
+            if entry.client == client and is_wanted:
+                outcomes.append(self._take_back(entry))
+        return outcomes
+
+    def _take_back(self, entry: InstalledChange) -> ChangeOutcome:
+        path = Path(entry.path)
+        what = f"{entry.kind} in {path}"
+        text = read_text(path)
+        restored = _restored(entry, text)
+        if restored is None:
+            self._forget(entry)
+            if not text:
+                return ChangeOutcome(f"{what}: not there any more, nothing to do")
+            return ChangeOutcome(
+                f"{what}: changed since it was installed, so it stays as it is. "
+                f"Edit {path} by hand if it should go."
+            )
+        difference = _difference(path, text, restored)
+        if self.dry_run:
+            return ChangeOutcome(f"{what}: would be taken back", difference)
+        if entry.made_file and restored.strip() in ("", "{}"):
+            path.unlink(missing_ok=True)
+            _remove_empty(entry.made_directories)
+        else:
+            replace_file(path, restored.encode())
+        self._forget(entry)
+        return ChangeOutcome(f"{what}: taken back", difference)
+
+    def _forget(self, entry: InstalledChange) -> None:
+        if self.dry_run:
+            return
+        record = read_record(self.directory)
+        left = tuple(each for each in record.changes if each != entry)
+        write_record(self.directory, msgspec.structs.replace(record, changes=left))
+
+    def _without(
+        self, old: InstalledChange, text: str, record: InstalledChanges
+    ) -> tuple[str, InstalledChanges]:
+        """The text and the record without an earlier installation of the same change."""
+        restored = _restored(old, text)
+        left = tuple(each for each in record.changes if each != old)
+        record = msgspec.structs.replace(record, changes=left)
+        return (text if restored is None else restored), record
+
+
+def read_text(path: Path) -> str:
+    """The text of a configuration file; empty when it is missing. Raises ``CannotEdit`` for anything else."""
+    try:
+        if path.exists() and not path.is_file():
+            raise CannotEdit("it is no regular file")
+        if path.exists() and path.stat().st_size > LARGEST:
+            raise CannotEdit(f"it is larger than {LARGEST:,} bytes")
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        raise CannotEdit("it is not UTF-8 text") from None
+    except OSError as problem:
+        raise CannotEdit(f"it can't be read: {problem.strerror}") from None
+
+
+def _restored(entry: InstalledChange, text: str) -> str | None:
+    """The text with a change taken back: to the byte where it stands as it was made, else by its meaning."""
+    restored = taken_back(text, entry.before, entry.after)
+    if not entry.keys:
+        return restored
+    if restored is not None and jsonc.is_object(restored):
+        return restored
+    value = msgspec.json.decode(entry.value)
+    try:
+        return jsonc.removing(
+            text, entry.keys, value, entry.before, is_item=entry.is_item
+        )
+    except CannotEdit:
+        return None
+
+
+def _is_in_place(change: PlannedChange, old: InstalledChange | None, text: str) -> bool:
+    """Whether the text holds what the change would put there, whoever put it there."""
+    if not change.keys:
+        return old is not None and text == change.wanted
+    found = jsonc.value_at(text, change.keys)
+    if change.is_item:
+        return isinstance(found, list) and change.value in found
+    return bool(found == change.value)
+
+
+def _made_file(record: InstalledChanges, path: Path) -> bool:
+    return any(each.made_file for each in record.changes if each.path == str(path))
+
+
+def _entry(record: InstalledChanges, change: PlannedChange) -> InstalledChange | None:
+    for entry in record.changes:
+        same = (entry.client, entry.kind) == (change.client, change.kind)
+        if same and entry.path == str(change.path):
+            return entry
+    return None
+
+
+def _missing_directories(path: Path) -> tuple[str, ...]:
+    return tuple(str(each) for each in path.parents if not each.exists())
+
+
+def _remove_empty(directories: tuple[str, ...]) -> None:
+    for each in directories:
+        try:
+            Path(each).rmdir()
+        except OSError:
+            return
+
+
+def _difference(path: Path, before: str, after: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=2
+    )
+    return "\n".join(lines)

@@ -1,0 +1,86 @@
+"""The record of what was changed in other programs' files: ``installed.json`` beside the settings of the status line.
+
+It is written before a file is changed. After a crash between the two the file lacks the change, which both commands
+notice.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from ullage.cli.installing.splice import CannotEdit
+
+LARGEST = 10_000_000
+
+
+class InstalledChange(msgspec.Struct, frozen=True):
+    """One change of one file."""
+
+    client: str
+    kind: str
+    path: str
+    before: str
+    after: str
+    keys: tuple[str, ...] = ()
+    """Where a JSON value was set, for files that were changed since; empty for other files."""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+    is_item: bool = False
+    """Whether the value is an item of the list at ``keys``."""
+    made_file: bool = False
+    made_directories: tuple[str, ...] = ()
+
+
+class InstalledChanges(msgspec.Struct, frozen=True):
+    """All of them, in the order in which they were made."""
+
+    version: int = 1
+    changes: tuple[InstalledChange, ...] = ()
+
+
+def record_file(directory: Path) -> Path:
+    return directory / "installed.json"
+
+
+def read_record(directory: Path) -> InstalledChanges:
+    """What is installed. Raises ``CannotEdit`` when the record can't be read: without it nothing can be taken back."""
+    path = record_file(directory)
+    try:
+        if path.stat().st_size > LARGEST or not path.is_file():
+            raise CannotEdit(f"{path} is no record of this program. Move it away.")
+        return msgspec.json.decode(path.read_bytes(), type=InstalledChanges)
+    except FileNotFoundError:
+        return InstalledChanges()
+    except (OSError, msgspec.MsgspecError) as problem:
+        raise CannotEdit(
+            f"The record of what was installed, {path}, can't be read ({problem}). "
+            "Repair it, or move it away; what it lists then stays in the programs' files."
+        ) from None
+
+
+def write_record(directory: Path, record: InstalledChanges) -> None:
+    """Replaces the record, which only the user may read: it can hold an earlier address or command."""
+    encoded = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
+    replace_file(record_file(directory), encoded, mode=0o600)
+
+
+def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """The whole new content at once, through a symbolic link, with the permissions that the file had."""
+    real = Path(os.path.realpath(path))
+    real.parent.mkdir(parents=True, exist_ok=True)
+    beside = real.with_name(f".{real.name}.ullage-{os.getpid()}")
+    if mode is None:
+        mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.chmod(mode)
+        beside.replace(real)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Ended, perform
+
+MINE = """{
+    // my settings
+    "model": "opus",   /* for now */
+    "statusLine": { "type": "command", "command": "npx ccstatusline" },
+    "permissions": {
+        "allow": ["Bash", "Read"], // safe
+    },
+    // the end
+}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(MINE)
+    return path
+
+
+def run(home: Path, *words: str) -> Ended:
+    return perform(home, {"HOME": str(home)}, *words)
+
+
+def test_install_and_uninstall_leave_a_file_of_comments_as_it_was(
+    settings: Path, tmp_path: Path
+) -> None:
+    installed = run(tmp_path, "install", "claude-code")
+    assert installed.returncode == 0
+    assert "ullage_line" in settings.read_text()
+    assert "// my settings" in settings.read_text()
+    assert "`ullage uninstall claude-code` takes it back." in installed.stdout
+    run(tmp_path, "uninstall", "claude-code")
+    assert settings.read_text() == MINE
+
+
+def test_the_earlier_status_line_is_shown_before_ours(
+    settings: Path, tmp_path: Path
+) -> None:
+    run(tmp_path, "install", "claude-code", "--statusline")
+    line = tmp_path / ".config" / "ullage" / "line.json"
+    assert json.loads(line.read_text()) == {"compose": "npx ccstatusline"}
+    run(tmp_path, "uninstall", "claude-code")
+    assert not line.exists()
+
+
+def test_a_second_install_changes_nothing(settings: Path, tmp_path: Path) -> None:
+    run(tmp_path, "install", "claude-code")
+    once = settings.read_bytes()
+    again = run(tmp_path, "install", "claude-code")
+    assert again.stdout.count("already installed") == 4
+    assert settings.read_bytes() == once
+
+
+def test_the_address_of_a_proxy_is_set_with_tool_search(
+    settings: Path, tmp_path: Path
+) -> None:
+    url = "http://127.0.0.1:4141/anthropic"
+    run(tmp_path, "install", "claude-code", "--proxy", url)
+    text = settings.read_text()
+    assert f'"ANTHROPIC_BASE_URL": "{url}"' in text
+    assert '"ENABLE_TOOL_SEARCH": "true"' in text
+    run(tmp_path, "uninstall", "claude-code", "--proxy")
+    assert settings.read_text() == MINE
+
+
+def test_in_a_project_the_users_own_settings_of_it_are_changed(tmp_path: Path) -> None:
+    run(tmp_path, "install", "claude-code", "--statusline", "--project")
+    assert (tmp_path / ".claude" / "settings.local.json").exists()
+    run(tmp_path, "uninstall", "claude-code")
+    assert not (tmp_path / ".claude").exists()
+
+
+def test_a_dry_run_shows_the_difference(settings: Path, tmp_path: Path) -> None:
+    shown = run(tmp_path, "install", "claude-code", "--hooks", "--dry-run")
+    assert '+    "hooks": {' in shown.stdout
+    assert settings.read_text() == MINE
+
+
+def test_invalid_json_is_refused_with_what_to_do(settings: Path, tmp_path: Path) -> None:
+    settings.write_text('{\n  "model" "opus"\n}')
+    refused = run(tmp_path, "install", "claude-code", "--hooks")
+    assert refused.returncode == 1
+    assert 'line 2: expected ":"' in refused.stderr
+    assert "Repair the file" in refused.stderr
+    assert settings.read_text() == '{\n  "model" "opus"\n}'
+
+
+def test_uninstalling_what_is_not_installed_says_so(tmp_path: Path) -> None:
+    ended = run(tmp_path, "uninstall", "claude-code")
+    assert (ended.returncode, ended.stdout) == (
+        0,
+        "Nothing of that is installed for claude-code.\n",
+    )

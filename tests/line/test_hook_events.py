@@ -1,0 +1,145 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ullage_line
+from tests.line.logs import answer, result, use
+from ullage_line.hook_events import compactions, record_compaction, warning
+from ullage_line.look import look
+from ullage_line.places import session_file
+from ullage_line.settings import LineSettings
+
+PROGRAM = Path(ullage_line.__file__).with_name("hooks.py")
+LARGE = "steep the tea a minute longer " * 4_000
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    blocks = [use("t1", "Read", file_path="/home/ann/notes.md")]
+    path.write_bytes(answer("msg_1", reported=100_000, output=0, blocks=blocks))
+    return path
+
+
+def add(log: Path, *lines: bytes) -> None:
+    with log.open("ab") as file:
+        file.writelines(lines)
+
+
+def answered(
+    log: Path, name: str = "PostToolUse", **settings: object
+) -> dict[str, object]:
+    event: dict[str, object] = {"transcript_path": str(log), "hook_event_name": name}
+    size = look(str(log))
+    assert size is not None
+    return warning(event, size, LineSettings({"hooks": settings}))
+
+
+def test_a_large_result_is_named_with_its_share_of_what_was_left(log: Path) -> None:
+    add(log, result("t1", LARGE))
+    assert answered(log) == {
+        "systemMessage": (
+            "ullage: Read notes.md took 32k tokens, 48 % of what was left; 35k are left before compaction."
+        )
+    }
+
+
+def test_it_is_named_once(log: Path) -> None:
+    add(log, result("t1", LARGE))
+    assert answered(log)
+    assert answered(log) == {}
+
+
+def test_a_small_result_is_not_named(log: Path) -> None:
+    add(log, result("t1", "three lines"))
+    assert answered(log) == {}
+
+
+def test_the_size_is_that_of_the_log_not_of_the_hooks_input(log: Path) -> None:
+    add(log, result("t1", "<persisted-output> the first lines </persisted-output>"))
+    event: dict[str, object] = {
+        "transcript_path": str(log),
+        "hook_event_name": "PostToolUse",
+        "tool_response": {"stdout": LARGE},
+    }
+    size = look(str(log))
+    assert size is not None
+    assert warning(event, size, LineSettings({})) == {}
+
+
+def test_a_result_larger_than_what_was_left_has_no_percentage(log: Path) -> None:
+    add(log, result("t1", LARGE * 3))
+    assert "more than was left" in str(answered(log)["systemMessage"])
+
+
+def test_the_model_is_told_only_where_the_user_wants_it(log: Path) -> None:
+    add(log, result("t1", LARGE))
+    assert "hookSpecificOutput" in answered(log, tell_model=True)
+
+
+def test_at_the_end_of_a_turn_only_the_person_is_told(log: Path) -> None:
+    add(log, result("t1", LARGE))
+    assert set(answered(log, "Stop", tell_model=True)) == {"systemMessage"}
+
+
+def test_the_share_can_be_set(log: Path) -> None:
+    add(log, result("t1", LARGE))
+    assert answered(log, share=0.6) == {}
+
+
+def test_one_row_is_kept_of_a_compaction_that_is_announced_several_times(
+    log: Path,
+) -> None:
+    size = look(str(log))
+    assert size is not None
+    event: dict[str, object] = {"transcript_path": str(log), "trigger": "auto"}
+    for now in (1_000.0, 1_003.0, 1_009.0, 5_000.0):
+        record_compaction(event, size, now)
+    rows = compactions(session_file(str(log), ".compactions.jsonl"))
+    assert [row["at"] for row in rows] == [1_000, 5_000]
+    assert rows[0]["next_input"] == size.next_input()
+
+
+def test_the_record_of_compactions_stays_small(log: Path) -> None:
+    size = look(str(log))
+    assert size is not None
+    for number in range(600):
+        event: dict[str, object] = {"transcript_path": str(log), "trigger": f"{number}"}
+        record_compaction(event, size, 0.0)
+    path = Path(session_file(str(log), ".compactions.jsonl"))
+    assert path.stat().st_size < 70_000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [b"", b"{", b"[]", b"\xff" * 2_000_000, b'{"transcript_path": 7}', b"[" * 300_000],
+    ids=lambda given: f"{given[:20]!r}",
+)
+def test_whatever_comes_in_the_hook_prints_nothing_and_ends_well(
+    given: bytes, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", PROGRAM],
+        input=given,
+        capture_output=True,
+        check=False,
+        env={"HOME": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_hook_as_the_program_starts_it(log: Path, tmp_path: Path) -> None:
+    add(log, result("t1", LARGE))
+    event = {"transcript_path": str(log), "hook_event_name": "PostToolUse"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", PROGRAM],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        check=True,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+    )
+    assert json.loads(done.stdout)["systemMessage"].startswith("ullage: Read notes.md")
