@@ -104,6 +104,8 @@ class SessionSize:
         """What each of the last tool calls read or ran, by its id."""
         self.results: dict[str, object] = {}
         """Tokens of each of the last tool results, by the call's id."""
+        self.unsent = 0
+        """How many of them the last reported call did not see."""
         self.marks: dict[str, object] = {}
         """The size after each of the last lines, by the line's id, for rewinds."""
         self.tip = ""
@@ -116,7 +118,11 @@ class SessionSize:
             value = kept.get(name)
             if type(value) is not type(default):
                 return None
-            setattr(size, name, value)
+            setattr(
+                size,
+                name,
+                value,
+            )
         return size
 
     # -- results --
@@ -229,7 +235,7 @@ class SessionSize:
             self.first_since, self.first_frames = self.since, self.frames
         self.input = reported
         self.output = self.shown = 0
-        self.since = self.frames = self.pending = 0
+        self.since = self.frames = self.pending = self.unsent = 0
 
     def _is_opening(self) -> bool:
         """Whether the first report tells the system prompt and the tools from the messages."""
@@ -242,10 +248,17 @@ class SessionSize:
             return
         if not LEAST_WEIGHT <= self.since / grown <= MOST_WEIGHT:
             return
+        self._measure_results(grown / self.tokens(self.since))
         if self.pending:
             self.largest = round(grown * self.pending / self.since)
         self.learnt_weight += self.since
         self.learnt_tokens += grown
+
+    def _measure_results(self, factor: float) -> None:
+        """The results that this call saw first have the size that it shows."""
+        unsent = list(self.results)[-self.unsent :] if self.unsent else []
+        for call in unsent:
+            self.results[call] = round(count(self.results, call) * factor)
 
     def _name(self, block: dict[str, object]) -> None:
         given = mapping(block, "input")
@@ -280,13 +293,14 @@ class SessionSize:
             return
         self.input = kept
         self.output = self.shown = 0
-        self.since = self.frames = self.pending = 0
+        self.since = self.frames = self.pending = self.unsent = 0
         self.largest, self.largest_name = 0, ""
 
     def _result(self, block: dict[str, object]) -> None:
         weight = weight_of(block.get("content"))
         self.frames += MESSAGE_TOKENS
         self.results[text(block, "tool_use_id")] = self.tokens(weight)
+        self.unsent += 1
         if len(self.results) > RESULTS_KEPT:
             del self.results[next(iter(self.results))]
         if self.tokens(weight) <= self.largest:
@@ -311,7 +325,7 @@ class SessionSize:
         self.kept = self._preserved(mapping(metadata, "preservedSegment"))
         self.compactions += 1
         self.input = self.output = self.shown = 0
-        self.since = self.pending = 0
+        self.since = self.pending = self.unsent = 0
         self.frames = self.kept
         self.largest, self.largest_name = 0, ""
 

@@ -37,15 +37,25 @@ def main() -> None:
     if size is None:
         return
     if text(event, "hook_event_name") == "PreCompact":
-        record_compaction(event, size, time.time())
+        record_compaction(
+            event,
+            size,
+            time.time(),
+        )
         return
-    found = warning(event, size, read_settings())
+    found = warning(
+        event,
+        size,
+        read_settings(),
+    )
     if found:
         sys.stdout.write(dumps(found) + "\n")
 
 
 def warning(
-    event: dict[str, object], size: SessionSize, settings: LineSettings
+    event: dict[str, object],
+    size: SessionSize,
+    settings: LineSettings,
 ) -> dict[str, object]:
     """The answer about results that are new since the last event; empty when none is large."""
     log = text(event, "transcript_path")
@@ -53,7 +63,11 @@ def warning(
     seen = read_object(seen_file)
     write_object(seen_file, dict.fromkeys(size.results))
     window = known_window(log, size)
-    end = threshold_of(event, window, size.observed)
+    end = threshold_of(
+        event,
+        window,
+        size.observed,
+    )
     if end is None:
         return {}
     left = end.tokens - (size.next_input() or 0)
@@ -66,7 +80,11 @@ def warning(
         return {}
     tokens, call = max(large)
     name = size.names.get(call)
-    said = describe(name if isinstance(name, str) else "", tokens, left)
+    said = describe(
+        name if isinstance(name, str) else "",
+        tokens,
+        left,
+    )
     answer: dict[str, object] = {"systemMessage": f"ullage: {said}"}
     if settings.tell_model and text(event, "hook_event_name") == "PostToolUse":
         advice = f"{said} Read less at a time: a range of lines, a search, the head."
@@ -77,7 +95,11 @@ def warning(
     return answer
 
 
-def describe(name: str, tokens: int, left: int) -> str:
+def describe(
+    name: str,
+    tokens: int,
+    left: int,
+) -> str:
     """One sentence about a large result, ``left`` being what is left behind it."""
     taken = f"{clean(name) or 'A tool result'} took {amount(tokens)} tokens"
     if left <= 0:
@@ -96,7 +118,11 @@ def known_window(log: str, size: SessionSize) -> int:
     return LARGE_WINDOW if size.input > USUAL_WINDOW else USUAL_WINDOW
 
 
-def record_compaction(event: dict[str, object], size: SessionSize, now: float) -> None:
+def record_compaction(
+    event: dict[str, object],
+    size: SessionSize,
+    now: float,
+) -> None:
     """A line about what filled the window, in ``<session>.compactions.jsonl`` of the cache."""
     log = text(event, "transcript_path")
     path = session_file(log, ".compactions.jsonl")
@@ -119,8 +145,16 @@ def record_compaction(event: dict[str, object], size: SessionSize, now: float) -
         del lines[0]
     beside = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(beside, "w", encoding="utf-8") as file:
+        os.makedirs(
+            os.path.dirname(path),
+            mode=0o700,
+            exist_ok=True,
+        )
+        with open(
+            beside,
+            "w",
+            encoding="utf-8",
+        ) as file:
             file.write("\n".join(lines) + "\n")
         os.replace(beside, path)
     except OSError:

@@ -20,7 +20,13 @@ cause."""
 class Threshold:
     """The input at which compaction starts. ``is_observed`` is whether this session has shown it."""
 
-    def __init__(self, tokens: int, *, is_observed: bool, compacts: bool = True) -> None:
+    def __init__(
+        self,
+        tokens: int,
+        *,
+        is_observed: bool,
+        compacts: bool = True,
+    ) -> None:
         self.tokens = tokens
         self.is_observed = is_observed
         self.compacts = compacts
@@ -44,7 +50,11 @@ def threshold(
     if not window:
         return None
     if found.is_off():
-        return Threshold(window, is_observed=True, compacts=False)
+        return Threshold(
+            window,
+            is_observed=True,
+            compacts=False,
+        )
     basis = found.basis(window)
     computed = basis - ANSWER_RESERVE - BUFFER
     percent = found.number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")
@@ -61,7 +71,9 @@ class _Settings:
     """What the user set, in the environment and in the program's settings files."""
 
     def __init__(
-        self, environment: dict[str, str], settings: list[dict[str, object]]
+        self,
+        environment: dict[str, str],
+        settings: list[dict[str, object]],
     ) -> None:
         self.environment = environment
         self.settings = settings

@@ -146,6 +146,7 @@ def test_the_largest_result_has_the_file_it_came_from_and_its_measured_size() ->
     assert size.largest_name == "Read notes.md"
     size.feed(answer("msg_2", reported=20_000 + 2 * estimated))
     assert size.largest == pytest.approx(2 * estimated, rel=0.05)
+    assert size.results["t1"] == pytest.approx(size.largest, rel=0.05)
 
 
 def test_a_smaller_result_after_it_does_not_take_its_place() -> None:

@@ -36,7 +36,12 @@ def install(options: argparse.Namespace) -> int:
             outcome = editor.install(change)
         except (CannotEdit, OSError) as problem:
             outcome = ChangeOutcome(
-                _failure(change.kind, str(change.path), problem), failed=True
+                _failure(
+                    change.kind,
+                    str(change.path),
+                    problem,
+                ),
+                failed=True,
             )
         code = _show(outcome, options)
         if code:
@@ -77,7 +82,11 @@ def _directory() -> Path:
     return Path(settings_file()).parent
 
 
-def _failure(kind: str, path: str, problem: Exception) -> str:
+def _failure(
+    kind: str,
+    path: str,
+    problem: Exception,
+) -> str:
     return f"{kind} in {path}: not changed, because {problem}. Repair the file, then run this again."
 
 

@@ -38,30 +38,64 @@ class PlannedChange(NamedTuple):
     """The whole text of a file that is all ours."""
 
 
-def whole_file(client: str, kind: str, path: Path, content: str) -> PlannedChange:
+def whole_file(
+    client: str,
+    kind: str,
+    path: Path,
+    content: str,
+) -> PlannedChange:
     """A file of our own. One that is there already stays as it is."""
 
     def splice(text: str) -> Splice:
         if text:
             raise CannotEdit("a file of that name is there already")
-        return Splice(0, "", content)
+        return Splice(
+            0,
+            "",
+            content,
+        )
 
-    return PlannedChange(client, kind, path, splice, wanted=content)
+    return PlannedChange(
+        client,
+        kind,
+        path,
+        splice,
+        wanted=content,
+    )
 
 
 def json_setting(
-    client: str, kind: str, path: Path, keys: Sequence[str], value: object
+    client: str,
+    kind: str,
+    path: Path,
+    keys: Sequence[str],
+    value: object,
 ) -> PlannedChange:
     """A value in a JSON file."""
 
     def splice(text: str) -> Splice:
-        return jsonc.setting(text, keys, value)
+        return jsonc.setting(
+            text,
+            keys,
+            value,
+        )
 
-    return PlannedChange(client, kind, path, splice, tuple(keys), value)
+    return PlannedChange(
+        client,
+        kind,
+        path,
+        splice,
+        tuple(keys),
+        value,
+    )
 
 
 def json_item(
-    client: str, kind: str, path: Path, keys: Sequence[str], item: object
+    client: str,
+    kind: str,
+    path: Path,
+    keys: Sequence[str],
+    item: object,
 ) -> PlannedChange:
     """An item of a list in a JSON file, unless the list holds it."""
 
@@ -69,9 +103,21 @@ def json_item(
         found = jsonc.value_at(text, keys)
         if isinstance(found, list) and item in found:
             return None
-        return jsonc.appending(text, keys, item)
+        return jsonc.appending(
+            text,
+            keys,
+            item,
+        )
 
-    return PlannedChange(client, kind, path, splice, tuple(keys), item, is_item=True)
+    return PlannedChange(
+        client,
+        kind,
+        path,
+        splice,
+        tuple(keys),
+        item,
+        is_item=True,
+    )
 
 
 class ChangeOutcome(NamedTuple):
@@ -85,7 +131,12 @@ class ChangeOutcome(NamedTuple):
 class ConfigurationEditor:
     """Carries out changes and takes them back. ``directory`` holds the record."""
 
-    def __init__(self, directory: Path, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        dry_run: bool = False,
+    ) -> None:
         self.directory = directory
         self.dry_run = dry_run
 
@@ -95,10 +146,18 @@ class ConfigurationEditor:
         old = _entry(record, change)
         text = read_text(change.path)
         what = f"{change.kind} in {change.path}"
-        if _is_in_place(change, old, text):
+        if _is_in_place(
+            change,
+            old,
+            text,
+        ):
             return ChangeOutcome(f"{what}: already installed")
         if old is not None:
-            text, record = self._without(old, text, record)
+            text, record = self._without(
+                old,
+                text,
+                record,
+            )
         splice = change.splice(text)
         if splice is None:
             return ChangeOutcome(f"{what}: nothing to do")
@@ -115,7 +174,11 @@ class ConfigurationEditor:
             made_file=not change.path.exists() or _made_file(record, change.path),
             made_directories=_missing_directories(change.path),
         )
-        difference = _difference(change.path, read_text(change.path), changed)
+        difference = _difference(
+            change.path,
+            read_text(change.path),
+            changed,
+        )
         if self.dry_run:
             return ChangeOutcome(f"{what}: would be changed", difference)
         added = (*record.changes, found)
@@ -123,7 +186,11 @@ class ConfigurationEditor:
         replace_file(change.path, changed.encode())
         return ChangeOutcome(f"{what}: installed", difference)
 
-    def uninstall(self, client: str, kinds: frozenset[str]) -> list[ChangeOutcome]:
+    def uninstall(
+        self,
+        client: str,
+        kinds: frozenset[str],
+    ) -> list[ChangeOutcome]:
         """Take back what was installed for a client, or the kinds that hold one of the words; the last first."""
         record = read_record(self.directory)
         outcomes = []
@@ -146,7 +213,11 @@ class ConfigurationEditor:
                 f"{what}: changed since it was installed, so it stays as it is. "
                 f"Edit {path} by hand if it should go."
             )
-        difference = _difference(path, text, restored)
+        difference = _difference(
+            path,
+            text,
+            restored,
+        )
         if self.dry_run:
             return ChangeOutcome(f"{what}: would be taken back", difference)
         if entry.made_file and restored.strip() in ("", "{}"):
@@ -165,7 +236,10 @@ class ConfigurationEditor:
         write_record(self.directory, msgspec.structs.replace(record, changes=left))
 
     def _without(
-        self, old: InstalledChange, text: str, record: InstalledChanges
+        self,
+        old: InstalledChange,
+        text: str,
+        record: InstalledChanges,
     ) -> tuple[str, InstalledChanges]:
         """The text and the record without an earlier installation of the same change."""
         restored = _restored(old, text)
@@ -192,7 +266,11 @@ def read_text(path: Path) -> str:
 
 def _restored(entry: InstalledChange, text: str) -> str | None:
     """The text with a change taken back: to the byte where it stands as it was made, else by its meaning."""
-    restored = taken_back(text, entry.before, entry.after)
+    restored = taken_back(
+        text,
+        entry.before,
+        entry.after,
+    )
     if not entry.keys:
         return restored
     if restored is not None and jsonc.is_object(restored):
@@ -200,13 +278,21 @@ def _restored(entry: InstalledChange, text: str) -> str | None:
     value = msgspec.json.decode(entry.value)
     try:
         return jsonc.removing(
-            text, entry.keys, value, entry.before, is_item=entry.is_item
+            text,
+            entry.keys,
+            value,
+            entry.before,
+            is_item=entry.is_item,
         )
     except CannotEdit:
         return None
 
 
-def _is_in_place(change: PlannedChange, old: InstalledChange | None, text: str) -> bool:
+def _is_in_place(
+    change: PlannedChange,
+    old: InstalledChange | None,
+    text: str,
+) -> bool:
     """Whether the text holds what the change would put there, whoever put it there."""
     if not change.keys:
         return old is not None and text == change.wanted
@@ -240,8 +326,17 @@ def _remove_empty(directories: tuple[str, ...]) -> None:
             return
 
 
-def _difference(path: Path, before: str, after: str) -> str:
+def _difference(
+    path: Path,
+    before: str,
+    after: str,
+) -> str:
     lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=2
+        before.splitlines(),
+        after.splitlines(),
+        str(path),
+        str(path),
+        lineterm="",
+        n=2,
     )
     return "\n".join(lines)

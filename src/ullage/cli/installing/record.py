@@ -40,6 +40,9 @@ class InstalledChanges(msgspec.Struct, frozen=True):
     changes: tuple[InstalledChange, ...] = ()
 
 
+_RECORD = msgspec.json.Decoder(InstalledChanges)
+
+
 def record_file(directory: Path) -> Path:
     return directory / "installed.json"
 
@@ -50,7 +53,7 @@ def read_record(directory: Path) -> InstalledChanges:
     try:
         if path.stat().st_size > LARGEST or not path.is_file():
             raise CannotEdit(f"{path} is no record of this program. Move it away.")
-        return msgspec.json.decode(path.read_bytes(), type=InstalledChanges)
+        return _RECORD.decode(path.read_bytes())
     except FileNotFoundError:
         return InstalledChanges()
     except (OSError, msgspec.MsgspecError) as problem:
@@ -63,10 +66,19 @@ def read_record(directory: Path) -> InstalledChanges:
 def write_record(directory: Path, record: InstalledChanges) -> None:
     """Replaces the record, which only the user may read: it can hold an earlier address or command."""
     encoded = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
-    replace_file(record_file(directory), encoded, mode=0o600)
+    replace_file(
+        record_file(directory),
+        encoded,
+        mode=0o600,
+    )
 
 
-def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
+def replace_file(
+    path: Path,
+    content: bytes,
+    *,
+    mode: int | None = None,
+) -> None:
     """The whole new content at once, through a symbolic link, with the permissions that the file had."""
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +86,11 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
     if mode is None:
         mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        descriptor = os.open(
+            beside,
+            os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+            mode,
+        )
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()

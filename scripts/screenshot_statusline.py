@@ -1,0 +1,145 @@
+"""Draws the picture of the status line in Claude Code that the documentation shows.
+
+    uv run python scripts/screenshot_statusline.py CLAUDE [PICTURE]
+
+CLAUDE is the program (npm install @anthropic-ai/claude-code). It runs in tmux, in a home of its own, against a
+simulated provider; `ullage install claude-code` puts the status line there. PICTURE is
+``docs/images/statusline.svg`` unless named.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+from ullage_simulators import read, running
+
+ROOT = Path(__file__).parents[1]
+WIDTH, HEIGHT = 100, 26
+SOCKET = "ullage-picture"
+MODEL = "claude-opus-4-6"
+PATIENCE_S = 60
+
+NOTES = "The pot is warmed, the leaves are weighed, and the water is poured over them at once.\n"
+ANSWER = "Green tea steeps for two minutes at 75 °C; black tea for four at 98 °C. The notes say it for 41 kinds."
+
+
+def scenario(notes: Path) -> dict[str, object]:
+    """What the simulated model does: it reads the notes, then answers."""
+    look = {"name": "Read", "arguments": {"file_path": str(notes)}}
+    return {
+        "answers": [
+            {"when": {"after": "user"}, "text": "I read the notes.", "calls": [look]},
+            {"when": {"after": "tool"}, "text": ANSWER},
+        ],
+        "drawn": {"factor": 1.0},
+    }
+
+
+def tmux(*words: str) -> str:
+    done = subprocess.run(
+        ["tmux", "-L", SOCKET, *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def wait_for(words: str) -> None:
+    """Until the pane shows these words."""
+    until = time.monotonic() + PATIENCE_S
+    while words not in tmux("capture-pane", "-p"):
+        if time.monotonic() > until:
+            raise SystemExit(
+                f"Claude Code did not show {words!r}:\n{tmux('capture-pane', '-p')}"
+            )
+        time.sleep(0.3)
+
+
+def prepared(home: Path, project: Path) -> None:
+    """A home in which Claude Code asks nothing, and the status line is installed."""
+    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    configuration = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": ["any"], "rejected": []},
+        "projects": {str(project): trusted},
+    }
+    (home / ".claude").mkdir()
+    (home / ".claude.json").write_text(json.dumps(configuration))
+    settings = {"permissions": {"allow": ["Read"]}}
+    (home / ".claude" / "settings.json").write_text(json.dumps(settings))
+    ullage = [sys.executable, "-m", "ullage", "install", "claude-code"]
+    subprocess.run(ullage, check=True, env={"HOME": str(home)})
+
+
+def pane(claude: str, place: Path, url: str) -> str:
+    """What the terminal shows after one prompt, with its colours."""
+    home, project = place, place / "kettle"
+    prepared(home, project)
+    variables = {
+        "HOME": str(home),
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "any",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    words = [f"{name}={value}" for name, value in variables.items()]
+    size = ("-x", str(WIDTH), "-y", str(HEIGHT))
+    program = ("env", *words, claude, "--model", MODEL)
+    tmux("new-session", "-d", *size, "-c", str(project), *program)
+    wait_for("size known at the first answer")
+    tmux("send-keys", "-l", "how long does each tea steep? see notes.md")
+    wait_for("see notes.md")
+    tmux("send-keys", "Enter")
+    wait_for("largest Read notes.md")
+    shown = tmux("capture-pane", "-p", "-e")
+    tmux("kill-server")
+    return shown
+
+
+def drawn(shown: str) -> str:
+    """The screen as an SVG picture."""
+    console = Console(
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+    )
+    for line in shown.rstrip().split("\n"):
+        console.print(Text.from_ansi(line), soft_wrap=True)
+    return console.export_svg(title="claude", unique_id="ullage-statusline")
+
+
+def run(make: Callable[[str, Path, str], str], claude: str) -> str:
+    """Claude Code's screen, with everything it needs around it."""
+    with tempfile.TemporaryDirectory(prefix="tea", ignore_cleanup_errors=True) as place:
+        root = Path(place)
+        (root / "kettle").mkdir()
+        notes = root / "kettle" / "notes.md"
+        notes.write_text(NOTES * 700)
+        with running(read(scenario(notes)), seed=1) as server:
+            return make(claude, root, server.url("anthropic"))
+
+
+def main(arguments: list[str]) -> None:
+    """Write the picture."""
+    if not arguments:
+        raise SystemExit(
+            "Name the program: scripts/screenshot_statusline.py CLAUDE [PICTURE]"
+        )
+    out = ROOT / "docs" / "images" / "statusline.svg"
+    if len(arguments) > 1:
+        out = Path(arguments[1])
+    out.write_text(drawn(run(pane, arguments[0])), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
