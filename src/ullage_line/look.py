@@ -131,17 +131,26 @@ class LogPosition:
         self.before = log.before(self.at)
 
 
-def look(path: str) -> SessionSize | None:
-    """What the log says now; ``None`` when it can't be read. Writes what the next look continues from."""
+def open_regular(path: str) -> int | None:
+    """The descriptor of a regular file, opened without waiting; ``None`` for anything else."""
     try:
         descriptor = os.open(path, _OPEN)
     except (OSError, ValueError):
         return None
+    if S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def look(path: str) -> SessionSize | None:
+    """What the log says now; ``None`` when it can't be read. Writes what the next look continues from."""
+    descriptor = open_regular(path)
+    if descriptor is None:
+        return None
     try:
-        status = os.fstat(descriptor)
-        if not S_ISREG(status.st_mode):
-            return None
-        return _look(LogFile(descriptor, status.st_size), path)
+        end = os.fstat(descriptor).st_size
+        return _look(LogFile(descriptor, end), path)
     except OSError:
         return None
     finally:
@@ -178,13 +187,11 @@ def _look(log: LogFile, path: str) -> SessionSize:
 
 def read_object(path: str) -> dict[str, object]:
     """The JSON object in a small regular file; empty when there is none."""
-    try:
-        descriptor = os.open(path, _OPEN)
-    except (OSError, ValueError):
+    descriptor = open_regular(path)
+    if descriptor is None:
         return {}
     try:
-        status = os.fstat(descriptor)
-        if not S_ISREG(status.st_mode) or status.st_size > STATE_AT_MOST:
+        if os.fstat(descriptor).st_size > STATE_AT_MOST:
             return {}
         return mapping(loads(os.read(descriptor, STATE_AT_MOST)))
     except (OSError, ValueError, RecursionError):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from ullage.cli.installing import claude_code
+from ullage.cli.installing import claude_code, gemini_cli, opencode, pi
 from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
 from ullage.cli.installing.splice import CannotEdit
 from ullage_line.places import settings_file
+
+CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
+    client.CLIENT: client.changes for client in (claude_code, gemini_cli, opencode, pi)
+}
+"""What an installation changes, by client."""
 
 KINDS = {
     "statusline": "statusline",
@@ -65,7 +71,7 @@ def uninstall(options: argparse.Namespace) -> int:
 
 def _planned(options: argparse.Namespace) -> list[PlannedChange]:
     everything = not (options.statusline or options.hooks or options.proxy)
-    return claude_code.changes(
+    return CHANGES[options.client](
         statusline=options.statusline or everything,
         hooks=options.hooks or everything,
         proxy=options.proxy,

@@ -589,7 +589,7 @@ def _add_trust(commands: _Commands) -> None:
     )
 
 
-CLIENTS = ("claude-code",)
+CLIENTS = ("claude-code", "gemini-cli", "opencode", "pi")
 
 
 def _add_install(commands: _Commands) -> None:

@@ -64,6 +64,11 @@ def whole_file(
     )
 
 
+def plugin(name: str) -> str:
+    """The text of a plugin that ships with this package."""
+    return (Path(__file__).parent / "plugins" / name).read_text("utf-8")
+
+
 def json_setting(
     client: str,
     kind: str,

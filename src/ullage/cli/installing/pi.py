@@ -1,0 +1,32 @@
+"""pi: an extension of our own (https://pi.dev), and its ``models.json``. Tried with 0.87.1."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ullage.cli.installing.plan import PlannedChange, json_setting, plugin, whole_file
+
+CLIENT = "pi"
+
+
+def changes(
+    *,
+    statusline: bool,
+    hooks: bool,
+    proxy: str,
+    project: bool,
+) -> list[PlannedChange]:
+    """What an installation changes. pi has no hooks besides extensions; ours is a line in its footer."""
+    own = os.environ.get("PI_CODING_AGENT_DIR", "")
+    home = Path(own) if own else Path.home() / ".pi" / "agent"
+    directory = Path.cwd() / ".pi" if project else home
+    planned = []
+    if statusline:
+        path = directory / "extensions" / "ullage.js"
+        planned.append(whole_file(CLIENT, "statusline", path, plugin("pi.js")))
+    if proxy:
+        keys = ["providers", "anthropic", "baseUrl"]
+        path = home / "models.json"
+        planned.append(json_setting(CLIENT, "proxy", path, keys, proxy))
+    return planned

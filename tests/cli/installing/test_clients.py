@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import perform
+from ullage.cli.install import CHANGES
+from ullage.cli.parser import CLIENTS
+
+PLACES = {
+    "gemini-cli": ".gemini/settings.json",
+    "opencode": ".config/opencode/plugins/ullage.js",
+    "pi": ".pi/agent/extensions/ullage.js",
+}
+
+
+def test_every_client_of_the_command_line_can_be_installed() -> None:
+    assert sorted(CHANGES) == sorted(CLIENTS)
+
+
+@pytest.mark.parametrize("client", PLACES)
+def test_a_client_gets_its_extension_and_loses_it(client: str, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path)}
+    assert perform(tmp_path, environment, "install", client).returncode == 0
+    assert "ullage" in (tmp_path / PLACES[client]).read_text()
+    perform(tmp_path, environment, "uninstall", client)
+    assert not (tmp_path / PLACES[client]).exists()
+
+
+@pytest.mark.parametrize(
+    ("client", "place"),
+    [("opencode", ".config/opencode/opencode.json"), ("pi", ".pi/agent/models.json")],
+)
+def test_a_proxys_address_is_put_into_the_configuration(
+    client: str, place: str, tmp_path: Path
+) -> None:
+    words = ("install", client, "--proxy", "http://127.0.0.1:4141")
+    perform(tmp_path, {"HOME": str(tmp_path)}, *words)
+    assert "http://127.0.0.1:4141" in (tmp_path / place).read_text()
+
+
+def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:
+    words = ("install", "gemini-cli", "--statusline")
+    ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
+    assert ended.returncode == 1
+    assert "gemini-cli has no place for that" in ended.stderr
