@@ -63,8 +63,9 @@ def warning(
     seen = read_object(seen_file)
     write_object(seen_file, dict.fromkeys(size.results))
     window = known_window(log, size)
+    told = read_object(session_file(log, ".window.json"))
     end = threshold_of(
-        event,
+        {**told, **event},
         window,
         size.observed,
     )

@@ -30,18 +30,24 @@ def read_input() -> dict[str, object]:
 def status_line(status: dict[str, object], settings: LineSettings) -> str:
     """The line for what the program told about its session."""
     log = text(status, "transcript_path")
-    remember_window(log, count(mapping(status, "context_window"), "context_window_size"))
+    remember(log, status)
     size = (look(log) if log else None) or SessionSize()
     return draw(content_of(status, size), settings)
 
 
-def remember_window(log: str, window: int) -> None:
-    """Keep the window for the hooks, which are not told it."""
+def remember(log: str, status: dict[str, object]) -> None:
+    """Keep the window, the model and the version for the hooks, which are not told them."""
+    window = count(mapping(status, "context_window"), "context_window_size")
     if not log or not window:
         return
     place = session_file(log, ".window.json")
-    if read_object(place) != {"window": window}:
-        write_object(place, {"window": window})
+    told: dict[str, object] = {
+        "window": window,
+        "model": {"id": text(mapping(status, "model"), "id")},
+        "version": text(status, "version"),
+    }
+    if read_object(place) != told:
+        write_object(place, told)
 
 
 def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
@@ -100,6 +106,8 @@ def threshold_of(
         observed,
         dict(os.environ),
         files,
+        model=text(mapping(status, "model"), "id"),
+        version=text(status, "version"),
     )
 
 

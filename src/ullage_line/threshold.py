@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from ullage_line.fields import count, mapping
 
 ANSWER_RESERVE = 20_000
@@ -15,6 +18,16 @@ BUFFER = 13_000
 OBSERVED_ABOVE = 0.1
 """An observed compaction lies above its threshold by what its last call added; more than this share has another
 cause."""
+
+
+USUAL_WINDOW, SMALLEST_WINDOW = 200_000, 100_000
+ARMED_SINCE = (2, 1, 197)
+ARMED = re.compile(r"claude-(opus|sonnet)-4-6(?!\d)")
+LONG_BY_ITSELF = re.compile(
+    r"claude-(opus-(4-[789]|[5-9])|sonnet-[5-9]|haiku-([6-9]|5-5)|fable|mythos)(?!\d)"
+)
+"""From ``ARMED_SINCE`` on, other models are compacted only when the provider refuses a request. These are the facts of
+``ullage.clients.claude_code``, which has their sources; a test holds the two together."""
 
 
 class Threshold:
@@ -38,6 +51,9 @@ def threshold(
     observed: int,
     environment: dict[str, str],
     settings: list[dict[str, object]],
+    *,
+    model: str = "",
+    version: str = "",
 ) -> Threshold | None:
     """The threshold for a window, ``None`` where the window is unknown.
 
@@ -56,6 +72,10 @@ def threshold(
             compacts=False,
         )
     basis = found.basis(window)
+    waits = not basis and not compacts_by_itself(model, version, window)
+    if waits and not observed:
+        return Threshold(window, is_observed=False, compacts=False)
+    basis = basis or window
     computed = basis - ANSWER_RESERVE - BUFFER
     percent = found.number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")
     if 0 < percent <= 100:
@@ -65,6 +85,17 @@ def threshold(
     if computed <= observed <= computed * (1 + OBSERVED_ABOVE):
         return Threshold(computed, is_observed=True)
     return Threshold(observed, is_observed=True)
+
+
+def compacts_by_itself(model: str, version: str, window: int) -> bool:
+    """Whether this version compacts the model before the provider refuses a request, without a window being set."""
+    numbers = tuple(int(each) for each in re.findall("[0-9]{1,6}", version)[:3])
+    if numbers < ARMED_SINCE:
+        return True
+    name = model.lower()
+    if window > USUAL_WINDOW:
+        return LONG_BY_ITSELF.search(name) is not None
+    return "[1m]" not in name and ARMED.search(name) is not None
 
 
 class _Settings:
@@ -101,13 +132,12 @@ class _Settings:
         return False
 
     def basis(self, window: int) -> int:
-        """The window that compaction works with. A setting can only narrow it."""
-        limits = [window]
+        """The window that the user set for compaction, at most the whole one; 0 where none is set."""
         wanted = self.number("CLAUDE_CODE_AUTO_COMPACT_WINDOW")
-        if 0 < wanted < window:
-            limits.append(int(wanted))
+        if 0 < wanted < math.inf:
+            return min(window, max(SMALLEST_WINDOW, int(wanted)))
         for file in self.settings:
-            if count(file, "autoCompactWindow"):
-                limits.append(count(file, "autoCompactWindow"))
-                break
-        return min(limits)
+            chosen = count(file, "autoCompactWindow")
+            if chosen >= SMALLEST_WINDOW:
+                return min(window, chosen)
+        return 0

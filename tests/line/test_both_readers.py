@@ -8,8 +8,11 @@ import pytest
 from tests.importers.folding import FIXTURES, Folded
 from tests.line.logs import answer, linked, prompt, result, use
 from ullage import Meter
+from ullage.clients import claude_code
+from ullage.clients.facts import Circumstances, ClientSetting, ClientSettings
 from ullage.importers import read
 from ullage_line.fold import SessionSize
+from ullage_line.threshold import threshold
 
 LOGS = sorted((FIXTURES / "claude_code").glob("*.jsonl"))
 WITHOUT_LOG = {"stream"}
@@ -74,3 +77,41 @@ def test_the_line_is_never_further_off_than_the_last_input() -> None:
     for (last, reported), ours in zip(pairwise(inputs), expected[1:], strict=True):
         assert ours is not None
         assert abs(ours - reported) <= abs(last - reported)
+
+
+MODELS = ("claude-opus-4-5", "claude-opus-4-6", "claude-sonnet-4-5", "claude-opus-5-5")
+SETTINGS: tuple[dict[str, object], ...] = (
+    {},
+    {"autoCompactEnabled": False},
+    {"autoCompactWindow": 120_000},
+    {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}},
+    {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}},
+    {"env": {"DISABLE_AUTO_COMPACT": "1"}},
+)
+
+
+def settings_of(settings: dict[str, object]) -> ClientSettings:
+    """The same settings as the facts take them."""
+    values = dict(settings)
+    variables = values.pop("env", {})
+    assert isinstance(variables, dict)
+    return {
+        name: ClientSetting(value, "settings.json")
+        for name, value in {**values, **variables}.items()
+    }
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("window", [200_000, 1_000_000])
+@pytest.mark.parametrize("version", ["2.1.7", "2.1.330"])
+@pytest.mark.parametrize("model", MODELS)
+def test_both_know_the_same_compaction_threshold(
+    model: str, version: str, window: int, settings: dict[str, object]
+) -> None:
+    numbers = tuple(int(each) for each in version.split("."))
+    known = Circumstances(model=model, version=numbers, settings=settings_of(settings))
+    expected = claude_code.threshold(known, window)
+    found = threshold(window, 0, {}, [settings], model=model, version=version)
+    assert expected is not None
+    assert found is not None
+    assert found.tokens == (expected.tokens or window)

@@ -172,7 +172,16 @@ LIGHT = frozenset(
     {"codecs", "collections", "enum", "functools", "genericpath", "io", "json", "keyword"}
     | {"operator", "os", "posix", "posixpath", "re", "reprlib", "stat", "sys", "types"}
     | {"abc", "builtins", "copyreg", "encodings", "marshal", "site", "time", "winreg"}
-    | {"zipimport", "ullage_line", "ntpath", "nt", "contextlib", "itertools", "errno"}
+    | {
+        "zipimport",
+        "math",
+        "ullage_line",
+        "ntpath",
+        "nt",
+        "contextlib",
+        "itertools",
+        "errno",
+    }
 )
 """What the bare interpreter and ``json`` load, in Python 3.11 to 3.14."""
 
