@@ -295,6 +295,28 @@ def test_without_a_file_the_newest_session_is_shown(
     assert as_json(capsys)["log"]["path"] == str(new)
 
 
+def test_without_a_file_a_session_of_this_directory_comes_before_newer_ones(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = home / "app"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    elsewhere = write_log(home / ".pi/agent/sessions/a/2026_new-0002.jsonl")
+    older = write_log(home / ".pi/agent/sessions/b/2026_old-0001.jsonl")
+    text = older.read_text().replace("/home/ann/app", str(here))
+    older.write_text(text)
+    os.utime(older, (1, 1))
+    assert main(["context", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["log"]["path"] == str(older)
+    assert "pi old-0001 is the newest session of this directory" in streams.err
+    older.unlink()
+    assert main(["context", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["log"]["path"] == str(elsewhere)
+    assert "newest session of all directories" in streams.err
+
+
 def test_a_newest_log_that_holds_nothing_is_passed_over(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.cli.logs import write_log
+from tests.importers.opencode_database import make_database
 from ullage.cli import main
 from ullage.cli import sessions as module
 from ullage.cli.sessions import first_line, outline, shorter, size
@@ -200,3 +201,35 @@ def test_an_error_is_shortened_to_its_first_line() -> None:
     )
     assert first_line(OSError(13, "Permission denied")) == "Permission denied"
     assert first_line(ValueError()) == "ValueError"
+
+
+def test_a_call_that_failed_is_no_call_of_the_list(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = {
+        "type": "assistant",
+        "uuid": "a",
+        "sessionId": "s",
+        "version": "2.1.330",
+        "isApiErrorMessage": True,
+        "message": {
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": "API Error: 404"}],
+        },
+    }
+    log = home / ".claude/projects/app/failed.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps(failed) + "\n")
+    assert [each["calls"] for each in listed(capsys)["sessions"]] == [0]
+
+
+def test_a_session_of_a_database_is_as_large_as_what_it_holds_there(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = home / ".local/share/opencode"
+    directory.mkdir(parents=True)
+    database = make_database(directory / "opencode.db")
+    sizes = [each["size_bytes"] for each in listed(capsys)["sessions"]]
+    assert sizes
+    assert all(0 < size < database.stat().st_size for size in sizes)

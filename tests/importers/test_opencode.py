@@ -1,9 +1,9 @@
 import pytest
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, Pruned, SessionStarted
+from ullage.events import CompactionCommitted, ModelChanged, Pruned, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.opencode import steps_of, wire_of
+from ullage.importers.opencode import OpenCodeReader, steps_of, wire_of
 from ullage.messages import ImagePart, ReasoningPart, ToolResultPart
 
 
@@ -141,3 +141,28 @@ def test_what_follows_the_last_finished_step_is_an_unfinished_one() -> None:
     text = {"type": "text", "text": "a"}
     steps = steps_of([{"type": "step-start"}, text, finish, {"type": "step-start"}, text])
     assert [step.finish for step in steps] == [finish, None]
+
+
+def test_a_summary_that_another_model_writes_does_not_change_the_sessions_model() -> None:
+    reader = OpenCodeReader()
+    tokens = {"input": 50, "output": 4, "cache": {"read": 0, "write": 0}}
+
+    def answer(name: str, model: str, provider: str, **more: object) -> None:
+        text = {"type": "text", "text": name}
+        done = {"type": "step-finish", "reason": "stop", "tokens": tokens}
+        info = {"id": name, "role": "assistant", "modelID": model, "providerID": provider}
+        reader.message(info | more, [text, done])
+
+    answer("one", "gpt-5", "openai")
+    ask = {"id": "ask", "role": "user"}
+    reader.message(ask, [{"type": "compaction", "auto": False}])
+    answer("two", "claude-sonnet-4-5", "anthropic", summary=True)
+    answer("three", "gpt-5", "openai")
+    events = reader.settle()
+    assert not any(isinstance(event, ModelChanged) for event in events)
+    summary = Folded(events).calls[1]
+    assert (summary.purpose, summary.model, summary.provider) == (
+        "summary",
+        "claude-sonnet-4-5",
+        "anthropic",
+    )

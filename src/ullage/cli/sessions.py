@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +16,7 @@ import msgspec
 from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen, progress
-from ullage.cli.session import UnusableSession, main_calls, read_session
+from ullage.cli.session import UnusableSession, read_session
 from ullage.display.gauge_line import spelled
 from ullage.display.text import (
     Line,
@@ -27,11 +29,12 @@ from ullage.display.text import (
     wrapped,
 )
 from ullage.errors import InputError
-from ullage.events import Event
+from ullage.events import CallEnded, Event
 from ullage.importers import (
     Found,
     FoundSession,
     ImportedSession,
+    directory_of,
     find_sessions,
     read,
     reader_for,
@@ -90,15 +93,24 @@ def outline(place: FoundSession) -> Outline:
     reading = meter.reading()
     return Outline(
         place=place,
-        size_bytes=size,
+        size_bytes=imported.size_bytes or size,
         title=imported.title or place.title,
         cwd=imported.cwd or place.cwd,
         program=imported.program or imported.format,
         model=reading.model,
-        calls=len(main_calls(imported.events)),
+        calls=_answered_calls(imported.events),
         whole=whole,
         reading=None if reading.basis.last_input is None else reading,
     )
+
+
+def _answered_calls(events: Sequence[Event]) -> int:
+    """Calls of the conversation that the model answered, also in part."""
+    calls = 0
+    for event in events:
+        if isinstance(event, CallEnded) and event.purpose == "main":
+            calls += event.outcome != "failed"
+    return calls
 
 
 def first_line(problem: Exception) -> str:
@@ -140,6 +152,9 @@ def _head_and_tail(path: Path, size: int) -> ImportedSession:
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
+
+NEWEST_LOOKED_INTO = 100
+"""How many logs are opened, newest first, to find one of the current directory."""
 
 ID_LENGTH = 8
 SHORTEST_ID = 4
@@ -207,13 +222,20 @@ def short_id(place: FoundSession) -> str:
 
 
 def newest_session() -> ImportedSession:
-    """The session that was written to last, of all in the usual places. Raises ``NoSessionFound``."""
+    """The newest session of this directory, else of all; standard error says which. Raises ``NoSessionFound``."""
     found = find_sessions()
-    for place in found.places[:NEWEST_TRIED]:
+    here = newest_here(found.places)
+    places = found.places[:NEWEST_TRIED]
+    for place in (here, *places) if here else places:
         try:
-            return read_session(place.path, place.session)
+            session = read_session(place.path, place.session)
         except InputError as problem:
             print(f"ullage: passed over: {first_line(problem)}", file=sys.stderr)
+            continue
+        whose = "of this directory" if place == here else "of all directories"
+        name = f"{place.format} {printable(short_id(place))}"
+        print(f"ullage: {name} is the newest session {whose}.", file=sys.stderr)
+        return session
     if found.places:
         tried = min(NEWEST_TRIED, len(found.places))
         raise UnusableSession(
@@ -221,6 +243,16 @@ def newest_session() -> ImportedSession:
             "Name one: `ullage context FILE`."
         )
     raise no_session(found)
+
+
+def newest_here(places: Sequence[FoundSession]) -> FoundSession | None:
+    """The newest session that was begun in the current directory, if it is one of the newest ``NEWEST_LOOKED_INTO``."""
+    here = os.path.realpath(".")
+    for place in places[:NEWEST_LOOKED_INTO]:
+        directory = directory_of(place)
+        if directory and os.path.realpath(directory) == here:
+            return place
+    return None
 
 
 def no_session(found: Found) -> NoSessionFound:

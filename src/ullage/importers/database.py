@@ -42,6 +42,11 @@ class Database:
         self._connection = connection
         self._left = DATABASE_READ_BYTES
 
+    @property
+    def read_bytes(self) -> int:
+        """How much was read of it so far, as SQLite stores it."""
+        return DATABASE_READ_BYTES - self._left
+
     def rows(self, query: str, *values: str) -> Iterator[dict[str, Any]]:
         """The rows of a query, by column; text as it was stored, with what is no UTF-8 replaced.
 

@@ -143,7 +143,8 @@ class OpenCodeReader(Reader):
     def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         provider = f.text(info, "providerID")
         model = f.text(info, "modelID")
-        self.rows.use_model(model, wire_of(provider, model), provider)
+        if info.get("summary") is not True or not self.rows.model:
+            self.rows.use_model(model, wire_of(provider, model), provider)
         error = f.mapping(info, "error")
         aborted = f.text(error, "name") == "MessageAbortedError"
         shown = any(f.text(part, "type") in ("text", "tool") for part in parts)
@@ -194,7 +195,7 @@ class OpenCodeReader(Reader):
             Message(id=name, role="assistant", parts=tuple(content)) if content else None
         )
         if info.get("summary") is True:
-            self._summarised(answer, usage, name)
+            self._summarised(info, answer, usage, name)
             return
         interrupted = outcome == "cancelled"
         if answer is not None and interrupted:
@@ -226,11 +227,17 @@ class OpenCodeReader(Reader):
         if results:
             self._add(info, Message(id=label, role="tool", parts=tuple(results)))
 
-    def _summarised(self, answer: Message | None, usage: Usage | None, name: str) -> None:
-        """The summary of a compaction: its call is spend, its text replaces what is not kept."""
+    def _summarised(
+        self, info: JsonObject, answer: Message | None, usage: Usage | None, name: str
+    ) -> None:
+        """The summary of a compaction: its call is spend, its text replaces what is not kept.
+
+        Another model than the conversation's may write it. It is sent as the answer to a question of the program's.
+        """
         rows = self.rows
         purpose: Purpose = "summary"
-        rows.call(name, None, usage, purpose=purpose, model=rows.model)
+        model, provider = f.text(info, "modelID"), f.text(info, "providerID")
+        rows.call(name, None, usage, purpose=purpose, model=model, provider=provider)
         if answer is None:
             return
         visible = tuple(part for part in answer.parts if isinstance(part, TextPart))

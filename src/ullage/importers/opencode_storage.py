@@ -129,6 +129,7 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
         )
         raise NotASession(str(path), (missed,))
     rows = list(_select(database, "sessions"))
+    of_all = database.read_bytes
     heads = [row for row in rows if not row.get("parent_id")] or rows
     chosen = (
         [row for row in rows if row.get("id") == wanted]
@@ -161,7 +162,8 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     )
     for child in children:
         _spend(session, child, _child_steps(database, child))
-    return session.imported(session.settle(), str(path), len(heads) - 1)
+    own = database.read_bytes - of_all
+    return session.imported(session.settle(), str(path), len(heads) - 1, own)
 
 
 def _updated(row: DatabaseRow) -> float:

@@ -16,6 +16,9 @@ from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.importers.ullage import FILE, own_sessions
 
 HEAD_LINES = 200
+DIRECTORY_LINES = 20
+"""How much of a log ``directory_of`` reads: programs name the directory in the first lines."""
+
 TAIL_BYTES = 65_536
 """How much of a log ``glance`` reads: its head has the first prompt, its tail a title that was set later."""
 
@@ -121,6 +124,19 @@ def glance(place: FoundSession) -> Glance:
     return Glance(
         reader.title or place.title, reader.rows.cwd or place.cwd, reader.rows.model
     )
+
+
+def directory_of(place: FoundSession) -> str:
+    """The directory that a session was begun in; empty where the first lines of its log don't name it."""
+    if place.cwd or place.session or place.path.suffix == ".json":
+        return place.cwd
+    try:
+        reader = reader_for(place.path)
+        with open_regular(place.path) as file:
+            reader.feed(islice(lines_of(file), DIRECTORY_LINES))
+    except (InputError, OSError):
+        return ""
+    return reader.rows.cwd
 
 
 def _whole(place: FoundSession) -> Glance:

@@ -51,6 +51,8 @@ class ImportedSession:
     """Sessions of the same file or database that were not read."""
     missing_results: int = 0
     """Results of tools that requests must have held and the log leaves out."""
+    size_bytes: int = 0
+    """What was read of a database for this session; 0 for a file, which has a size of its own."""
 
     @property
     def skipped_lines(self) -> int:
@@ -149,7 +151,11 @@ class Reader(ABC):
         )
 
     def imported(
-        self, events: Iterable[Event], path: str = "", other_sessions: int = 0
+        self,
+        events: Iterable[Event],
+        path: str = "",
+        other_sessions: int = 0,
+        size_bytes: int = 0,
     ) -> ImportedSession:
         """What was read, with the events that all calls of ``feed`` and ``settle`` gave."""
         return ImportedSession(
@@ -165,4 +171,5 @@ class Reader(ABC):
             reasons=tuple(self.skips.reasons.most_common()),
             other_sessions=other_sessions,
             missing_results=self.rows.missing_results,
+            size_bytes=size_bytes,
         )

@@ -320,7 +320,9 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
             _line(chosen.id, row)
             for row in database.rows(queries("ullage.sql")["events"], chosen.id)
         )
-    return reader.imported([*events, *reader.settle()], str(path), len(stored) - 1)
+        size = database.read_bytes
+    others = len(stored) - 1
+    return reader.imported([*events, *reader.settle()], str(path), others, size)
 
 
 def _session(row: JsonObject) -> StoredSession:
