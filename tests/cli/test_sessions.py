@@ -118,7 +118,7 @@ def test_the_list_for_people_says_what_was_found_where(
     assert f"pi:4in{logs.parent}/*/*.jsonl" in "".join(
         text.split()
     )  # however the line is broken
-    others = "Also looked for ullage, claude-code, codex, gemini-cli, copilot-cli, qwen-code, opencode: none found."
+    others = "Also looked for ullage, opencode, claude-code, codex, gemini-cli, copilot-cli, qwen-code: none found."
     assert others in " ".join(text.split())
     assert all(len(line) <= 120 for line in lines)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from tests.importers.folding import FIXTURES
 from tests.importers.opencode_database import make_database
 from ullage.importers import find_sessions, glance
-from ullage.importers.detect import FORMATS
+from ullage.importers.detect import DATABASES, FORMATS
 
 
 def put(source: str, target: Path, modified: float) -> None:
@@ -129,3 +129,20 @@ def test_a_glance_at_what_is_gone_is_empty(tmp_path: Path) -> None:
     place = find_sessions({}, tmp_path).places[1]
     place.path.unlink()
     assert glance(place) == ("", "", "")
+
+
+def test_each_format_of_databases_says_where_its_files_are(tmp_path: Path) -> None:
+    for database in DATABASES:
+        files = database.files({}, tmp_path)
+        assert files
+        assert all(tmp_path in file.parents for file in files)
+        assert not any(file.exists() for file in files)
+
+
+def test_the_databases_of_all_channels_of_opencode_are_found(tmp_path: Path) -> None:
+    data = tmp_path / ".local/share/opencode"
+    data.mkdir(parents=True)
+    for name in ("opencode.db", "opencode-beta.db"):
+        make_database(data / name)
+    places = find_sessions({}, tmp_path).places
+    assert {place.path.name for place in places} == {"opencode.db", "opencode-beta.db"}

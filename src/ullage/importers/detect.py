@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,16 @@ from ullage.importers.codex import CodexReader
 from ullage.importers.codex import recognise as recognise_codex
 from ullage.importers.copilot_cli import CopilotCliReader
 from ullage.importers.copilot_cli import recognise as recognise_copilot_cli
+from ullage.importers.database import StoredSession
 from ullage.importers.fields import Unusable, decode_line, read_document
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
 from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.opencode_storage import (
+    opencode_databases,
     read_beside,
     read_database,
+    stored_in_database,
     stored_in_directory,
 )
 from ullage.importers.opencode_storage import recognise as recognise_opencode
@@ -34,7 +37,13 @@ from ullage.importers.qwen_code import QwenCodeReader
 from ullage.importers.qwen_code import recognise as recognise_qwen_code
 from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
-from ullage.importers.ullage import UllageReader, is_own_database, read_own_database
+from ullage.importers.ullage import (
+    UllageReader,
+    is_own_database,
+    own_files,
+    own_sessions,
+    read_own_database,
+)
 from ullage.importers.ullage import recognise as recognise_ullage
 
 SAMPLE_LINES = 60
@@ -73,18 +82,30 @@ Claude Code's, so that they are looked at first."""
 
 
 class DatabaseFormat(NamedTuple):
-    """Sessions in an SQLite file: whether a file that begins so is one of these, and how a session of it is read."""
+    """Sessions in an SQLite file: everything that is asked of such a format, also where its program keeps the files."""
 
     name: str
     is_one: Callable[[bytes], bool]
+    """Whether a file that begins so is one of these."""
     read: Callable[[Path, str], ImportedSession]
+    """Reads one session, the newest if none is named."""
+    sessions: Callable[[Path], list[StoredSession]]
+    """The sessions in a file."""
+    files: Callable[[Mapping[str, str], Path], list[Path]]
+    """Where the files are, by the environment and the user's home; the usual place where there is none."""
 
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 DATABASES = (
-    DatabaseFormat("ullage", is_own_database, read_own_database),
-    DatabaseFormat("opencode", lambda head: True, read_database),
+    DatabaseFormat("ullage", is_own_database, read_own_database, own_sessions, own_files),
+    DatabaseFormat(
+        "opencode",
+        lambda head: True,
+        read_database,
+        stored_in_database,
+        opencode_databases,
+    ),
 )
 """In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other database."""
 

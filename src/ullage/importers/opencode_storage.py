@@ -7,7 +7,7 @@ Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,22 @@ def read_database(path: Path, session: str = "") -> ImportedSession:
     """
     with open_database(path, whose="OpenCode's") as database:
         return _read(database, path, session)
+
+
+def opencode_directory(environment: Mapping[str, str], home: Path) -> Path:
+    """The XDG data directory: https://github.com/anomalyco/opencode, ``packages/opencode/src/global``."""
+    data = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
+    return Path(data) / "opencode"
+
+
+def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]:
+    """The databases there; more than one where several channels of the program are installed."""
+    data = opencode_directory(environment, home)
+    try:
+        found = sorted(data.glob("opencode*.db"))
+    except OSError:
+        found = []
+    return found or [data / "opencode.db"]
 
 
 def stored_in_database(path: Path) -> list[StoredSession]:

@@ -8,12 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.directories import data_directory
 from ullage.errors import InputError
-from ullage.importers.detect import read, reader_for
-from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
+from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
+from ullage.importers.opencode_storage import opencode_directory, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
-from ullage.importers.ullage import FILE, own_sessions
 
 HEAD_LINES = 200
 DIRECTORY_LINES = 20
@@ -83,8 +81,13 @@ def find_sessions(
     """
     environment = os.environ if environ is None else environ
     base = Path.home() if home is None else home
-    places, own = _own(environment, base)
-    looked = [own]
+    places: list[FoundSession] = []
+    looked: list[Looked] = []
+    for database in DATABASES:
+        for path in database.files(environment, base):
+            stored, seen = _stored(database, path)
+            places += stored
+            looked.append(seen)
     for format_, directory, patterns in _directories(environment, base):
         found = [
             place for pattern in patterns for place in _files(format_, directory, pattern)
@@ -97,10 +100,9 @@ def find_sessions(
                 len(found),
             )
         )
-    for data in _opencode_directories(environment, base):
-        stored, seen = _opencode(data)
-        places += stored
-        looked += seen
+    older, seen = _opencode_files(environment, base, places)
+    places += older
+    looked.append(seen)
     places.sort(key=lambda place: place.modified, reverse=True)
     return Found(tuple(places), tuple(looked))
 
@@ -190,11 +192,6 @@ def _directories(
     yield "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
 
 
-def _opencode_directories(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
-    """https://github.com/anomalyco/opencode, ``packages/opencode/src/global``: the XDG data directory."""
-    yield Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
-
-
 def _files(format_: str, directory: Path, pattern: str) -> Iterator[FoundSession]:
     for path in _matching(directory, pattern):
         if path.name.startswith("agent-"):
@@ -214,42 +211,29 @@ def _matching(directory: Path, pattern: str) -> Iterable[Path]:
         return []
 
 
-def _own(environment: Mapping[str, str], home: Path) -> tuple[list[FoundSession], Looked]:
-    path = data_directory({**environment, "HOME": str(home)}) / FILE
+def _stored(database: DatabaseFormat, path: Path) -> tuple[list[FoundSession], Looked]:
+    """The sessions in one database."""
+    name = database.name
     try:
-        stored = own_sessions(path) if path.exists() else []
-    except InputError as problem:
-        return [], Looked("ullage", str(path), 0, str(problem))
+        stored = database.sessions(path) if path.exists() else []
+    except (InputError, OSError) as problem:
+        return [], Looked(name, str(path), 0, str(problem))
     places = [
-        FoundSession("ullage", path, one.updated, one.id, one.title, one.directory)
+        FoundSession(name, path, one.updated, one.id, one.title, one.directory)
         for one in stored
     ]
-    return places, Looked("ullage", str(path), len(places))
+    return places, Looked(name, str(path), len(places))
 
 
-def _opencode(data: Path) -> tuple[list[FoundSession], list[Looked]]:
-    places: list[FoundSession] = []
-    looked: list[Looked] = []
-    for path in _matching(data, "opencode*.db"):
-        try:
-            stored = stored_in_database(path)
-        except InputError as problem:
-            looked.append(Looked("opencode", str(path), 0, str(problem)))
-            continue
-        places += [
-            FoundSession("opencode", path, one.updated, one.id, one.title, one.directory)
-            for one in stored
-        ]
-        looked.append(Looked("opencode", str(path), len(stored)))
-    known = {place.session for place in places}
-    older = [
-        each for each in stored_in_directory(data / "storage") if each[1].id not in known
-    ]
-    places += [
+def _opencode_files(
+    environment: Mapping[str, str], home: Path, known: Iterable[FoundSession]
+) -> tuple[list[FoundSession], Looked]:
+    """OpenCode's older form, a directory of small files, without the sessions that its database took over."""
+    storage = opencode_directory(environment, home) / "storage"
+    taken = {place.session for place in known}
+    places = [
         FoundSession("opencode", path, one.updated, "", one.title, one.directory)
-        for path, one in older
+        for path, one in stored_in_directory(storage)
+        if one.id not in taken
     ]
-    looked.append(Looked("opencode", str(data / "storage/session/*/*.json"), len(older)))
-    if not any(each.where.endswith(".db") for each in looked):
-        looked.insert(0, Looked("opencode", str(data / "opencode.db"), 0))
-    return places, looked
+    return places, Looked("opencode", str(storage / "session/*/*.json"), len(places))

@@ -8,7 +8,7 @@ whose beginning or end is missing gets one, and all are numbered anew.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -17,6 +17,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.bounds import json_excess
+from ullage.directories import data_directory
 from ullage.encoding import UndecodableRow, decode_event
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
@@ -293,6 +294,11 @@ VERSION = 2
 def is_own_database(head: bytes) -> bool:
     """Whether a file that begins so is a database of our sessions."""
     return head[68:72] == APPLICATION
+
+
+def own_files(environment: Mapping[str, str], home: Path) -> list[Path]:
+    """The database that sessions are stored in where none is named."""
+    return [data_directory({**environment, "HOME": str(home)}) / FILE]
 
 
 def own_sessions(path: Path) -> list[StoredSession]:
