@@ -52,6 +52,9 @@ forgotten."""
 MOST_MESSAGES: Final = 100_000
 """Messages of a request; a longer list is not believed."""
 
+LONGEST_HEADING: Final = 60
+"""Characters of a heading that name a row."""
+
 _HEADING: Final = re.compile(r"(?m)^# (?=\S)")
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
@@ -112,9 +115,11 @@ class ClaudeRequests:
             raise Unusable("api-request-shape without a shape")
         system: list[SystemBlock] = []
         for block in f.objects(shape, "system"):
-            system.extend(_sections(clean_text(f.text(block, "text")).text))
+            text = clean_text(f.text(block, "text"))
+            system.extend(_sections(text.text))
         tools = [_declared(each) for each in f.objects(shape, "tools")]
-        _keep(self._shapes, name, RequestShape(tuple(system), tuple(tools)), MOST_SHAPES)
+        kept = RequestShape(tuple(system), tuple(tools))
+        _keep(self._shapes, name, kept, MOST_SHAPES)
 
     def read_blob(self, entry: JsonObject) -> None:
         """Keep a message until a request asks for it. Raises ``Unusable``."""
@@ -141,7 +146,8 @@ class ClaudeRequests:
             raise Unusable("api-request on top of one that was not read")
         if keep + len(tail) > MOST_MESSAGES:
             raise Unusable("api-request with too many messages")
-        request = LoggedRequest(f.text(entry, "shapeHash"), (*before, *tail))
+        shape = f.text(entry, "shapeHash")
+        request = LoggedRequest(shape, (*before, *tail))
         _keep(self._requests, name, request, MOST_REQUESTS)
 
     def note_loaded(self, content: object) -> None:
@@ -208,9 +214,11 @@ class ClaudeRequests:
             new = request.digests[len(self._digests) :]
         else:
             new = request.digests
-        missing = [
-            each for each in new if each not in self._known and each not in self._blobs
-        ]
+        missing: list[str] = []
+        for digest in new:
+            is_held = digest in self._known or digest in self._blobs
+            if not is_held:
+                missing.append(digest)
         if not missing:
             return True
         merged = _merged(waiting)
@@ -228,10 +236,13 @@ class ClaudeRequests:
             ids = self._known.get(digest)
             if ids is None and not self._content_of(digest):
                 ids = ()  # a message that only changes parameters
-            if ids is None or tuple(view[place : place + len(ids)]) != ids:
+            if ids is None:
+                break
+            end = place + len(ids)
+            if tuple(view[place:end]) != ids:
                 break
             self._remember(digest, ids)
-            place += len(ids)
+            place = end
         if not place and self._fill_summary(request, view):
             place = 1
         if place < len(view):
@@ -248,9 +259,13 @@ class ClaudeRequests:
         texts = [part.text for part in parts if isinstance(part, TextPart)]
         if _text_of(summary) not in texts:
             return False
-        whole = _renamed(msgspec.structs.replace(summary, parts=tuple(parts)), summary.id)
-        revision = summary.revision + 1
-        self._rows.replace(msgspec.structs.replace(whole, revision=revision))
+        whole = msgspec.structs.replace(
+            summary,
+            parts=tuple(parts),
+            revision=summary.revision + 1,
+        )
+        whole = _renamed(whole, summary.id)
+        self._rows.replace(whole)
         self._blobs.pop(request.digests[0], None)
         self._remember(request.digests[0], (summary.id,))
         return True
@@ -276,9 +291,11 @@ class ClaudeRequests:
         made = self._content_of(digest)
         if len(old.ids) != 1 or len(made) != 1:
             return False
-        before, now = self._rows.messages[old.ids[0]], made[0]
-        is_edited = now.role == before.role and _calls(now) == _calls(before)
-        if not is_edited or now.role == "user":
+        before = self._rows.messages[old.ids[0]]
+        now = made[0]
+        if now.role == "user" or now.role != before.role:
+            return False
+        if _calls(now) != _calls(before):
             return False
         edited = _renamed(now, before.id)
         edited = msgspec.structs.replace(
@@ -334,7 +351,12 @@ class ClaudeRequests:
         is_note = blob.get("role") == "system"
         wanted = self._rows.unique("")
         rows = self._rows
-        reader = LogParts(wanted, WIRE, provider=rows.provider, model=rows.model)
+        reader = LogParts(
+            wanted,
+            WIRE,
+            provider=rows.provider,
+            model=rows.model,
+        )
         parts = reader.read(blob.get("content"), rows.tool_names)
         if role == "assistant":
             return [Message(id=wanted, role=role, parts=tuple(parts))]
@@ -349,6 +371,7 @@ class ClaudeRequests:
             else:
                 written.append(part)
         made: list[Message] = []
+        own = wanted
         kinds: list[tuple[list[Part], Role, Origin]] = [
             (results, "tool", "said"),
             (reminders, "user", "injected"),
@@ -356,13 +379,17 @@ class ClaudeRequests:
         ]
         for chosen, kind, origin in kinds:
             if chosen:
-                own = f"{wanted}.{len(made)}" if made else wanted
-                made.append(
-                    Message(id=own, role=kind, parts=tuple(chosen), origin=origin)
+                message = Message(
+                    id=own,
+                    role=kind,
+                    parts=tuple(chosen),
+                    origin=origin,
                 )
+                made.append(message)
+                own = f"{wanted}.{len(made)}"
         return made
 
-    def _named(self, part: TextPart) -> list[Part]:
+    def _named(self, part: TextPart) -> list[TextPart]:
         """A text as its reminders, each with its name. Newer models get several in one text, without their tags."""
         name = self._reminders.get(part.text)
         if name:
@@ -373,21 +400,25 @@ class ClaudeRequests:
             place = part.text.find(inner) if inner else -1
             if place >= 0:
                 found[place] = (inner, called)
-        pieces: list[Part] = []
+        pieces: list[TextPart] = []
         end = 0
         for place in sorted(found):
             inner, called = found[place]
             if place < end:
                 continue
-            pieces.append(_piece(part, len(pieces), part.text[end:place], ""))
+            between = part.text[end:place]
+            pieces.append(_piece(part, len(pieces), between, ""))
             pieces.append(_piece(part, len(pieces), inner, called))
             end = place + len(inner)
-        pieces.append(_piece(part, len(pieces), part.text[end:], ""))
-        return [each for each in pieces if isinstance(each, TextPart) and each.text]
+        rest = part.text[end:]
+        pieces.append(_piece(part, len(pieces), rest, ""))
+        return [each for each in pieces if each.text]
 
 
-def _piece(part: TextPart, number: int, text: str, name: str) -> Part:
-    own = f"{part.id}.{number}" if number else part.id
+def _piece(part: TextPart, number: int, text: str, name: str) -> TextPart:
+    own = part.id
+    if number:
+        own = f"{part.id}.{number}"
     return TextPart(id=own, text=text, name=name)
 
 
@@ -439,14 +470,18 @@ def _digest(role: str, content: object) -> str:
 def _sections(text: str) -> list[SystemBlock]:
     """A system prompt by its headings."""
     blocks: list[SystemBlock] = []
-    starts = [0, *(found.start() for found in _HEADING.finditer(text)), len(text)]
+    starts = [0]
+    for found in _HEADING.finditer(text):
+        starts.append(found.start())
+    starts.append(len(text))
     for start, end in pairwise(starts):
         section = text[start:end]
         if not section:
             continue
         heading = ""
         if section.startswith("# "):
-            heading = section[2:].splitlines()[0].strip()[:60]
+            first_line = section[2:].splitlines()[0]
+            heading = first_line.strip()[:LONGEST_HEADING]
         blocks.append(SystemBlock(text=section, name=heading))
     return blocks
 
