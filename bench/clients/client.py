@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
+Lane = Literal["main", "child", "summary", "other"]
+"""The conversation, its subagents, requests for a summary, and all others (titles, notes)."""
+
 Deed = Literal["prompt", "compact", "interrupt"]
 
 Arguments = dict[str, Any]

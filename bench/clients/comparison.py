@@ -12,8 +12,8 @@ from msgspec import Struct
 from ullage_simulators.server import Exchange
 from ullage_simulators.simulators import simulators
 
-from bench.clients.client import Client
-from bench.clients.lanes import BilledRequest, Lane
+from bench.clients.client import Client, Lane
+from bench.clients.lanes import BilledRequest
 from ullage.errors import InputError
 from ullage.events import CallEnded
 from ullage.importers import FoundSession, ImportedSession, find_sessions, read
@@ -96,16 +96,8 @@ class ScenarioResult(Struct, frozen=True):
     """Compactions that Ullage reads in the log."""
     skipped: str = ""
     problem: str = ""
-    ended_early: bool = False
-    """A run of the program failed, so that the turns after it were not tried."""
-
-    @property
-    def ended_rightly(self) -> str:
-        """Why the client ended early, if the real provider refuses its request as well."""
-        wrongly = [each for each in self.refusals if not each.rightly]
-        if not self.ended_early or wrongly:
-            return ""
-        return "; ".join(each.rightly for each in self.refusals)
+    ended_rightly: str = ""
+    """Why the program failed, if the real provider refuses its last request as well; then ``problem`` is no failure."""
 
     @property
     def failures(self) -> list[str]:

@@ -14,6 +14,7 @@ NODE = "24.21.0"
 
 INSTALLED_IN_S = 900
 ANSWERS_IN_S = 30
+ERROR_LINES = 5
 
 
 class NotInstallable(Exception):
@@ -82,6 +83,11 @@ def _program(directory: Path, package: str, version: str, program: str) -> Path:
     if done.returncode or not path.exists():
         raise NotInstallable(
             f"npm could not install {package}@{version} into {directory}. Check the connection and the registry "
-            f"(`npm ping`) and run this again. npm said:\n{done.stderr.strip()[-1500:]}"
+            f"(`npm ping`) and run this again. npm said:\n{_errors(done.stderr)}"
         )
     return path
+
+
+def _errors(printed: str) -> str:
+    lines = [line for line in printed.splitlines() if line.startswith("npm error")]
+    return "\n".join(lines[:ERROR_LINES])

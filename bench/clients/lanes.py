@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ullage_simulators.server import Exchange
 from ullage_simulators.tokenizer import tokens
 
-from bench.clients.client import Client
+from bench.clients.client import Client, Lane
 from bench.clients.scenarios import SUBTASK
-
-Lane = Literal["main", "child", "summary", "other"]
-"""The conversation, its subagents, requests for a summary, and all others (titles, notes)."""
 
 HIDDEN_KEYS = frozenset(
     {"signature", "encrypted_content", "thoughtSignature", "id", "call_id"}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ullage_simulators import Scenario as Script
 from ullage_simulators import read
 
-from bench.clients.client import Client, ToolCall, Turn
+from bench.clients.client import Client, Lane, ToolCall, Turn
 
 FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
@@ -54,12 +54,12 @@ is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
 
 
 class ClientScenario(NamedTuple):
-    """Turns in one session. ``needs`` names what the client must have for it."""
+    """Turns in one session. ``lane`` is that of requests that it is to bring about."""
 
     name: str
     turns: tuple[Turn, ...]
     small_window: bool = False
-    needs: str = ""
+    lane: Lane = "main"
 
 
 def _turns(*texts: str) -> tuple[Turn, ...]:
@@ -72,17 +72,19 @@ SCENARIOS: tuple[ClientScenario, ...] = (
     ClientScenario("text", _turns("Hello there.")),
     ClientScenario("tools", _turns(LIST)),
     ClientScenario("parallel tools", _turns(BOTH)),
-    ClientScenario("custom tool", _turns(PATCH), needs="patch"),
-    ClientScenario("subagent", _turns(AGENT, "Thank you."), needs="subagent"),
+    ClientScenario("custom tool", _turns(PATCH)),
+    ClientScenario("subagent", _turns(AGENT, "Thank you."), lane="child"),
     ClientScenario("big result", _turns(BIG, "Thank you.")),
     ClientScenario(
         "compact",
         (*_turns(LIST, BIG), _COMPACT, Turn("What is next?"), Turn(LIST)),
+        lane="summary",
     ),
     ClientScenario(
         "automatic compaction",
         _turns(LIST, *LARGE_FILES, "And now?", LIST),
         small_window=True,
+        lane="summary",
     ),
     ClientScenario("resume", _turns("Hello there.", "Thank you.", BOTH)),
     ClientScenario(

@@ -95,6 +95,12 @@ def _run(
         _write_exchanges(home / "exchanges.jsonl", exchanges)
     billed = billed_requests(client, exchanges, simulators.interrupted)
     result = compared(place.home, client.log_places(place), billed)
+    ended_rightly = ""
+    if problem:
+        last_rule = exchanges[-1].rule if exchanges else ""
+        ended_rightly = client.refused_rightly.get(last_rule, "")
+    elif not any(each.lane == scenario.lane for each in billed):
+        problem = f"the client made no request of the kind {scenario.lane!r}"
     problems = "; ".join(filter(None, [problem, result.problem]))
     return replace(
         result,
@@ -105,7 +111,7 @@ def _run(
         refusals=refusals(client, exchanges),
         unserved=tuple(sorted(set(simulators.unserved))),
         problem=problems,
-        ended_early=bool(problem),
+        ended_rightly=ended_rightly,
     )
 
 

@@ -38,6 +38,8 @@ def line(result: ScenarioResult) -> str:
         words.append(f"rows {result.rows_off_percent:.1f} % off")
     if result.unread_lines:
         words.append(f"{result.unread_lines} lines not read")
+    if result.unserved:
+        words.append(f"not served: {', '.join(result.unserved)}")
     if result.ended_rightly:
         words.append(f"ended early: {result.ended_rightly}")
     failures = [f"    {failure}" for failure in result.failures]

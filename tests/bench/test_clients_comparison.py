@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from ullage_simulators.server import Exchange
 
+from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
     Estimate,
@@ -14,7 +15,7 @@ from bench.clients.comparison import (
     refusals,
     rows_off_percent,
 )
-from bench.clients.lanes import BilledRequest, Lane, Shares
+from bench.clients.lanes import BilledRequest, Shares
 from ullage.meter.reading import Row
 
 CODEX = CLIENTS["codex"]
@@ -75,10 +76,17 @@ def test_a_refusal_is_no_failure_where_the_provider_refuses_as_well() -> None:
     refused = Exchange(1, "gemini", "POST", "/x", 400, body, "result_count", "Ensure.")
     known = refusals(GEMINI, [refused])
     result = ScenarioResult(
-        "gemini-cli", "1", "resume", 2, known, logs=1, problem="exit 1", ended_early=True
+        "gemini-cli",
+        "1",
+        "resume",
+        2,
+        known,
+        logs=1,
+        problem="exit 1",
+        ended_rightly="it repeats results",
     )
     assert result.failures == []
-    assert "gemini-cli/issues" in result.ended_rightly
+    assert "gemini-cli/issues" in known[0].rightly
 
 
 def test_a_refusal_a_lost_log_and_a_wrong_input_are_failures() -> None:

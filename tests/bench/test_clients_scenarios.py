@@ -24,9 +24,9 @@ def test_a_client_does_each_scenario_or_says_why_not(client: Client) -> None:
     names = {scenario.name for scenario in SCENARIOS}
     assert set(client.lacks) <= names
     for scenario in SCENARIOS:
-        if scenario.needs == "patch":
+        if scenario.name == "custom tool":
             assert bool(client.patch()) != bool(reason_against(scenario, client))
-        if scenario.needs == "subagent":
+        if scenario.name == "subagent":
             assert bool(client.subagent(SUBTASK)) != bool(
                 reason_against(scenario, client)
             )
