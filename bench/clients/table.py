@@ -84,6 +84,7 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
                 before.after_compaction,
                 "–",
                 "–",
+                "–",
             )
         )
         rows.append(
@@ -94,6 +95,7 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
                 _sizes(estimates, "later"),
                 _signed(estimates, "first"),
                 _signed(estimates, "after compaction"),
+                _signed(estimates, "after model"),
                 _inside(estimates),
                 _rows(mine),
             )
@@ -105,6 +107,7 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
         "error: median / p95 / worst",
         "first call",
         "after compaction",
+        "after a model switch",
         "inside interval",
         "rows off",
     )

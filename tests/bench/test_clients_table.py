@@ -64,6 +64,7 @@ def test_a_client_has_a_row_for_before_and_one_for_now() -> None:
         "0.50 / 0.5 / 0.5 %",
         "-30.0 %",
         "-25.0 %",
+        "none",
         "2 of 3",
         "1.2 %",
     )
