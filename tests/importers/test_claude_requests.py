@@ -6,20 +6,25 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.importers.folding import Folded
 from tests.importers.request_log import (
     REMINDER,
     SYSTEM,
+    Line,
     RequestLog,
     declared,
     digest,
     opened,
     text_block,
 )
+from ullage.errors import UnreadableInput
 from ullage.events import (
     CallStarted,
     CompactionCommitted,
     Event,
+    MessageAdded,
     MessageReplaced,
     ModelChanged,
     Rewound,
@@ -303,3 +308,58 @@ def test_a_growing_log_reads_as_the_whole_one_at_each_line(tmp_path: Path) -> No
         lines = [json.dumps(each).encode() for each in log.lines[:count]]
         together = [*whole.feed(lines), *whole.settle()]
         assert [*certain, *grown.held] == together
+
+
+def refused(lines: list[Line]) -> None:
+    reader = ClaudeCodeReader()
+    with pytest.raises(UnreadableInput, match="too often"):
+        reader.feed(json.dumps(line).encode() for line in lines)
+
+
+def one_blob(content: object) -> tuple[RequestLog, str]:
+    log = RequestLog()
+    log.user("Count the bottles.")
+    log.shape()
+    return log, log.blob({"role": "user", "content": content})
+
+
+def test_a_message_that_a_request_repeats_without_end_ends_the_reading() -> None:
+    log, name = one_blob(text_block("a") * 300)
+    log.ask(*[name] * 10_000)
+    log.answer(text_block("12"))
+    refused(log.lines)
+
+
+def test_requests_that_keep_very_many_messages_end_the_reading() -> None:
+    log, name = one_blob("a")
+    log.ask(*[name] * 100_000)
+    for _ in range(2_001):
+        entry = {"type": "api-request", "base": log.request, "keep": 100_000}
+        log.request = f"request-{len(log.lines)}"
+        log.lines.append({**entry, "id": log.request})
+    refused(log.lines)
+
+
+def test_copies_of_copies_have_names_that_do_not_grow() -> None:
+    log, first = one_blob("a")
+    second = log.blob({"role": "user", "content": "b"})
+    for _ in range(50):
+        log.ask(second, first, keep=0)
+        log.answer(text_block("12"))
+        log.ask(first, second, keep=0)
+        log.answer(text_block("12"))
+    _, events = read_log(log)
+    names = [each.message.id for each in events if isinstance(each, MessageAdded)]
+    assert len(names) > 200
+    assert max(len(name) for name in names) < 20
+
+
+def test_very_many_reminders_in_very_long_texts_end_the_reading() -> None:
+    log, name = one_blob(
+        [{"type": "text", "text": f"<system-reminder>{'a' * 1_000_000}"}] * 9
+    )
+    for number in range(1_000):
+        log.attachment("weather", f"The cellar is at {number} degrees.")
+    log.ask(name)
+    log.answer(text_block("12"))
+    refused(log.lines)

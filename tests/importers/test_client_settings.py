@@ -204,3 +204,25 @@ def test_a_pipe_in_the_place_of_a_file_is_left_out_with_a_note(home: Path) -> No
 @pytest.mark.parametrize("cwd", ["\0", "relative", "/" + "x" * 5_000, "/dev/null"])
 def test_a_strange_directory_in_the_log_is_no_error(home: Path, cwd: str) -> None:
     assert claude(home, cwd) == NOTHING_FOUND
+
+
+@pytest.mark.parametrize("piece", ["/* ", '\\"'])
+def test_a_file_of_comments_or_strings_without_an_end_is_told_in_a_note(
+    home: Path, piece: str
+) -> None:
+    """Each beginning was once searched for its end anew: a megabyte took hours."""
+    log = home / "chats" / "one.json"
+    config = home / ".config" / "opencode" / "opencode.jsonc"
+    written(config, '"' * (piece == '\\"') + piece * 300_000)
+    found = settings_of("opencode 1.18.33", log, "", {}, home)
+    assert not found.values
+    assert len(found.notes) == 1
+
+
+def test_keys_of_providers_are_not_read_with_their_limits(home: Path) -> None:
+    models = {"m": {"limit": {"context": 64_000}}}
+    provider = {"options": {"apiKey": "sk-secret"}, "models": models}
+    config = home / ".config" / "opencode" / "opencode.json"
+    written(config, json.dumps({"provider": {"own": provider}}))
+    found = settings_of("opencode 1.18.33", home / "one.json", "", {}, home)
+    assert values(found) == {"provider.own.models.m.limit.context": 64_000}

@@ -22,6 +22,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
+from ullage.envelope import COPY_STEPS
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import EventWriter
@@ -54,6 +55,12 @@ MOST_MESSAGES: Final = 100_000
 
 LONGEST_HEADING: Final = 60
 """Characters of a heading that name a row."""
+
+NAMES_PER_STEP: Final = 100
+"""Hashes that cost as much as one message to go through: they are only copied and compared."""
+
+SEARCHED_PER_STEP: Final = 4_000
+"""Characters that are searched for a reminder at the cost of going through one message."""
 
 _HEADING: Final = re.compile(r"(?m)^# (?=\S)")
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
@@ -142,6 +149,7 @@ class ClaudeRequests:
         base = self._requests.get(f.text(entry, "base"))
         if base is not None:
             before = base.digests[:keep]
+        self._rows.spend(len(before) // NAMES_PER_STEP)
         if len(before) < keep:
             raise Unusable("api-request on top of one that was not read")
         if keep + len(tail) > MOST_MESSAGES:
@@ -188,6 +196,7 @@ class ClaudeRequests:
         ``waiting`` are the messages of lines that came since the last request.
         """
         request = self._requests[name]
+        self._rows.spend(len(request.digests) // NAMES_PER_STEP)
         shape = self._shapes.get(request.shape)
         if shape is None or not self._is_complete(request, waiting):
             return False
@@ -230,6 +239,7 @@ class ClaudeRequests:
     def _find_step(self, request: LoggedRequest) -> None:
         """Start over with the messages at the begin of the view that are those of the request."""
         view = list(self._rows.view)
+        self._rows.spend(len(request.digests) // COPY_STEPS)
         self._sent, self._digests = [], []
         place = 0
         for digest in request.digests:
@@ -334,7 +344,9 @@ class ClaudeRequests:
         made: list[Message] = []
         for known in self._known.get(digest, ()):
             message = self._rows.messages[known]
-            copy = _renamed(message, self._rows.unique(known))
+            self._rows.spend(len(message.parts) * COPY_STEPS)
+            original = known.partition("@")[0]
+            copy = _renamed(message, self._rows.unique(original))
             made.append(msgspec.structs.replace(copy, call=None))
         return made
 
@@ -394,6 +406,8 @@ class ClaudeRequests:
         name = self._reminders.get(part.text)
         if name:
             return [msgspec.structs.replace(part, name=name)]
+        searched = len(self._reminders) * len(part.text)
+        self._rows.spend(searched // SEARCHED_PER_STEP)
         found: dict[int, tuple[str, str]] = {}
         for text, called in self._reminders.items():
             inner = text.removeprefix(_OPEN).removesuffix(_CLOSE).strip()

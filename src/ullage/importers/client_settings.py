@@ -229,8 +229,9 @@ def _read_toml(data: bytes) -> dict[str, Any]:
 
 
 _STRING_OR_COMMENT: Final = re.compile(
-    rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL
+    rb'"(?:[^"\\]|\\.)*(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*[}\]])', re.DOTALL
 )
+"""A string or comment without an end reaches to the end of the file, so that nothing is searched twice."""
 
 
 def _without_comments(data: bytes) -> bytes:
@@ -270,11 +271,11 @@ def _at(settings: dict[str, Any], key: str) -> object:
 
 
 def _below(value: object, prefix: str) -> Iterator[tuple[str, object]]:
-    """Every single value below a key."""
+    """Every number and switch below a key. Texts stay unread: keys and addresses of providers are among them."""
     if not isinstance(value, dict):
         return
     for name, inner in value.items():
         if isinstance(inner, dict):
             yield from _below(inner, f"{prefix}{name}.")
-        else:
+        elif isinstance(inner, int | float):
             yield f"{prefix}{name}", inner
