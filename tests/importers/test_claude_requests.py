@@ -363,3 +363,26 @@ def test_very_many_reminders_in_very_long_texts_end_the_reading() -> None:
     log.ask(name)
     log.answer(text_block("12"))
     refused(log.lines)
+
+
+def test_a_log_that_begins_with_a_compaction_is_read_from_its_first_request() -> None:
+    log = RequestLog()
+    log.line("system", subtype="compact_boundary", compactMetadata={"preTokens": 700})
+    log.user(SUMMARY, isCompactSummary=True)
+    log.shape()
+    log.ask(log.blob({"role": "user", "content": SUMMARY}))
+    log.answer(text_block("12"))
+    reader, events = read_log(log)
+    assert Folded(events).said() == [f"user: {SUMMARY}", "assistant: 12"]
+    assert not reader.skips.reasons
+
+
+def test_a_log_that_begins_with_a_compaction_knows_the_summary_without_a_blob() -> None:
+    log = RequestLog()
+    log.line("system", subtype="compact_boundary", compactMetadata={"preTokens": 700})
+    log.user(SUMMARY, isCompactSummary=True)
+    log.shape()
+    log.ask(digest({"role": "user", "content": SUMMARY}))
+    log.answer(text_block("12"))
+    _, events = read_log(log)
+    assert Folded(events).said() == [f"user: {SUMMARY}", "assistant: 12"]

@@ -49,3 +49,11 @@ def test_the_median_is_of_absolute_errors_and_calls_outside_their_interval_are_c
     assert track.accuracy.calls == 4
     assert track.accuracy.inside == 3
     assert track.accuracy.median_error_percent == 0.5
+
+
+def test_a_reported_input_of_nothing_has_an_error_but_no_percentage() -> None:
+    track = Track()
+    track.add(step(1, 5120, 0))
+    assert track.steps[0].error == 5120
+    assert track.steps[0].error_percent is None
+    assert track.accuracy.median_error_percent is None

@@ -105,11 +105,13 @@ class EventWriter:
         return out
 
     def start_over(self) -> bool:
-        """Forget what was written, where no event of it was taken and no model was called; whether that was so."""
+        """Forget what was written, where no event of it was taken and no model was called; whether that was so.
+
+        The messages are still known by their ids, so that a request can send them.
+        """
         if self._taken or self._calls:
             return False
         self._out.clear()
-        self.messages.clear()
         self.view.clear()
         self.tool_names.clear()
         self._results.clear()

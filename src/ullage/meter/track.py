@@ -43,11 +43,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
 
     @property
     def error_percent(self) -> float | None:
-        return (
-            None
-            if self.actual is None
-            else 100 * (self.estimated - self.actual) / self.actual
-        )
+        """``None`` also for a reported input of 0, of which nothing is a share."""
+        if not self.actual:
+            return None
+        return 100 * (self.estimated - self.actual) / self.actual
 
 
 @dataclass(slots=True)
