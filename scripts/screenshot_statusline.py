@@ -23,10 +23,12 @@ from rich.text import Text
 from ullage_simulators import read, running
 
 ROOT = Path(__file__).parents[1]
-WIDTH, HEIGHT = 100, 26
+WIDTH, HEIGHT = 100, 31
 SOCKET = "ullage-picture"
 MODEL = "claude-opus-4-6"
 PATIENCE_S = 60
+NOTICE = ("▎", "│", "┃", "▌", "▏", "▍", "❘")
+"""How a line of Claude Code's own announcements begins; they are not in the picture."""
 
 NOTES = "The pot is warmed, the leaves are weighed, and the water is poured over them at once.\n"
 ANSWER = "Green tea steeps for two minutes at 75 °C; black tea for four at 98 °C. The notes say it for 41 kinds."
@@ -99,6 +101,8 @@ def pane(claude: str, place: Path, url: str) -> str:
     wait_for("see notes.md")
     tmux("send-keys", "Enter")
     wait_for("largest Read notes.md")
+    wait_for("of what was left")
+    wait_for("done")
     shown = tmux("capture-pane", "-p", "-e")
     tmux("kill-server")
     return shown
@@ -113,8 +117,10 @@ def drawn(shown: str) -> str:
         force_terminal=True,
         color_system="truecolor",
     )
-    for line in shown.rstrip().split("\n"):
-        console.print(Text.from_ansi(line), soft_wrap=True)
+    for line in shown.rstrip().split("\n")[:-1]:  # the last one is Claude Code's own mode
+        text = Text.from_ansi(line)
+        if text.plain[:1] not in NOTICE:
+            console.print(text, soft_wrap=True)
     return console.export_svg(title="claude", unique_id="ullage-statusline")
 
 
