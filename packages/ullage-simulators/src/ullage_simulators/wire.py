@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -268,6 +268,17 @@ def chunks(text: str, size: int) -> list[str]:
 
 
 # -- bodies, read as strictly as the providers' parsers do --
+
+
+def last_index(
+    messages: Sequence[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool]
+) -> int:
+    """Where the last such message is; -1 if there is none."""
+    last = -1
+    for index, message in enumerate(messages):
+        if is_wanted(message):
+            last = index
+    return last
 
 
 class BadBody(ValueError):

@@ -53,10 +53,12 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
     """Whether the message begins a turn: a user's, and not only the answer to tool calls."""
+    if message.get("role") != "user":
+        return False
     kinds = {block.get("type") for block in blocks(message)}
-    return message.get("role") == "user" and (
-        "tool_result" not in kinds or (beside and "text" in kinds)
-    )
+    if "tool_result" not in kinds:
+        return True
+    return beside and "text" in kinds
 
 
 def check_shape(call: CallInProgress) -> None:
@@ -80,10 +82,17 @@ def check_shape(call: CallInProgress) -> None:
     _check_system_messages(body["messages"])
     _check_tools(call)
     _check_cache_marks(call)
-    asked, cap = body.get("max_tokens"), call.model.max_output
-    if isinstance(asked, int) and asked < 1:
+    _check_output(call)
+
+
+def _check_output(call: CallInProgress) -> None:
+    asked = call.body.get("max_tokens")
+    if not isinstance(asked, int):
+        return
+    if asked < 1:
         raise refuse(RULES, "output_none")
-    if isinstance(asked, int) and asked > cap:
+    cap = call.model.max_output
+    if asked > cap:
         raise refuse(RULES, "output_cap", asked=asked, cap=cap, model=call.model.name)
 
 
@@ -92,9 +101,9 @@ def _check_system(system: Any) -> None:
         if system and not system.strip():
             raise refuse(RULES, "text_blank", where="system")
         return
-    texts = [block.get("text", "") for block in system or []]
-    if any(not text for text in texts):
-        raise refuse(RULES, "text_empty", where="system")
+    for block in system or []:
+        if not block.get("text"):
+            raise refuse(RULES, "text_empty", where="system")
 
 
 def _check_message(index: int, message: Any, call: CallInProgress) -> None:
@@ -111,14 +120,20 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
             raise refuse(RULES, "content_empty", i=index)
         return
     for at, block in enumerate(found):
-        if block.get("type") not in BLOCKS and not _is_issued(block, call):
-            call.refuse_or_warn(
-                refuse(RULES, "block_unknown", i=index, j=at, tag=block.get("type"))
-            )
-    texts = [block.get("text") for block in found if block.get("type") == "text"]
-    if any(not text for text in texts):
-        raise refuse(RULES, "text_empty", where="messages")
-    if len(texts) == len(found) and all(not str(text).strip() for text in texts):
+        tag = block.get("type")
+        if tag not in BLOCKS and not _is_issued(block, call):
+            call.refuse_or_warn(refuse(RULES, "block_unknown", i=index, j=at, tag=tag))
+    has_content = False
+    for block in found:
+        if block.get("type") != "text":
+            has_content = True
+            continue
+        text = block.get("text")
+        if not text:
+            raise refuse(RULES, "text_empty", where="messages")
+        if str(text).strip():
+            has_content = True
+    if not has_content:
         raise refuse(RULES, "text_blank", where="messages")
 
 
@@ -157,23 +172,27 @@ def _check_tools(call: CallInProgress) -> None:
             raise refuse(RULES, "tool_name_pattern", i=index)
     if len(set(names)) < len(names):
         raise refuse(RULES, "tool_name_twice")
-    choice = (call.body.get("tool_choice") or {}).get("type")
-    if choice in ("any", "tool"):
-        if "unforced" in call.model.traits:
-            raise refuse(RULES, "tool_choice_forced")
-        if (call.body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
-            raise refuse(RULES, "tool_choice_thinking")
+    choice = call.body.get("tool_choice") or {}
+    if choice.get("type") not in ("any", "tool"):
+        return
+    if "unforced" in call.model.traits:
+        raise refuse(RULES, "tool_choice_forced")
+    thinking = call.body.get("thinking") or {}
+    if thinking.get("type") in ("enabled", "adaptive"):
+        raise refuse(RULES, "tool_choice_thinking")
 
 
 def _check_cache_marks(call: CallInProgress) -> None:
+    places: list[Any] = list(call.body.get("tools") or [])
     system = call.body.get("system")
-    places: list[Any] = [
-        *(call.body.get("tools") or []),
-        *(system if isinstance(system, list) else []),
-    ]
+    if isinstance(system, list):
+        places += system
     for message in call.body["messages"]:
         places += blocks(message)
-    found = sum("cache_control" in place for place in places if isinstance(place, dict))
+    found = 0
+    for place in places:
+        if isinstance(place, dict) and "cache_control" in place:
+            found += 1
     if found > 4:
         raise refuse(RULES, "cache_marks", found=found)
 
@@ -193,17 +212,22 @@ MANY_IMAGES_PX = 2_000
 
 def check_media(call: CallInProgress) -> None:
     """As many images and documents as the model takes, those in results among them; none large where they are many."""
-    found = list(_media(call.body["messages"]))
-    images = [(path, block) for path, block in found if block["type"] == "image"]
-    documents = len(found) - len(images)
-    most = call.memory.scenario.max_images or (
-        MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES
-    )
-    if len(found) > most:
+    images: dict[str, dict[str, Any]] = {}
+    documents = 0
+    for path, block in _media(call.body["messages"]):
+        if block["type"] == "image":
+            images[path] = block
+        else:
+            documents += 1
+    most = MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES
+    most = call.memory.scenario.max_images or most
+    if len(images) + documents > most:
         raise refuse(
             RULES, "too_many_images", images=len(images), documents=documents, most=most
         )
-    for path, image in images if len(images) > MANY_IMAGES else ():
+    if len(images) <= MANY_IMAGES:
+        return
+    for path, image in images.items():
         if _longest_side(image.get("source")) > MANY_IMAGES_PX:
             raise refuse(
                 RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX
@@ -236,7 +260,9 @@ def check_pairs(messages: list[dict[str, Any]]) -> None:
     for index, message in enumerate(messages):
         _check_results(index, message, open_ids)
         open_ids = []
-        for at, block in _of_kind(message, "tool_use"):
+        for at, block in enumerate(blocks(message)):
+            if block.get("type") != "tool_use":
+                continue
             identity = str(block.get("id", ""))
             if not _ID.fullmatch(identity):
                 raise refuse(RULES, "call_id_pattern", i=index, j=at, field="tool_use.id")
@@ -272,9 +298,10 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
         answered.append(identity)
         if not before_results:
             late.append(identity)
-    missing = [
-        identity for identity in open_ids if identity not in answered or identity in late
-    ]
+    missing: list[str] = []
+    for identity in open_ids:
+        if identity not in answered or identity in late:
+            missing.append(identity)
     if missing:
         raise refuse(RULES, "call_without_result", i=index - 1, ids=", ".join(missing))
 
@@ -286,21 +313,10 @@ def check_end(call: CallInProgress) -> None:
         return
     if "prefill" not in call.model.traits:
         raise refuse(RULES, "prefill")
-    texts = [
-        block.get("text", "")
-        for block in blocks(last)[-1:]
-        if block.get("type") == "text"
-    ]
-    if texts and texts[0] != texts[0].rstrip():
-        raise refuse(RULES, "prefill_blank")
-
-
-def _of_kind(message: dict[str, Any], kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    return (
-        (at, block)
-        for at, block in enumerate(blocks(message))
-        if block.get("type") == kind
-    )
+    for block in blocks(last)[-1:]:
+        text = block.get("text", "")
+        if block.get("type") == "text" and text != text.rstrip():
+            raise refuse(RULES, "prefill_blank")
 
 
 def _longest_side(source: Any) -> int:

@@ -47,8 +47,11 @@ def cleared_pieces(call: CallInProgress) -> PromptPieces:
         return pieces(call.body, call.model)
     keeps = _keeps_thinking(asked.get("edits") or [])
     prompt = _pieces(call.body, call, keeps)
-    body, ask, size = call.body, prompt.ask, _size(call, prompt)
-    call.uncleared, call.applied = size, []
+    ask = prompt.ask
+    size = _size(call, prompt)
+    call.uncleared = size
+    call.applied = []
+    body = call.body
     for edit in asked.get("edits") or []:
         messages = body["messages"]
         if edit["type"] == TOOL_USES:
@@ -64,9 +67,15 @@ def cleared_pieces(call: CallInProgress) -> PromptPieces:
         cleared = size - _size(call, rest)
         if cleared <= 0 or cleared < _value(edit.get("clear_at_least"), 0):
             continue
-        body, prompt, size = smaller, rest, size - cleared
-        report = {_COUNTED[edit["type"]]: number, "cleared_input_tokens": cleared}
-        call.applied.append({"type": edit["type"], **report})
+        body = smaller
+        prompt = rest
+        size -= cleared
+        report = {
+            "type": edit["type"],
+            _COUNTED[edit["type"]]: number,
+            "cleared_input_tokens": cleared,
+        }
+        call.applied.append(report)
     prompt.ask = ask
     return prompt
 
@@ -84,7 +93,9 @@ def _keeps_thinking(edits: list[dict[str, Any]]) -> bool:
 
 def report_of(call: CallInProgress) -> dict[str, Any]:
     """The field of the answer; nothing where no edits were asked for."""
-    return {} if call.applied is None else {FIELD: {"applied_edits": call.applied}}
+    if call.applied is None:
+        return {}
+    return {FIELD: {"applied_edits": call.applied}}
 
 
 def _size(call: CallInProgress, prompt: PromptPieces) -> int:
@@ -109,7 +120,8 @@ def _without_results(
     held = len(uses) if trigger.get("type") == "tool_uses" else size
     if held < _value(edit.get("trigger"), TRIGGER):
         return messages, 0
-    old = set(uses[: max(0, len(uses) - _value(edit.get("keep"), KEPT_TOOL_USES))])
+    kept = _value(edit.get("keep"), KEPT_TOOL_USES)
+    old = set(uses[: max(0, len(uses) - kept)])
     inputs = edit.get("clear_tool_inputs") or []
     edited: list[dict[str, Any]] = []
     for message in messages:
@@ -123,13 +135,9 @@ def _without_content(block: dict[str, Any], old: set[str], inputs: Any) -> dict[
     if block.get("type") == "tool_result" and block.get("tool_use_id") in old:
         return {**block, "content": PLACEHOLDER}
     if block.get("type") == "tool_use" and block.get("id") in old:
-        return {**block, "input": {}} if _is_named(block, inputs) else block
+        clears_input = inputs is True or block.get("name") in inputs
+        return {**block, "input": {}} if clears_input else block
     return block
-
-
-def _is_named(block: dict[str, Any], inputs: Any) -> bool:
-    """Whether the inputs of this tool are cleared as well: of all, or of those that are listed."""
-    return inputs is True or block.get("name") in inputs
 
 
 def _without_thinking(

@@ -8,7 +8,7 @@ from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, seal, unseal
-from ullage_simulators.wire import CallInProgress
+from ullage_simulators.wire import CallInProgress, last_index
 
 WIRE = "anthropic"
 BETA = "thinking-binding-controls-2026-08-01"
@@ -21,9 +21,9 @@ _NEEDS_BETA = f" That setting requires the `{BETA}` value in the `anthropic-beta
 def is_enabled(call: CallInProgress) -> bool:
     """Whether the request lets the model think; newer models do unless they are told not to."""
     given = (call.body.get("thinking") or {}).get("type")
-    return given in ("enabled", "adaptive", "between_tools") or (
-        given is None and "thinks" in call.model.traits
-    )
+    if given is None:
+        return "thinks" in call.model.traits
+    return given in ("enabled", "adaptive", "between_tools")
 
 
 def sign(call: CallInProgress, text: str, size: int) -> str:
@@ -57,23 +57,19 @@ def check_thinking(call: CallInProgress) -> None:
     """
     _check_settings(call)
     messages = call.body["messages"]
-    latest = max(
-        (
-            index
-            for index, message in enumerate(messages)
-            if message["role"] == "assistant"
-        ),
-        default=-1,
-    )
+    latest = last_index(messages, _is_answer)
     for index, message in enumerate(messages):
-        if message["role"] == "assistant":
+        if _is_answer(message):
             _check_blocks(index, blocks(message), is_latest=index == latest)
             _check_order(index, blocks(message), call)
-    if (call.body.get("thinking") or {}).get(
-        "type"
-    ) == "enabled" and "manual-thinking" in call.model.traits:
+    thinking = call.body.get("thinking") or {}
+    if thinking.get("type") == "enabled" and "manual-thinking" in call.model.traits:
         _check_loop(messages)
     _check_binding(call)
+
+
+def _is_answer(message: dict[str, Any]) -> bool:
+    return bool(message["role"] == "assistant")
 
 
 def _check_settings(call: CallInProgress) -> None:
@@ -101,12 +97,8 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
                 # Text in a block that came without any is ignored:
                 # https://platform.claude.com/docs/en/build-with-claude/thinking#preserving-thinking-blocks
                 if carried["text"] not in (digest(""), digest(block.get("thinking"))):
-                    raise refuse(
-                        RULES,
-                        "thinking_edited" if is_latest else "signature_invalid",
-                        i=index,
-                        j=at,
-                    )
+                    rule = "thinking_edited" if is_latest else "signature_invalid"
+                    raise refuse(RULES, rule, i=index, j=at)
             case "redacted_thinking":
                 if _open(block) is None:
                     raise refuse(RULES, "redacted_invalid", i=index, j=at)
@@ -114,32 +106,27 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
 
 def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) -> None:
     kinds = [block.get("type") for block in found]
-    if kinds and kinds[-1] in _KINDS:
+    if not set(kinds) & set(_KINDS):
+        return
+    if kinds[-1] in _KINDS:
         raise refuse(RULES, "thinking_last", i=index)
-    if (
-        "manual-thinking" in call.model.traits
-        and set(kinds) & set(_KINDS)
-        and kinds[0] not in _KINDS
-    ):
+    if "manual-thinking" in call.model.traits and kinds[0] not in _KINDS:
         raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
 
 
 def _check_loop(messages: list[dict[str, Any]]) -> None:
     """The answer that began the current tool loop must bring its thinking back."""
-    turn = max(
-        (
-            index
-            for index, message in enumerate(messages)
-            if is_turn(message, beside=False)
-        ),
-        default=-1,
-    )
-    if turn + 1 < len(messages) - 1:
-        found = blocks(messages[turn + 1])
-        if found and found[0].get("type") not in _KINDS:
-            raise refuse(
-                RULES, "thinking_left_out", i=turn + 1, found=found[0].get("type")
-            )
+    answer = 1 + last_index(messages, _begins_turn)
+    if answer >= len(messages) - 1:
+        return
+    for block in blocks(messages[answer])[:1]:
+        kind = block.get("type")
+        if kind not in _KINDS:
+            raise refuse(RULES, "thinking_left_out", i=answer, found=kind)
+
+
+def _begins_turn(message: dict[str, Any]) -> bool:
+    return is_turn(message, beside=False)
 
 
 def _check_binding(call: CallInProgress) -> None:
@@ -224,19 +211,20 @@ def _prefix(
     """What a block is bound to: system, tools and all that stands before it, but for thinking and cache marks."""
     said = [[message["role"], _plain(blocks(message))] for message in messages]
     system = body.get("system")
-    spoken = (
-        [{"type": "text", "text": system}] if isinstance(system, str) else system or []
-    )
+    if isinstance(system, str):
+        system = [{"type": "text", "text": system}]
     tools = [tool for tool in body.get("tools") or [] if not tool.get("defer_loading")]
-    return digest(_plain(spoken), _plain(tools), said, _plain(before))
+    return digest(_plain(system or []), _plain(tools), said, _plain(before))
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    visible = (block for block in found if block.get("type") not in _KINDS)
-    return [
-        {name: value for name, value in block.items() if name != "cache_control"}
-        for block in visible
-    ]
+    plain: list[dict[str, Any]] = []
+    for block in found:
+        if block.get("type") not in _KINDS:
+            unmarked = dict(block)
+            unmarked.pop("cache_control", None)
+            plain.append(unmarked)
+    return plain
 
 
 def _all(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.refusal import CallRefused, Rule, refuse
 from ullage_simulators.seal import unseal
-from ullage_simulators.wire import CallInProgress
+from ullage_simulators.wire import CallInProgress, last_index
 
 WIRE = "chat"
 FIELDS = frozenset(
@@ -61,23 +61,24 @@ class Checks:
         if is_openai_reasoning and "max_tokens" in body:
             raise self.refuse("use_completion_tokens")
         self._check_images(call)
-        asked = body.get("max_completion_tokens", body.get("max_tokens"))
-        if isinstance(asked, int) and asked < 1:
-            name = (
-                "max_completion_tokens"
-                if "max_completion_tokens" in body
-                else "max_tokens"
-            )
-            raise self.refuse("too_small", path=name, least=1, asked=asked)
-        if (
-            isinstance(asked, int)
-            and asked > model.max_output
-            and self.variant.name in ("openai", "azure")
-        ):
-            raise self.refuse("output_cap", asked=asked, cap=model.max_output)
+        self._check_output(call)
         for index, tool in enumerate(body.get("tools") or []):
-            place = f"tools[{index}].{tool_kind(tool)}.name"
-            self._check_name(place, (tool.get(tool_kind(tool)) or {}).get("name"))
+            kind = tool_kind(tool)
+            declared = tool.get(kind) or {}
+            self._check_name(f"tools[{index}].{kind}.name", declared.get("name"))
+
+    def _check_output(self, call: CallInProgress) -> None:
+        path = "max_tokens"
+        if "max_completion_tokens" in call.body:
+            path = "max_completion_tokens"
+        asked = call.body.get(path)
+        if not isinstance(asked, int):
+            return
+        if asked < 1:
+            raise self.refuse("too_small", path=path, least=1, asked=asked)
+        cap = call.model.max_output
+        if asked > cap and self.variant.name in ("openai", "azure"):
+            raise self.refuse("output_cap", asked=asked, cap=cap)
 
     def _check_images(self, call: CallInProgress) -> None:
         """Where the server was started with a limit on them (vLLM's ``--limit-mm-per-prompt``)."""
@@ -189,14 +190,7 @@ class Checks:
     def _check_reasoning(
         self, messages: list[dict[str, Any]], call: CallInProgress
     ) -> None:
-        turn = max(
-            (
-                index
-                for index, message in enumerate(messages)
-                if message["role"] == "user"
-            ),
-            default=-1,
-        )
+        turn = last_index(messages, lambda message: bool(message["role"] == "user"))
         for index, message in enumerate(messages):
             for detail in message.get("reasoning_details") or []:
                 is_signed = "reasoning_altered" in self.rules and "signature" in detail
@@ -220,8 +214,7 @@ def tool_kind(given: dict[str, Any]) -> str:
 
 def thinks(call: CallInProgress) -> bool:
     """Whether the model reasons for this request."""
-    body = call.body
-    off = (body.get("thinking") or {}).get("type") == "disabled" or body.get(
-        "reasoning_effort"
-    ) == "none"
-    return call.model.reasons and not off
+    thinking = call.body.get("thinking") or {}
+    if thinking.get("type") == "disabled":
+        return False
+    return call.model.reasons and call.body.get("reasoning_effort") != "none"

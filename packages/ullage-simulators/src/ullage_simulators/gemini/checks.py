@@ -9,7 +9,7 @@ from typing import Any
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, unseal
-from ullage_simulators.wire import CallInProgress
+from ullage_simulators.wire import CallInProgress, last_index
 
 WIRE = "gemini"
 SENTINELS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -47,17 +47,17 @@ def normalised(body: dict[str, Any]) -> dict[str, Any]:
     top: dict[str, Any] = _camel(body)
     if isinstance(top.get("contents"), dict):
         top["contents"] = [top["contents"]]
-    contents = top.get("contents")
-    top["contents"] = (
-        [_content(each) for each in contents] if isinstance(contents, list) else contents
-    )
-    if isinstance(top.get("systemInstruction"), dict):
+    contents = top.setdefault("contents", None)
+    if isinstance(contents, list):
+        top["contents"] = [_content(each) for each in contents]
+    if "systemInstruction" in top:
         top["systemInstruction"] = _content(top["systemInstruction"])
     if isinstance(top.get("tools"), list):
         top["tools"] = [_camel(tool) for tool in top["tools"]]
-    if isinstance(top.get("generationConfig"), dict):
-        config = top["generationConfig"] = _camel(top["generationConfig"])
-        if isinstance(config.get("thinkingConfig"), dict):
+    config = _camel(top.get("generationConfig"))
+    if isinstance(config, dict):
+        top["generationConfig"] = config
+        if "thinkingConfig" in config:
             config["thinkingConfig"] = _camel(config["thinkingConfig"])
     return top
 
@@ -65,18 +65,24 @@ def normalised(body: dict[str, Any]) -> dict[str, Any]:
 def _content(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    parts = given.get("parts")
-    parts = [_camel(part) for part in parts] if isinstance(parts, list) else parts
-    return {**_camel(given), "parts": parts}
+    content = _camel(given)
+    parts = content.setdefault("parts", None)
+    if isinstance(parts, list):
+        content["parts"] = [_camel(part) for part in parts]
+    return content
 
 
 def _camel(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    return {
-        _SNAKE.sub(lambda match: match[1].upper(), name): value
-        for name, value in given.items()
-    }
+    camel = {}
+    for name, value in given.items():
+        camel[_SNAKE.sub(_upper, name)] = value
+    return camel
+
+
+def _upper(match: re.Match[str]) -> str:
+    return match[1].upper()
 
 
 def calls(content: dict[str, Any]) -> list[dict[str, Any]]:
@@ -89,9 +95,9 @@ def results(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def is_turn(content: dict[str, Any]) -> bool:
     """Whether the content begins a turn: a user's, with something other than results."""
-    return content.get("role", "user") == "user" and any(
-        "functionResponse" not in part for part in content["parts"]
-    )
+    if content.get("role", "user") != "user":
+        return False
+    return len(results(content)) < len(content["parts"])
 
 
 def check_shape(call: CallInProgress) -> None:
@@ -128,14 +134,15 @@ def _known(call: CallInProgress, given: Any, names: frozenset[str], where: str) 
 def _check_part(call: CallInProgress, where: str, part: dict[str, Any]) -> None:
     _known(call, part, _PART, where)
     if "functionCall" in part:
-        _known(call, part["functionCall"], _CALL, f"{where}.function_call")
-        _check_struct(f"{where}.function_call.args", part["functionCall"].get("args", {}))
+        called = part["functionCall"]
+        place = f"{where}.function_call"
+        _known(call, called, _CALL, place)
+        _check_struct(f"{place}.args", called.get("args", {}))
     if "functionResponse" in part:
-        _known(call, part["functionResponse"], _RESPONSE, f"{where}.function_response")
-        _check_struct(
-            f"{where}.function_response.response",
-            part["functionResponse"].get("response", {}),
-        )
+        result = part["functionResponse"]
+        place = f"{where}.function_response"
+        _known(call, result, _RESPONSE, place)
+        _check_struct(f"{place}.response", result.get("response", {}))
 
 
 def _check_struct(where: str, value: Any) -> None:
@@ -145,17 +152,19 @@ def _check_struct(where: str, value: Any) -> None:
 
 def check_turns(contents: list[dict[str, Any]]) -> None:
     """Calls come after a user or results; results come right after their calls, as many."""
-    for index, content in enumerate(contents):
-        before = contents[index - 1] if index else None
-        open_calls = len(calls(before)) if before else 0
+    open_calls = 0
+    may_call = False
+    for content in contents:
         given = len(results(content))
         if given and not open_calls:
             raise refuse(RULES, "result_without_call")
         if given != open_calls:
             raise refuse(RULES, "result_count")
-        if calls(content) and (before is None or before.get("role") == "model"):
+        open_calls = len(calls(content))
+        if open_calls and not may_call:
             raise refuse(RULES, "call_misplaced")
-    if calls(contents[-1]):
+        may_call = content.get("role") != "model"
+    if open_calls:
         raise refuse(RULES, "result_count")
 
 
@@ -165,19 +174,16 @@ def check_signatures(call: CallInProgress) -> None:
     No other signature is needed or read (https://ai.google.dev/gemini-api/docs/thought-signatures;
     https://github.com/spring-projects/spring-ai/pull/4977): a client may join streamed texts under one signature.
     """
-    contents = call.body["contents"]
-    turn = max(
-        (index for index, content in enumerate(contents) if is_turn(content)), default=-1
-    )
     if "needs-signature" not in call.model.traits:
         return
-    for index, content in enumerate(contents):
-        if index <= turn:
-            continue
-        for at, part in enumerate(calls(content)):
-            if at == 0 and not part.get("thoughtSignature"):
-                name = part["functionCall"].get("name")
-                raise refuse(RULES, "signature_missing", name=name, position=index + 1)
+    contents = call.body["contents"]
+    begins = 1 + last_index(contents, is_turn)
+    for position, content in enumerate(contents[begins:], begins + 1):
+        called = calls(content)
+        if called and not called[0].get("thoughtSignature"):
+            name = called[0]["functionCall"].get("name")
+            raise refuse(RULES, "signature_missing", name=name, position=position)
+        for part in called:
             _check_signature(call, part)
 
 

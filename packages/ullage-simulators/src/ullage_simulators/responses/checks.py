@@ -67,22 +67,18 @@ def kind(item: dict[str, Any]) -> str:
 
 def is_compaction(call: CallInProgress) -> bool:
     """Whether the request asks for a compaction and no answer, by its path or by its last item."""
-    items = call.body["input"]
-    return call.endpoint.compact or (
-        bool(items) and kind(items[-1]) == "compaction_trigger"
-    )
+    if call.endpoint.compact:
+        return True
+    return any(kind(item) == "compaction_trigger" for item in call.body["input"][-1:])
 
 
 def check_shape(call: CallInProgress) -> None:
     body = call.body
+    known = COMPACT_FIELDS if call.endpoint.compact else FIELDS
     for name in body:
-        if name not in (COMPACT_FIELDS if call.endpoint.compact else FIELDS):
+        if name not in known:
             call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))
-    if (
-        "input" not in body
-        and "previous_response_id" not in body
-        and "prompt" not in body
-    ):
+    if not {"input", "previous_response_id", "prompt"} & set(body):
         raise refuse(RULES, "param_missing", path="input")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
@@ -104,10 +100,9 @@ def _check_tools(path: str, tools: list[dict[str, Any]]) -> None:
 def complete(call: CallInProgress) -> None:
     """Put the items in place that the request only points at. Refuses what can't be found."""
     body = call.body
-    given = body.get("input", [])
-    items: list[dict[str, Any]] = (
-        [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-    )
+    items = body.get("input", [])
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
     previous = body.get("previous_response_id")
     if previous:
         kept = call.memory.items.get(previous)
@@ -138,38 +133,25 @@ def check_items(call: CallInProgress) -> None:
             if identity in seen:
                 raise refuse(RULES, "item_twice", id=identity)
             seen.add(identity)
-            prefix = _PREFIXES.get(kind(item))
-            if (
-                prefix
-                and not identity.startswith(prefix)
-                and item.get("role", "assistant") == "assistant"
-            ):
-                raise refuse(
-                    RULES,
-                    "id_prefix",
-                    path=f"input[{index}].id",
-                    id=identity,
-                    prefix=prefix,
-                )
+            _check_prefix(f"input[{index}].id", identity, item)
         _check_item(index, item, call)
     _check_pairs(items)
     _check_reasoning(items, call)
+
+
+def _check_prefix(path: str, identity: str, item: dict[str, Any]) -> None:
+    """What the model wrote has an id that begins with its kind."""
+    prefix = _PREFIXES.get(kind(item), "")
+    is_answer = item.get("role", "assistant") == "assistant"
+    if is_answer and not identity.startswith(prefix):
+        raise refuse(RULES, "id_prefix", path=path, id=identity, prefix=prefix)
 
 
 def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
     path = f"input[{index}]"
     match kind(item):
         case "message":
-            role = item.get("role")
-            if role not in _ROLES:
-                known = "'assistant', 'system', 'developer', and 'user'"
-                _unknown_value(call, role, known, f"{path}.role")
-            allowed = _SAID if role == "assistant" else _GIVEN
-            content = item.get("content")
-            for at, part in enumerate(content if isinstance(content, list) else []):
-                if part.get("type") not in allowed:
-                    where = f"{path}.content[{at}]"
-                    _unknown_value(call, part.get("type"), _quoted(allowed), where)
+            _check_message(path, item, call)
         case "function_call":
             _check_call(path, item, "arguments")
         case "custom_tool_call":
@@ -192,6 +174,21 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             _check_tools(f"{path}.tools", item["tools"])
         case other if other not in TYPES and f"kind {other}" not in call.memory.items:
             _unknown_value(call, other, _quoted(TYPES), path)
+
+
+def _check_message(path: str, item: dict[str, Any], call: CallInProgress) -> None:
+    role = item.get("role")
+    if role not in _ROLES:
+        known = "'assistant', 'system', 'developer', and 'user'"
+        _unknown_value(call, role, known, f"{path}.role")
+    content = item.get("content")
+    if not isinstance(content, list):
+        return
+    allowed = _SAID if role == "assistant" else _GIVEN
+    for at, part in enumerate(content):
+        if part.get("type") not in allowed:
+            where = f"{path}.content[{at}]"
+            _unknown_value(call, part.get("type"), _quoted(allowed), where)
 
 
 def _check_call(path: str, item: dict[str, Any], content: str) -> None:
@@ -230,13 +227,10 @@ def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
             raise refuse(RULES, "reasoning_altered", start=sealed[:4], end=sealed[-4:])
         return
     record = call.memory.items.get(item.get("id", ""))
+    if record is None and call.body.get("store", True):
+        raise refuse(RULES, "item_unknown", id=item.get("id"))
     if record is None or not record["kept"]:
-        is_kept = call.body.get("store", True)
-        raise refuse(
-            RULES,
-            "item_unknown" if is_kept and record is None else "item_not_kept",
-            id=item.get("id"),
-        )
+        raise refuse(RULES, "item_not_kept", id=item.get("id"))
 
 
 def _check_pairs(items: list[dict[str, Any]]) -> None:
@@ -270,17 +264,9 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
         record = call.memory.items.get(identity)
         if kind(item) == "reasoning":
             before.add(identity)
-            follower = items[index + 1] if index + 1 < len(items) else {}
-            is_said = (
-                kind(follower) not in OUTPUTS.values()
-                and follower.get("role", "assistant") == "assistant"
-            )
             wanted = record["next"] if record and record["kept"] else ""
-            if (
-                not follower
-                or not is_said
-                or (wanted and follower.get("id") not in (None, wanted))
-            ):
+            followers = items[index + 1 : index + 2]
+            if not any(_may_follow(follower, wanted) for follower in followers):
                 raise refuse(RULES, "reasoning_alone", id=identity)
         elif record and record.get("reasoning") and record["reasoning"] not in before:
             raise refuse(
@@ -290,3 +276,12 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
                 type=kind(item),
                 reasoning=record["reasoning"],
             )
+
+
+def _may_follow(item: dict[str, Any], wanted: str) -> bool:
+    """Whether an item may stand behind reasoning; ``wanted`` is the id of the one that the server knows there."""
+    if not item or kind(item) in OUTPUTS.values():
+        return False
+    if item.get("role", "assistant") != "assistant":
+        return False
+    return not wanted or item.get("id") in (None, wanted)
