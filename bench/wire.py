@@ -47,7 +47,6 @@ class Client:
     peer: Peer | None
     script: str
     ready: str
-    is_framework: bool = False
 
 
 def _peer(name: str, requirement: str) -> Peer:
@@ -81,14 +80,12 @@ CLIENTS = (
         _peer("pydantic-ai", _PYDANTIC_AI),
         "wire_pydantic_ai.py",
         "import pydantic_ai.direct, pydantic_ai.models.openai",
-        is_framework=True,
     ),
     Client(
         "litellm",
         _peer("litellm", "litellm[mcp]==1.106.2"),
         "wire_litellm.py",
         "import litellm",
-        is_framework=True,
     ),
 )
 

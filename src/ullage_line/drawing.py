@@ -9,7 +9,10 @@ CELLS = 12
 LARGE_SHARE = 0.02
 """The largest result is shown from this share of the window on."""
 
-GREEN, YELLOW, RED, DIM, PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+GREEN = "\x1b[32m"
+YELLOW = "\x1b[33m"
+RED = "\x1b[31m"
+PLAIN = "\x1b[0m"
 
 
 class LineContent:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 CALLS = 4
-INPUTS = (2_100, 3_300, 4_600, 5_900)
 SECRET = "the password of the archive is swordfish"
 
 

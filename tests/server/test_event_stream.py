@@ -26,8 +26,6 @@ CALLS = {
     "calls": [{"name": "look", "arguments": {"what": "bung"}}],
 }
 
-LOOKED = {"when": {"after": "tool"}, "text": "It was looked at. " * 30}
-
 
 async def look(what: str) -> str:
     """Look at a thing.

@@ -145,7 +145,6 @@ _NEXT: Final[dict[type[ProviderError], str]] = {
     TooManyImages: "Drop older images and files.",
 }
 
-_CODES: Final = ("type", "code", "status", "reason")
 _SECRET: Final = re.compile(
     r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)[-_.]?[A-Za-z0-9*_\-.]{8,}"
     r"|(?:bearer|basic)\s+[A-Za-z0-9._~+/=\-]{8,}|(?<=key=)[^&\s\"']+|(?<=x-api-key: )\S+"

@@ -76,7 +76,7 @@ class Pairing:
                 handled.update(group)
                 made += [messages[index] for index in group]
             else:
-                made.append(_gathered(message, calls[at], messages, moved))
+                made.append(_gathered(message, calls[at], moved))
         return made
 
     def _matched(
@@ -172,7 +172,6 @@ def _group_in_place(
 def _gathered(
     message: Message,
     calls: Sequence[_PairedCall],
-    messages: Sequence[Message],
     notes: Notes,
 ) -> Message:
     """One tool message with a result for each call: the recorded one, or one that says what is known."""

@@ -145,7 +145,7 @@ def sound_part(part: Part, message: str, target: Target, notes: Notes) -> Part |
         case ToolResultPart():
             return _result(part, message, target, notes)
         case ImagePart() | FilePart():
-            return _media(part, message, target, notes)
+            return _media(part, message, notes)
         case ProviderItem() if part.kind == COMPACTION and _must_be_text(part, target):
             note = "another model's compaction sent as the text that stands for it"
             notes.add("foreign_data", message, part.id, note)
@@ -236,7 +236,7 @@ def _result_content(
         case TextPart():
             return _text(one, message, target, notes)
         case ImagePart() | FilePart():
-            return _media(one, message, target, notes)
+            return _media(one, message, notes)
         case ProviderItem() if not is_native(one.provider, target) and one.text:
             notes.add(
                 "foreign_data",
@@ -255,7 +255,7 @@ def _result_content(
 
 
 def _media(
-    part: ImagePart | FilePart, message: str, target: Target, notes: Notes
+    part: ImagePart | FilePart, message: str, notes: Notes
 ) -> ImagePart | FilePart:
     if isinstance(part, FilePart) and not (is_clean(part.text) and is_clean(part.name)):
         notes.add("text", message, part.id, "text made valid Unicode")

@@ -12,9 +12,6 @@ from textual.widgets import TextArea
 
 from ullage.cli.chat.rendering import visible
 
-TALLEST: Final = 8
-"""Lines of the input before it scrolls."""
-
 HINT: Final = "Enter sends · Ctrl+J new line · / commands"
 PASTED_WHOLE: Final = 4_000
 """Characters of a paste that are shown as they are; a longer one stands as a word and is sent whole."""
