@@ -15,7 +15,7 @@ from json import dumps, loads
 from ullage_line.drawing import amount, clean
 from ullage_line.fields import count, mapping, text
 from ullage_line.fold import SessionSize
-from ullage_line.look import look, read_object, write_object
+from ullage_line.look import look, read_object, remove, write_object
 from ullage_line.places import session_file
 from ullage_line.settings import LineSettings
 from ullage_line.status import read_input, read_settings, threshold_of
@@ -159,7 +159,7 @@ def record_compaction(
             file.write("\n".join(lines) + "\n")
         os.replace(beside, path)
     except OSError:
-        return
+        remove(beside)
 
 
 def compactions(path: str) -> list[dict[str, object]]:

@@ -217,4 +217,12 @@ def write_object(path: str, value: dict[str, object]) -> None:
             file.write(dumps(value))
         os.replace(beside, path)
     except OSError:
+        remove(beside)
+
+
+def remove(path: str) -> None:
+    """The file goes, if it is there."""
+    try:
+        os.remove(path)
+    except OSError:
         return

@@ -99,3 +99,36 @@ def test_uninstalling_what_is_not_installed_says_so(tmp_path: Path) -> None:
         0,
         "Nothing of that is installed for claude-code.\n",
     )
+
+
+def test_a_dry_run_shows_no_key_that_stands_beside_the_change(
+    settings: Path, tmp_path: Path
+) -> None:
+    settings.write_text('{"env": {"ANTHROPIC_AUTH_TOKEN": "sk-secret"}, "\x9b2J": 1}')
+    words = ("--proxy", "http://127.0.0.1:4141", "--hooks", "--dry-run")
+    shown = run(tmp_path, "install", "claude-code", *words)
+    assert '"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141"' in shown.stdout
+    assert "sk-secret" not in shown.stdout
+    assert "\x9b" not in shown.stdout
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"a": 1, "a": 2}', "\x00"])
+def test_a_refused_file_is_named_with_what_to_do(
+    settings: Path, tmp_path: Path, content: str
+) -> None:
+    settings.write_text(content)
+    refused = run(tmp_path, "install", "claude-code")
+    assert str(settings) in refused.stderr
+    assert "nothing was changed" in refused.stderr
+    assert "run this again" in refused.stderr
+
+
+def test_a_link_to_a_missing_file_is_a_link_again(tmp_path: Path) -> None:
+    link = tmp_path / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "dotfiles.json")
+    run(tmp_path, "install", "claude-code", "--statusline")
+    assert (tmp_path / "dotfiles.json").exists()
+    run(tmp_path, "uninstall", "claude-code")
+    assert link.is_symlink()
+    assert not (tmp_path / "dotfiles.json").exists()

@@ -291,3 +291,14 @@ def test_evaluate_writes_its_predictions(tmp_path: Path) -> None:
     done = ullage("evaluate", recordings, "--predictions", out, home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert set(json.loads(out.read_text())) == {"src", "idx", "predicted", "low", "high"}
+
+
+def test_a_file_name_in_an_error_steers_no_terminal(tmp_path: Path) -> None:
+    log = tmp_path / "\x1b]0;owned\x07\x1b[2J.jsonl"
+    log.write_bytes(b'{"type":"user"}\n')
+    for command in ("context", "statusline"):
+        name = log if command == "context" else log.with_suffix(".gone")
+        done = ullage(command, str(name), home=tmp_path)
+        assert done.returncode == 2
+        assert "owned" in done.stderr
+        assert "\x1b" not in done.stderr

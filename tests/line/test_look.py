@@ -225,3 +225,12 @@ def test_any_pieces_give_the_same_size_as_the_whole(cuts: list[int], end: int) -
     os.close(read)
     assert vars(position.size) == vars(whole(complete))
     assert position.at == len(complete)
+
+
+def test_a_state_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(prompt("hello"))
+    state = Path(session_file(str(log), ".json"))
+    state.mkdir(parents=True)
+    assert look(str(log)) is not None
+    assert list(state.parent.iterdir()) == [state]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from ullage.cli.parser import parser
+from ullage.display.text import safe
 from ullage.errors import UllageError
 from ullage.installation import extra_command
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     except UllageError as problem:
-        print(f"ullage: {problem}", file=sys.stderr)
+        print(f"ullage: {safe(str(problem))}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":

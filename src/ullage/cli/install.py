@@ -10,6 +10,7 @@ from pathlib import Path
 from ullage.cli.installing import claude_code, gemini_cli, opencode, pi
 from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
 from ullage.cli.installing.splice import CannotEdit
+from ullage.display.text import safe
 from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
@@ -31,7 +32,10 @@ def install(options: argparse.Namespace) -> int:
     try:
         planned = _planned(options)
     except CannotEdit as problem:
-        return _refuse("install", f"{options.client}: {problem}.")
+        return _refuse(
+            "install",
+            f"{options.client}: nothing was changed: {problem}. Repair it, then run this again.",
+        )
     if not planned:
         return _refuse(
             "install", f"{options.client} has no place for that. See docs/statusline.md."
@@ -97,12 +101,12 @@ def _failure(
 
 
 def _show(outcome: ChangeOutcome, options: argparse.Namespace) -> int:
-    print(outcome.message, file=sys.stderr if outcome.failed else sys.stdout)
+    print(safe(outcome.message), file=sys.stderr if outcome.failed else sys.stdout)
     if outcome.difference and options.dry_run:
-        print(outcome.difference)
+        print(safe(outcome.difference))
     return 1 if outcome.failed else 0
 
 
 def _refuse(command: str, message: str) -> int:
-    print(f"ullage {command}: {message}", file=sys.stderr)
+    print(f"ullage {command}: {safe(message)}", file=sys.stderr)
     return 1

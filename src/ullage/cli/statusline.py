@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from ullage.display.text import printable
 from ullage_line import status
 
 
@@ -26,7 +27,7 @@ def statusline(options: argparse.Namespace) -> int:
 def _of_log(log: Path, window: int) -> int:
     if not log.is_file():
         print(
-            f"ullage statusline: no log at {log}. `ullage sessions` lists the logs that exist.",
+            f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
             file=sys.stderr,
         )
         return 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,8 @@ from ullage.cli.installing.splice import CannotEdit, Splice, taken_back
 
 LARGEST = 4_000_000
 """Bytes of a configuration file; a larger one is none."""
+
+_BETWEEN_VALUES = " \n\t,:[]{}"
 
 
 class PlannedChange(NamedTuple):
@@ -226,7 +227,7 @@ class ConfigurationEditor:
         if self.dry_run:
             return ChangeOutcome(f"{what}: would be taken back", difference)
         if entry.made_file and restored.strip() in ("", "{}"):
-            path.unlink(missing_ok=True)
+            path.resolve().unlink(missing_ok=True)
             _remove_empty(entry.made_directories)
         else:
             replace_file(path, restored.encode())
@@ -257,16 +258,16 @@ def read_text(path: Path) -> str:
     """The text of a configuration file; empty when it is missing. Raises ``CannotEdit`` for anything else."""
     try:
         if path.exists() and not path.is_file():
-            raise CannotEdit("it is no regular file")
+            raise CannotEdit(f"{path} is no regular file")
         if path.exists() and path.stat().st_size > LARGEST:
-            raise CannotEdit(f"it is larger than {LARGEST:,} bytes")
+            raise CannotEdit(f"{path} is larger than {LARGEST:,} bytes")
         return path.read_bytes().decode()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise CannotEdit("it is not UTF-8 text") from None
+        raise CannotEdit(f"{path} is not UTF-8 text") from None
     except OSError as problem:
-        raise CannotEdit(f"it can't be read: {problem.strerror}") from None
+        raise CannotEdit(f"{path} can't be read: {problem.strerror}") from None
 
 
 def _restored(entry: InstalledChange, text: str) -> str | None:
@@ -336,12 +337,29 @@ def _difference(
     before: str,
     after: str,
 ) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(),
-        after.splitlines(),
-        str(path),
-        str(path),
-        lineterm="",
-        n=2,
-    )
+    """Only what changes, with its line: what stands beside it may be a key, and is not shown."""
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    if start + end < min(len(before), len(after)):
+        while start and before[start - 1] not in _BETWEEN_VALUES:
+            start -= 1
+        while end and before[-end] not in _BETWEEN_VALUES:
+            end -= 1
+    while start and after[start - 1] == after[len(after) - end - 1] == " ":
+        start -= 1  # a line that is added keeps its indentation
+        end += 1
+    number = before.count("\n", 0, start) + 1
+    lines = [f"{path}, line {number}:"]
+    for sign, text in (("-", before), ("+", after)):
+        for line in text[start : len(text) - end].splitlines():
+            if line.strip(" ,"):
+                lines.append(sign + line)
     return "\n".join(lines)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return place
+    return min(len(one), len(other))

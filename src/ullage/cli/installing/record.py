@@ -59,7 +59,7 @@ def read_record(directory: Path) -> InstalledChanges:
     except (OSError, msgspec.MsgspecError) as problem:
         raise CannotEdit(
             f"The record of what was installed, {path}, can't be read ({problem}). "
-            "Repair it, or move it away; what it lists then stays in the programs' files."
+            "Repair it, or move it away; what it lists then stays in the programs' files"
         ) from None
 
 
@@ -85,10 +85,11 @@ def replace_file(
     beside = real.with_name(f".{real.name}.ullage-{os.getpid()}")
     if mode is None:
         mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
+    beside.unlink(missing_ok=True)
     try:
         descriptor = os.open(
             beside,
-            os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL,
             mode,
         )
         with os.fdopen(descriptor, "wb") as file:
