@@ -76,6 +76,8 @@ class Client(ABC):
     lacks: ClassVar[Mapping[str, str]] = {}
     refused_rightly: ClassVar[Mapping[str, str]] = {}
     """Rules that its requests break at the real provider too, and what shows it."""
+    unlogged: ClassVar[Mapping[Lane, str]] = {}
+    """Lanes whose calls are not in its log, and why."""
     summary_prompt: ClassVar[str]
     """Words of the request that asks for a summary, which no other request has in its last message."""
     side_prompts: ClassVar[tuple[str, ...]] = ()

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 from ullage_simulators.server import Exchange
 from ullage_simulators.simulators import simulators
 
 from bench.clients.client import Client, Lane
 from bench.clients.lanes import BilledRequest
+from bench.clients.rows import RowResult, row_results
 from ullage.errors import InputError
 from ullage.events import CallEnded
 from ullage.importers import FoundSession, ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Row
+from ullage.meter.reading import Reading
 
 LANES: tuple[Lane, ...] = ("main", "child", "summary", "other")
 LANE_OF_PURPOSE: Mapping[str, Lane] = {"child": "child", "summary": "summary"}
-
-FIXED_ROWS = ("System prompt", "Tools", "MCP tools", "Not in the log")
-"""Rows of what stands in a request's system prompt and tools; all others are of its messages."""
 
 
 class Refusal(Struct, frozen=True):
@@ -74,6 +73,8 @@ class LaneResult(Struct, frozen=True):
     equal: int
     wrong: tuple[int, ...]
     unread: tuple[int, ...]
+    reason: str = ""
+    """Why the client's log lacks what is unread; then it is no failure."""
 
 
 class ScenarioResult(Struct, frozen=True):
@@ -87,8 +88,8 @@ class ScenarioResult(Struct, frozen=True):
     unserved: tuple[str, ...] = ()
     lanes: tuple[LaneResult, ...] = ()
     estimates: tuple[Estimate, ...] = ()
-    rows_off_percent: float | None = None
-    """The largest difference of a part (system prompt and tools; messages) to the request, in percent of the bill."""
+    rows: tuple[RowResult, ...] = ()
+    """The rows after the last call beside its request."""
     logs: int = 0
     unread_lines: int = 0
     reasons: tuple[str, ...] = ()
@@ -109,13 +110,7 @@ class ScenarioResult(Struct, frozen=True):
         if self.requests and not self.logs:
             found.append("the client's log was not found or not read")
         for lane in self.lanes:
-            if lane.wrong:
-                found.append(
-                    f"{lane.lane}: read {list(lane.wrong)}, which was not billed"
-                )
-        main = [lane for lane in self.lanes if lane.lane == "main"]
-        if main and main[0].unread and self.logs:
-            found.append(f"main: billed {list(main[0].unread)}, which was not read")
+            found += _lane_failures(lane, is_read=bool(self.logs))
         return found
 
 
@@ -124,7 +119,20 @@ class _Log(NamedTuple):
 
     imported: ImportedSession
     meter: Meter
-    rows: tuple[Row, ...]
+    reading: Reading | None
+    """After the last call of the conversation."""
+
+
+def _lane_failures(lane: LaneResult, *, is_read: bool) -> list[str]:
+    """What must not be in a lane. Titles and notes (``other``) may be missing in a log."""
+    found = []
+    if lane.wrong:
+        found.append(f"{lane.lane}: read {list(lane.wrong)}, which was not billed")
+    if lane.unread and is_read and lane.lane != "other" and not lane.reason:
+        found.append(f"{lane.lane}: billed {list(lane.unread)}, which was not read")
+    if lane.reason and lane.billed == lane.equal:
+        found.append(f"{lane.lane}: all are read, so its reason is wrong: {lane.reason}")
+    return found
 
 
 def refusals(client: Client, exchanges: Iterable[Exchange]) -> tuple[Refusal, ...]:
@@ -177,9 +185,15 @@ def lane_result(
 
 
 def compared(
-    home: Path, environment: dict[str, str], billed: Sequence[BilledRequest]
+    home: Path,
+    environment: dict[str, str],
+    billed: Sequence[BilledRequest],
+    unlogged: Mapping[Lane, str],
 ) -> ScenarioResult:
-    """The logs below a home directory beside the bills; without the fields that name the client and its requests."""
+    """The logs below a home directory beside the bills; without the fields that name the client and its requests.
+
+    ``unlogged`` says of a lane why the client's log lacks its calls.
+    """
     logs, problems = _logs(home, environment)
     read_by_lane: dict[Lane, list[int]] = {lane: [] for lane in LANES}
     estimates: list[Estimate] = []
@@ -210,7 +224,8 @@ def compared(
     for lane, reported in read_by_lane.items():
         mine = [each for each in billed if each.lane == lane]
         if mine or reported:
-            lanes.append(lane_result(lane, mine, reported))
+            found = lane_result(lane, mine, reported)
+            lanes.append(replace(found, reason=unlogged.get(lane, "")))
     main = [each for each in billed if each.lane == "main"]
     return ScenarioResult(
         client="",
@@ -218,7 +233,7 @@ def compared(
         scenario="",
         lanes=tuple(lanes),
         estimates=tuple(estimates),
-        rows_off_percent=_rows_off(logs, main),
+        rows=_rows(logs, main),
         logs=len(logs),
         unread_lines=sum(log.imported.skipped_lines for log in logs),
         reasons=tuple(
@@ -250,31 +265,22 @@ def _began(place: FoundSession) -> float:
 
 def _metered(imported: ImportedSession) -> _Log:
     meter = Meter()
-    rows: tuple[Row, ...] = ()
+    reading: Reading | None = None
     for event in imported.events:
         meter.apply(event)
         if isinstance(event, CallEnded) and event.purpose == "main":
-            rows = meter.reading().rows
-    return _Log(imported, meter, rows)
+            reading = meter.reading()
+    return _Log(imported, meter, reading)
 
 
-def _rows_off(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> float | None:
-    """The rows after the last call's report, beside the parts of the last request."""
-    if not logs or not main or not logs[-1].rows:
-        return None
-    return rows_off_percent(logs[-1].rows, main[-1])
-
-
-def rows_off_percent(rows: Sequence[Row], request: BilledRequest) -> float:
-    """How far system prompt and tools are from their share of the request's text, in percent of the bill."""
-    fixed = 0
-    for row in rows:
-        if row.summed and row.name.startswith(FIXED_ROWS):
-            fixed += row.tokens
-    shares = request.shares
-    in_request = shares.system + shares.tools
-    billed = request.input * in_request / max(in_request + shares.messages, 1)
-    return 100 * abs(fixed - billed) / request.input
+def _rows(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> tuple[RowResult, ...]:
+    """The rows after the last call's report, beside its request and answer; none where that call is not read."""
+    if not logs or not main:
+        return ()
+    reading = logs[-1].reading
+    if reading is None or reading.basis.last_input != main[-1].input:
+        return ()
+    return row_results(reading, main[-1])
 
 
 class ErrorFigures(NamedTuple):

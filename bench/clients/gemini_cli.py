@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from bench.clients.client import Client, Place, ToolCall, Turn
+from bench.clients.client import Client, Lane, Place, ToolCall, Turn
 
 
 class GeminiCli(Client):
@@ -27,6 +27,9 @@ class GeminiCli(Client):
     refused_rightly: ClassVar[Mapping[str, str]] = {
         "result_count": "a resumed session repeats tool results: "
         "https://github.com/google-gemini/gemini-cli/issues/16437"
+    }
+    unlogged: ClassVar[Mapping[Lane, str]] = {
+        "child": "its log has the subagent's answer and none of its calls"
     }
     summary_prompt = "<state_snapshot>"
 

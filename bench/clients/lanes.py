@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ullage_simulators.drawn import Drawn
 from ullage_simulators.server import Exchange
-from ullage_simulators.tokenizer import tokens
+from ullage_simulators.wire import Bill
 
 from bench.clients.client import Client, Lane
+from bench.clients.parts import BilledParts, billed_parts, items_of, split
 from bench.clients.scenarios import SUBTASK
 
 HIDDEN_KEYS = frozenset(
@@ -18,38 +19,35 @@ HIDDEN_KEYS = frozenset(
 """Fields of a message whose text is not text of the conversation."""
 
 
-class Shares(NamedTuple):
-    """Tokens of a request's parts, of o200k and without framing."""
-
-    system: int
-    tools: int
-    messages: int
-
-
 class BilledRequest(NamedTuple):
     """A request that the simulator answered. ``shown`` is whether its answer reached the client as a whole."""
 
     lane: Lane
-    model: str
-    input: int
-    shares: Shares
+    bill: Bill
+    parts: BilledParts
     shown: bool = True
+
+    @property
+    def input(self) -> int:
+        return self.bill.input
 
 
 def billed_requests(
-    client: Client, exchanges: Sequence[Exchange], interrupted: set[int]
+    client: Client,
+    exchanges: Sequence[Exchange],
+    interrupted: set[int],
+    drawn: Mapping[str, Drawn],
 ) -> list[BilledRequest]:
-    """The answered requests in order, each with its lane."""
+    """The answered requests in order, each with its lane. ``drawn`` are the simulator's numbers of each model."""
     found = []
     for exchange in exchanges:
-        if exchange.bill is None:
+        bill = exchange.bill
+        if bill is None:
             continue
         shown = exchange.number not in interrupted
         lane = lane_of(client, exchange.body)
-        bill = exchange.bill
-        found.append(
-            BilledRequest(lane, bill.model, bill.input, shares_of(exchange.body), shown)
-        )
+        parts = billed_parts(exchange.body, drawn[bill.model], bill.kept)
+        found.append(BilledRequest(lane, bill, parts, shown))
     return found
 
 
@@ -68,36 +66,11 @@ def lane_of(client: Client, body: Any) -> Lane:
     return "main"
 
 
-def items_of(body: Any) -> list[Any]:
-    """The conversation of a request, whatever the wire."""
-    for name in ("messages", "input", "contents"):
-        items = body.get(name)
-        if isinstance(items, list):
-            return items
-    return [{"role": "user", "content": body.get("input", "")}]
-
-
 def user_texts(body: Any) -> Iterator[str]:
     """The text of each user message."""
     for item in items_of(body):
         if isinstance(item, dict) and item.get("role") == "user":
             yield "\n".join(texts_in(item.get("content", item.get("parts"))))
-
-
-def split(body: Any) -> tuple[list[Any], list[Any]]:
-    """The system prompt and the messages. Where no field has the prompt, it is the first items in its role."""
-    own = [body.get(name) for name in ("system", "instructions", "systemInstruction")]
-    items = items_of(body)
-    if any(own):
-        return own, items
-    start = 0
-    while start < len(items) and _role(items[start]) in ("system", "developer"):
-        start += 1
-    return items[:start], items[start:]
-
-
-def _role(item: Any) -> Any:
-    return item.get("role") if isinstance(item, dict) else None
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -111,12 +84,3 @@ def texts_in(value: Any) -> Iterator[str]:
         for key, each in value.items():
             if key not in HIDDEN_KEYS and key not in ("type", "role", "cache_control"):
                 yield from texts_in(each)
-
-
-def shares_of(body: Any) -> Shares:
-    """How much text the system prompt, the tools and the messages are. Deferred tools are not part of the input."""
-    tools = [each for each in body.get("tools") or [] if not each.get("defer_loading")]
-    declared = json.dumps(tools, ensure_ascii=False) if tools else ""
-    prompt, messages = split(body)
-    system = sum(tokens(text) for text in texts_in(prompt))
-    return Shares(system, tokens(declared), sum(map(tokens, texts_in(messages))))

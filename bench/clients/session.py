@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from ullage_simulators.server import Exchange
 
 from bench.clients.client import Client, Place, Turn
 from bench.clients.comparison import ScenarioResult, compared, refusals
-from bench.clients.lanes import billed_requests
+from bench.clients.lanes import BilledRequest, billed_requests
 from bench.clients.scenarios import (
     WAIT,
     ClientScenario,
@@ -33,6 +33,9 @@ TURN_LIMIT_S = 120
 
 ENDS_IN_S = 10
 """How long an interrupted client may take to end before the next signal."""
+
+PARTS_OFF = 0.005
+"""Share of a bill by which the sum of its request's parts may differ: rounding, and framing of a text or two."""
 
 OUTPUT_LINES, OUTPUT_WIDTH = 15, 200
 
@@ -93,15 +96,17 @@ def _run(
     exchanges = simulators.exchanges
     if keep:
         _write_exchanges(home / "exchanges.jsonl", exchanges)
-    billed = billed_requests(client, exchanges, simulators.interrupted)
-    result = compared(place.home, client.log_places(place), billed)
+    drawn = simulators.app.truth().drawn
+    billed = billed_requests(client, exchanges, simulators.interrupted, drawn)
+    logs = client.log_places(place)
+    result = compared(place.home, logs, billed, client.unlogged)
     ended_rightly = ""
     if problem:
         last_rule = exchanges[-1].rule if exchanges else ""
         ended_rightly = client.refused_rightly.get(last_rule, "")
     elif not any(each.lane == scenario.lane for each in billed):
         problem = f"the client made no request of the kind {scenario.lane!r}"
-    problems = "; ".join(filter(None, [problem, result.problem]))
+    problems = "; ".join(filter(None, [problem, result.problem, *_miscounted(billed)]))
     return replace(
         result,
         client=blank.client,
@@ -113,6 +118,14 @@ def _run(
         problem=problems,
         ended_rightly=ended_rightly,
     )
+
+
+def _miscounted(billed: Iterable[BilledRequest]) -> Iterator[str]:
+    """Requests whose parts, as the bench tells them, are not what was billed: then rows are compared with nothing."""
+    for request in billed:
+        if abs(request.parts.total - request.input) > PARTS_OFF * request.input:
+            total = round(request.parts.total)
+            yield f"the parts of a request are {total} tokens and {request.input} were billed"
 
 
 def _write_exchanges(path: Path, exchanges: Iterable[Exchange]) -> None:

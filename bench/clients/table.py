@@ -12,10 +12,21 @@ from bench.clients.comparison import (
     ScenarioResult,
     error_figures,
 )
+from bench.clients.rows import RowResult, worst
 from bench.clients.scenarios import SCENARIOS
 from bench.results import Table, with_table
 
 NOTHING = "none"
+
+ROW_COLUMNS = (
+    "system prompt",
+    "tools",
+    "text",
+    "not in the log",
+    "tool calls",
+    "tool results",
+    "reasoning",
+)
 
 
 def line(result: ScenarioResult) -> str:
@@ -34,8 +45,9 @@ def line(result: ScenarioResult) -> str:
         for each in result.estimates
         if each.kind != "later"
     ]
-    if result.rows_off_percent is not None:
-        words.append(f"rows {result.rows_off_percent:.1f} % off")
+    off = worst(result.rows)
+    if off is not None:
+        words.append(f"rows {_off(off)}")
     if result.unread_lines:
         words.append(f"{result.unread_lines} lines not read")
     if result.unserved:
@@ -58,6 +70,7 @@ def written(page: str, results: Sequence[ScenarioResult]) -> str:
     """The page with the tables of these results."""
     for table in (
         accuracy_table(results),
+        row_table(results),
         scenario_table(results),
         refusal_table(results),
     ):
@@ -125,6 +138,25 @@ def scenario_table(results: Sequence[ScenarioResult]) -> Table:
     return Table("Scenarios", ("scenario", *titles), tuple(rows))
 
 
+def row_table(results: Sequence[ScenarioResult]) -> Table:
+    """For each client how far its rows are from the request, by category and for the tool that is off most."""
+    rows = []
+    for name, client in CLIENTS.items():
+        mine = [each for each in results if each.client == name]
+        found = [row for each in mine for row in each.rows]
+        if not found:
+            continue
+        cells = []
+        for category in ROW_COLUMNS:
+            of_category = [row for row in found if row.name == category]
+            cells.append(_furthest(row for row in of_category if not row.is_tool))
+        tool = worst(row for row in found if row.is_tool)
+        cells.append("–" if tool is None else f"{tool.off_percent:+.1f} % ({tool.name})")
+        rows.append((client.title, *cells))
+    columns = ("client", *ROW_COLUMNS, "single tool")
+    return Table("Rows beside the request", columns, tuple(rows))
+
+
 def refusal_table(results: Sequence[ScenarioResult]) -> Table:
     """Each rule that refused a request of a client."""
     times: dict[tuple[str, ...], int] = {}
@@ -158,12 +190,17 @@ def _cell(results: Sequence[ScenarioResult], client: str, scenario: str) -> str:
         if result.skipped:
             return f"not run: {result.skipped}"
         words = [_lane(lane) for lane in result.lanes if lane.lane != "other"]
+        words += _reasons(result.lanes)
         if result.failures:
             words.append("**failed**")
         if result.ended_rightly:
             words.append("ended early")
         return ", ".join(words) or "no call"
     return "not run"
+
+
+def _reasons(lanes: Iterable[LaneResult]) -> list[str]:
+    return [f"{lane.lane}: {lane.reason}" for lane in lanes if lane.reason]
 
 
 def _refused(results: Sequence[ScenarioResult]) -> str:
@@ -215,7 +252,15 @@ def _inside(estimates: Sequence[Estimate]) -> str:
 
 
 def _rows(results: Sequence[ScenarioResult]) -> str:
-    worst = [
-        each.rows_off_percent for each in results if each.rows_off_percent is not None
-    ]
-    return f"{max(worst):.1f} %" if worst else NOTHING
+    off = worst(row for each in results for row in each.rows)
+    return NOTHING if off is None else _off(off)
+
+
+def _furthest(rows: Iterable[RowResult]) -> str:
+    """The difference that is largest; a dash where the client has no such row."""
+    off = worst(rows)
+    return "–" if off is None else f"{off.off_percent:+.1f} %"
+
+
+def _off(row: RowResult) -> str:
+    return f"{row.off_percent:+.1f} % ({row.name})"

@@ -1,7 +1,8 @@
 from pathlib import Path
 
-import pytest
+from msgspec.structs import replace
 from ullage_simulators.server import Exchange
+from ullage_simulators.wire import Bill
 
 from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
@@ -13,18 +14,18 @@ from bench.clients.comparison import (
     error_figures,
     lane_result,
     refusals,
-    rows_off_percent,
 )
-from bench.clients.lanes import BilledRequest, Shares
-from ullage.meter.reading import Row
+from bench.clients.lanes import BilledRequest
+from bench.clients.parts import CATEGORIES, BilledParts
 
 CODEX = CLIENTS["codex"]
 GEMINI = CLIENTS["gemini-cli"]
 
 
 def billed(*inputs: int, lane: Lane = "main", shown: bool = True) -> list[BilledRequest]:
-    shares = Shares(0, 0, 1)
-    return [BilledRequest(lane, "model", each, shares, shown) for each in inputs]
+    parts = BilledParts(dict.fromkeys(CATEGORIES, 1.0), {})
+    bills = [Bill(1, "openai", "model", each, 0, 0, 3, 0, 0, 0) for each in inputs]
+    return [BilledRequest(lane, bill, parts, shown) for bill in bills]
 
 
 def test_inputs_are_equal_if_they_are_the_bills_in_order() -> None:
@@ -123,20 +124,34 @@ def test_error_figures_take_sizes_of_errors() -> None:
     assert error_figures([]) is None
 
 
-def test_rows_are_compared_with_the_shares_of_the_requests_text() -> None:
-    rows = (
-        Row(name="System prompt", tokens=30, source="estimated"),
-        Row(name="Tools (2)", tokens=30, source="estimated"),
-        Row(name="Deferred tools (9)", tokens=900, source="estimated", summed=False),
-        Row(name="Messages", tokens=40, source="estimated"),
-    )
-    request = BilledRequest("main", "model", 100, Shares(10, 40, 50))
-    assert rows_off_percent(rows, request) == pytest.approx(10)
+def test_calls_of_a_subagent_or_a_summary_that_are_not_read_are_failures_without_a_reason() -> (
+    None
+):
+    lane = lane_result("child", billed(10, 20, lane="child"), [10])
+    result = ScenarioResult("codex", "1", "subagent", 2, lanes=(lane,), logs=1)
+    assert result.failures == ["child: billed [20], which was not read"]
+    explained = replace(lane, reason="it logs no answer of a subagent")
+    assert replace(result, lanes=(explained,)).failures == []
+
+
+def test_titles_and_notes_may_be_missing_in_a_log() -> None:
+    lane = lane_result("other", billed(10, lane="other"), [])
+    result = ScenarioResult("codex", "1", "text", 2, lanes=(lane,), logs=1)
+    assert result.failures == []
+
+
+def test_a_reason_is_a_failure_once_all_calls_are_read() -> None:
+    lane = lane_result("summary", billed(10, lane="summary"), [10])
+    stale = replace(lane, reason="it logs no summary")
+    result = ScenarioResult("codex", "1", "compact", 1, lanes=(stale,), logs=1)
+    assert result.failures == [
+        "summary: all are read, so its reason is wrong: it logs no summary"
+    ]
 
 
 def test_a_home_directory_without_a_log_has_no_readings(tmp_path: Path) -> None:
-    found = compared(tmp_path, {}, billed(10))
-    assert (found.logs, found.estimates, found.rows_off_percent) == (0, (), None)
+    found = compared(tmp_path, {}, billed(10), {})
+    assert (found.logs, found.estimates, found.rows) == (0, (), ())
     assert found.lanes[0].unread == (10,)
 
 
@@ -156,7 +171,8 @@ def test_a_log_is_read_beside_the_bills(tmp_path: Path) -> None:
         f'"message": {{{answer}, "stop_reason": "end_turn", "usage": {usage}}}}}\n',
         encoding="utf-8",
     )
-    found = compared(tmp_path, {}, billed(12))
+    found = compared(tmp_path, {}, billed(12), {"child": "none"})
     assert found.logs == 1
     assert found.lanes == (lane_result("main", billed(12), [12]),)
     assert [each.billed for each in found.estimates] == [12]
+    assert "tool results" in {row.name for row in found.rows}

@@ -52,6 +52,33 @@ def test_a_client_that_can_not_be_installed_fails_a_full_run(
     assert "npm is not installed" in capsys.readouterr().err
 
 
+def npm(directory: Path, ping: int) -> None:
+    """A stand-in for npm that installs nothing, and answers a ping with this exit code."""
+    path = directory / "npm"
+    path.write_text(f'#!/bin/sh\n[ "$1" = ping ] && exit {ping}\nexit 1\n', "utf-8")
+    path.chmod(0o755)
+
+
+def test_a_quick_run_fails_where_npm_answers_and_a_client_can_not_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npm(tmp_path, ping=0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--quick", "--cache", str(tmp_path / "cache")]) == 1
+    shown = capsys.readouterr()
+    assert "npm answers, and the client can't be installed" in shown.out
+    assert "npm could not install @anthropic-ai/claude-code" in shown.err
+
+
+def test_a_quick_run_ends_well_where_npm_is_there_and_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npm(tmp_path, ping=1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--quick", "--cache", str(tmp_path / "cache")]) == 0
+    assert capsys.readouterr().out.startswith("npm does not answer")
+
+
 def test_the_cache_is_the_users_or_the_chosen_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

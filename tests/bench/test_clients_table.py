@@ -1,10 +1,12 @@
 from bench.clients.before import EARLIER
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import Estimate, LaneResult, Refusal, ScenarioResult
+from bench.clients.rows import RowResult
 from bench.clients.table import (
     accuracy_table,
     line,
     refusal_table,
+    row_table,
     scenario_table,
     summary,
     written,
@@ -16,13 +18,17 @@ GOOD = ScenarioResult(
     "0.169.0",
     "tools",
     requests=2,
-    lanes=(LaneResult("main", 2, 2, (), ()), LaneResult("summary", 1, 0, (), (9,))),
+    lanes=(LaneResult("main", 2, 2, (), ()), LaneResult("summary", 1, 0, (), ())),
     estimates=(
         Estimate(70, 60, 110, 100, first=True),
         Estimate(201, 190, 210, 200),
         Estimate(150, 140, 160, 200, after=("compaction",)),
     ),
-    rows_off_percent=1.25,
+    rows=(
+        RowResult("tools", 100, 104, -2.0),
+        RowResult("text", 10, 9, 0.5),
+        RowResult("shell", 30, 34, -1.25, is_tool=True),
+    ),
     logs=1,
 )
 REFUSED = ScenarioResult(
@@ -38,7 +44,7 @@ SKIPPED = ScenarioResult("codex", "0.169.0", "compact", skipped="it takes no com
 def test_a_line_tells_what_was_compared() -> None:
     assert line(GOOD) == (
         "Codex        tools                 2 requests, 0 refused; main 2/2, summary 0/1; error 0.50 %, worst 0.5 %; "
-        "first -30.0 %; after compaction -25.0 %; rows 1.2 % off"
+        "first -30.0 %; after compaction -25.0 %; rows -2.0 % (tools)"
     )
 
 
@@ -66,7 +72,7 @@ def test_a_client_has_a_row_for_before_and_one_for_now() -> None:
         "-25.0 %",
         "none",
         "2 of 3",
-        "1.2 %",
+        "-2.0 % (tools)",
     )
 
 
@@ -75,6 +81,23 @@ def test_a_scenario_that_was_not_run_says_why() -> None:
     cells = {row[0]: row[1] for row in table.rows}
     assert cells["tools"] == "main 2/2, summary 0/1"
     assert cells["compact"] == "not run: it takes no commands"
+
+
+def test_a_lane_that_a_log_lacks_says_why() -> None:
+    lane = LaneResult("child", 3, 0, (), (9, 9, 9), "they are not in its log")
+    subagent = ScenarioResult("codex", "0.169.0", "subagent", 3, lanes=(lane,), logs=1)
+    cells = {row[0]: row[1] for row in scenario_table([subagent]).rows}
+    assert cells["subagent"] == "child 0/3, child: they are not in its log"
+
+
+def test_rows_are_shown_by_category_and_the_tool_that_is_off_most() -> None:
+    table = row_table([GOOD, REFUSED, SKIPPED])
+    (row,) = table.rows
+    cells = dict(zip(table.columns, row, strict=True))
+    assert cells["tools"] == "-2.0 %"
+    assert cells["text"] == "+0.5 %"
+    assert cells["not in the log"] == "–"
+    assert cells["single tool"] == "-1.2 % (shell)"
 
 
 def test_each_refused_rule_is_listed_once_with_what_is_known_of_it() -> None:
