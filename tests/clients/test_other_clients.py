@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from ullage.clients import gemini_cli, opencode, pi, qwen_code
+from ullage.clients import copilot_cli, gemini_cli, opencode, pi, qwen_code
 from ullage.clients.facts import Circumstances, ClientFacts, ClientSetting
 
 
@@ -82,6 +82,13 @@ def test_qwen_code_compacts_at_85_percent_or_33000_below_a_smaller_window() -> N
     assert compacts_at(qwen_code.FACTS, 20_000, known=new) == 17_000
     share: dict[str, object] = {"context.autoCompactThreshold": 0.5}
     assert compacts_at(qwen_code.FACTS, 1_000_000, settings=share, known=new) == 500_000
+
+
+def test_copilot_cli_compacts_at_80_percent_or_at_the_share_that_is_set() -> None:
+    name = "COPILOT_BACKGROUND_COMPACTION_THRESHOLD"
+    assert compacts_at(copilot_cli.FACTS, 40_000) == 32_000
+    assert compacts_at(copilot_cli.FACTS, 40_000, settings={name: "0.5"}) == 20_000
+    assert compacts_at(copilot_cli.FACTS, 40_000, settings={name: "80"}) == 32_000
 
 
 def test_the_rule_of_older_versions_of_qwen_code_is_unknown() -> None:

@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import (
     CompactionCommitted,
+    Event,
     LimitLearnt,
     SessionStarted,
     SystemChanged,
@@ -93,6 +95,66 @@ def test_a_compaction_leaves_one_message_with_the_prompts_and_the_summary() -> N
     assert len(said) == 3
     assert "<user_message>\nread the price list\n</user_message>" in said[0]
     assert said[0].endswith("<summary>\nBread is 3.\n</summary>")
+
+
+def compacted_beside(outcome: dict[str, object]) -> list[Event]:
+    """A tool runs while a summary is written, and the user asks for more."""
+    events: list[dict[str, object]] = [
+        {"type": "session.compaction_start", "data": {"currentTokens": 32_042}},
+        {"type": "user.message", "data": {"messageId": "u9", "content": "and milk"}},
+        {
+            "type": "assistant.message",
+            "data": {
+                "messageId": "a9",
+                "toolRequests": [{"toolCallId": "t9", "name": "view", "arguments": {}}],
+            },
+        },
+        {
+            "type": "tool.execution_complete",
+            "data": {"toolCallId": "t9", "success": True, "result": {"content": "milk"}},
+        },
+        {"type": "session.compaction_complete", "data": outcome},
+    ]
+    lines = LOG.read_bytes().splitlines()[:14]
+    lines += [json.dumps(event).encode() for event in events]
+    reader = CopilotCliReader()
+    return [*reader.feed(lines), *reader.settle()]
+
+
+APPLIED: dict[str, object] = {
+    "success": True,
+    "trigger": "threshold",
+    "summaryContent": "Bread is 3.",
+    "preCompactionTokens": 42_066,
+}
+
+
+def test_messages_that_came_while_a_summary_was_written_stay_behind_it() -> None:
+    said = Folded(compacted_beside(APPLIED)).said()
+    assert said[1:] == [
+        "user: and milk",
+        "assistant: <ToolCallPart>",
+        "tool: [view] milk",
+    ]
+    assert "read the price list" in said[0]
+    assert "and milk" not in said[0]
+
+
+def test_the_size_at_which_the_program_began_to_compact_is_seen() -> None:
+    events = compacted_beside(APPLIED)
+    found = [event for event in events if isinstance(event, CompactionCommitted)]
+    assert [(event.before, event.is_automatic) for event in found] == [(32_042, True)]
+
+
+def test_a_compaction_that_was_cancelled_keeps_all_messages() -> None:
+    cancelled = {"success": False, "outcome": "cancelled"}
+    said = Folded(compacted_beside(cancelled)).said()
+    assert said == [
+        *up_to(14),
+        "user: and milk",
+        "assistant: <ToolCallPart>",
+        "tool: [view] milk",
+    ]
 
 
 def test_a_compaction_that_failed_changes_nothing() -> None:

@@ -85,6 +85,80 @@ def test_a_compression_leaves_what_its_history_holds() -> None:
     ]
 
 
+def compacted_by_itself() -> Folded:
+    """A compaction between a result and the request that sends it, as the program does it on its own."""
+    call = {"functionCall": {"id": "call_9", "name": "read_file", "args": {}}}
+    result = {
+        "functionResponse": {
+            "id": "call_9",
+            "name": "read_file",
+            "response": {"output": "milk 2"},
+        }
+    }
+    report = {"event.name": "qwen-code.api_response", "prompt_id": "s########3"}
+    history = [
+        {"role": "user", "parts": [{"text": "<summary>Bread is 3.</summary>"}]},
+        {"role": "model", "parts": [call]},
+    ]
+    compression: dict[str, object] = {
+        "compressedHistory": history,
+        "info": {"triggerReason": "token_limit"},
+    }
+    asked = {"role": "model", "parts": [call]}
+    given = {"role": "user", "parts": [result]}
+    end = {"role": "model", "parts": [{"text": "2."}]}
+    lines = LOG.read_bytes().splitlines()[:9]
+    for more in (
+        {"type": "assistant", "message": asked},
+        {"type": "tool_result", "message": given},
+        reported(report | {"input_token_count": 9200}),
+        reported(report | {"input_token_count": 8000}),
+        system("chat_compression", compression),
+        reported(report | {"input_token_count": 7000}),
+        {
+            "type": "assistant",
+            "message": end,
+            "usageMetadata": {"promptTokenCount": 7000},
+        },
+    ):
+        lines.append(json.dumps(more | {"uuid": f"x{len(lines)}"}).encode())
+    reader = QwenCodeReader()
+    return Folded([*reader.feed(lines), *reader.settle()])
+
+
+def system(subtype: str, payload: dict[str, object]) -> dict[str, object]:
+    return {"type": "system", "subtype": subtype, "systemPayload": payload}
+
+
+def reported(event: dict[str, object]) -> dict[str, object]:
+    return system("ui_telemetry", {"uiEvent": event})
+
+
+def test_requests_between_a_result_and_an_automatic_compaction_were_for_its_summary() -> (
+    None
+):
+    calls = compacted_by_itself().calls[-3:]
+    seen = [(call.purpose, call.usage and call.usage.input) for call in calls]
+    assert seen == [("summary", 9200), ("summary", 8000), ("main", 7000)]
+
+
+def test_a_result_that_waits_for_its_request_stays_behind_a_compaction() -> None:
+    assert compacted_by_itself().said() == [
+        "user: <summary>Bread is 3.</summary>",
+        "assistant: <ToolCallPart>",
+        "tool: [read_file] milk 2",
+        "assistant: 2.",
+    ]
+
+
+def test_many_requests_without_an_answer_are_each_spend() -> None:
+    event = {"event.name": "qwen-code.api_response", "prompt_id": "s########3"}
+    line = json.dumps(reported(event | {"input_token_count": 5})).encode()
+    reader = QwenCodeReader()
+    calls = Folded([*reader.feed([line] * 100), *reader.settle()]).calls
+    assert [call.purpose for call in calls] == ["other"] * 100
+
+
 def test_a_record_that_follows_an_older_one_leaves_what_came_between() -> None:
     lines = LOG.read_bytes().splitlines()[:9]
     later = json.loads(lines[0]) | {"uuid": "x", "parentUuid": "q1"}

@@ -6,18 +6,27 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ullage.clients import claude_code, codex, gemini_cli, opencode, pi, qwen_code
+from ullage.clients import (
+    claude_code,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    pi,
+    qwen_code,
+)
 from ullage.clients.facts import Circumstances, ClientFacts, ClientLimit
 
 CLIENTS: Final[dict[str, ClientFacts]] = {
     "claude-code": claude_code.FACTS,
     "codex": codex.FACTS,
+    "copilot-cli": copilot_cli.FACTS,
     "gemini-cli": gemini_cli.FACTS,
     "opencode": opencode.FACTS,
     "pi": pi.FACTS,
     "qwen-code": qwen_code.FACTS,
 }
-"""By the names in ``SessionStarted.program``. Of GitHub's Copilot CLI no threshold is documented."""
+"""By the names in ``SessionStarted.program``."""
 
 OWN: Final = ("", "ullage")
 """Programs that compact by this package's own settings: a user's own loop, and Ullage."""

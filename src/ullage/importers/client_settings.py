@@ -75,6 +75,15 @@ PLACES: Final[dict[str, SettingsPlaces]] = {
             "model_auto_compact_token_limit_scope",
         ),
     ),
+    "copilot-cli": SettingsPlaces(
+        logs="",
+        levels=0,
+        own=(),
+        home=(),
+        project=(),
+        variables=("COPILOT_BACKGROUND_COMPACTION_THRESHOLD",),
+        keys=(),
+    ),
     "gemini-cli": SettingsPlaces(
         logs="tmp",
         levels=2,

@@ -6,12 +6,13 @@ Source: https://github.com/github/copilot-sdk, ``nodejs/src/generated/session-ev
 * ``session.usage_record`` has the usage of one call, before the ``assistant.message`` with the same ``apiCallId``, and
   ``maxPromptTokens``, the program's own limit. Events of a subagent have an ``agentId``.
 * ``system.message`` is the system prompt; of the tools only their number and size is logged.
-* After ``session.compaction_complete`` one message holds what the user said and the summary.
+* After ``session.compaction_complete`` one message holds what the user said and the summary. A compaction runs beside
+  the conversation: what came after its ``session.compaction_start`` stays as it is.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
@@ -42,6 +43,9 @@ _WHOLE_BLOCKS = "anthropic-messages"
 _OWN_CALLS = ("", "conversation-agent")
 """``interactionType`` of the calls that are the conversation's."""
 
+AUTOMATIC = "threshold"
+"""The ``trigger`` of a compaction that the program started by itself."""
+
 _SUMMARY = (
     "Some of the conversation history has been summarized to free up context.\n\n"
     "You were originally given instructions from a user over one or more turns. "
@@ -50,6 +54,16 @@ _SUMMARY = (
     "\n</summary>",
 )
 """What the program sends around a summary (seen in the requests of 1.0.102). Its length counts."""
+
+
+class _Compacting(NamedTuple):
+    """A compaction that has begun, and what it summarises."""
+
+    view: frozenset[str]
+    asked: int
+    """How many of the user's messages."""
+    tokens: int | None
+    """What the program counted."""
 
 
 class CopilotCliReader(Reader):
@@ -65,6 +79,7 @@ class CopilotCliReader(Reader):
         """For each event, the message that the view ended with before it."""
         self._asked: list[str] = []
         """What the user said since the last compaction."""
+        self._compacting: _Compacting | None = None
         self.rows.program = self.format
 
     def read(self, entry: JsonObject) -> None:
@@ -90,6 +105,8 @@ class CopilotCliReader(Reader):
                 self._answer(data)
             case "tool.execution_complete":
                 self._result(data)
+            case "session.compaction_start":
+                self._begin_compaction(data)
             case "session.compaction_complete":
                 self._compaction(data)
             case "session.snapshot_rewind":
@@ -218,22 +235,47 @@ class CopilotCliReader(Reader):
 
     # -- compaction --
 
+    def _begin_compaction(self, data: JsonObject) -> None:
+        self._compacting = _Compacting(
+            frozenset(self.rows.view),
+            len(self._asked),
+            f.count(data, "currentTokens"),
+        )
+
     def _compaction(self, data: JsonObject) -> None:
         self._unanswered()
         used = f.mapping(data, "compactionTokensUsed")
         if used:
             self._spend(used, "summary")
+        begun, self._compacting = self._compacting, None
         if data.get("success") is not True:
             return
-        asked, self._asked = self._asked, []
+        rows = self.rows
+        kept: list[str] = []
+        before = f.count(data, "preCompactionTokens")
+        summarised = self._asked
+        self._asked = []
+        if begun is not None:
+            kept = [message for message in rows.view if message not in begun.view]
+            before = begun.tokens or before
+            self._asked = summarised[begun.asked :]
+            summarised = summarised[: begun.asked]
+        trigger = f.text(data, "trigger") or self.format
+        rows.compact(
+            self._summary(summarised, f.text(data, "summaryContent")),
+            keep=kept,
+            trigger=trigger,
+            before=before,
+            is_automatic=trigger == AUTOMATIC,
+        )
+
+    def _summary(self, asked: list[str], content: str) -> Message:
         said = "\n".join(f"<user_message>\n{each}\n</user_message>" for each in asked)
         before, between, after = _SUMMARY
-        text = f"{before}{said}{between}{f.text(data, 'summaryContent')}{after}"
+        text = f"{before}{said}{between}{content}{after}"
         name = self.rows.reserve("user")
         part = TextPart(id=f"{name}/0", text=clean_text(text).text)
-        summary = Message(id=name, role="user", parts=(part,), origin="summary")
-        trigger = f.text(data, "trigger") or self.format
-        self.rows.compact(summary, trigger=trigger)
+        return Message(id=name, role="user", parts=(part,), origin="summary")
 
 
 def recognise(sample: list[object]) -> str:

@@ -7,7 +7,9 @@ Source: the npm package ``@qwen-code/qwen-code`` 0.24.4 (https://github.com/Qwen
 * ``assistant`` records carry the usage of their own call and ``contextWindowSize``, the program's own limit.
 * ``ui_telemetry`` has an ``api_response`` for every request, those that are not in the chat included: ``prompt_id`` is
   ``compress-…`` for a summary, ``subagent_name`` names subagents, and ``managed-…`` are the program's own. A request of
-  the conversation is reported there first, and again with its answer.
+  the conversation is reported there first, and again with its answer. The summaries of an automatic compaction have
+  the ``prompt_id`` of the conversation, and no answer: they are what is reported since the last message (6 of 6 in a
+  log of 0.24.4, two for each compaction).
 * ``chat_compression`` holds the whole history after it.
 
 System prompt and tools are not logged.
@@ -27,7 +29,16 @@ from ullage.importers.parts import LogParts, likely_provider
 from ullage.importers.reader import Reader
 from ullage.importers.replaced import replace_history
 from ullage.importers.tree import Tree
-from ullage.messages import Message, Origin, Part, ResultContent, Role, TextPart
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    ResultContent,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 WRITTEN_AS = "generateContent"
 """The form of all messages."""
@@ -42,7 +53,13 @@ WIRE_OF = {
 }
 """The wire of each ``auth_type``: ``AuthType`` in ``packages/core/src/core/contentGenerator.ts``."""
 
+MOST_WAITING = 16
+"""Reports without an answer; of more than these the oldest are no summaries."""
+
 COMPRESSION = "compress-"
+AUTOMATIC = "token_limit"
+"""The ``triggerReason`` of a compaction that the program started by itself."""
+
 OWN_AGENTS = "managed-"
 
 
@@ -54,8 +71,8 @@ class QwenCodeReader(Reader):
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
         self.tree = Tree(self.rows)
-        self._reported: JsonObject = {}
-        """The report of a request of the conversation, until its answer comes."""
+        self._reported: list[JsonObject] = []
+        """Reports of requests of the conversation, until an answer or a compaction comes."""
         self._wire = "chat"
 
     def read(self, entry: JsonObject) -> None:
@@ -111,7 +128,7 @@ class QwenCodeReader(Reader):
     def _answer(self, entry: JsonObject, message: JsonObject) -> None:
         rows = self.rows
         model = f.text(entry, "model") or rows.model
-        self._reported = {}
+        self._answered()
         rows.use_model(model, self._wire, likely_provider(model, self._wire))
         rows.learn_window(model, f.count(entry, "contextWindowSize"))
         name = rows.unique(f.text(entry, "uuid"))
@@ -184,25 +201,34 @@ class QwenCodeReader(Reader):
     def _request(self, event: JsonObject) -> None:
         purpose = _purpose(event)
         self._wire = WIRE_OF.get(f.text(event, "auth_type"), self._wire)
-        if purpose == "main":
-            self._unanswered()
-            self._reported = event
-        else:
+        if purpose != "main":
             self._spend(event, purpose)
+            return
+        self._reported.append(event)
+        if len(self._reported) > MOST_WAITING:
+            self._spend(self._reported.pop(0), "other")
 
-    def _unanswered(self) -> None:
-        """A request of the conversation whose answer was not logged: it was cancelled, or empty."""
-        event, self._reported = self._reported, {}
-        if event:
-            self._spend(event, "other")
+    def _answered(self) -> None:
+        """The last report is that of this answer."""
+        if self._reported:
+            self._reported.pop()
+        self._unanswered()
+
+    def _unanswered(self, purpose: Purpose = "other") -> None:
+        """Requests of the conversation whose answers were not logged: they were cancelled, or empty, or summaries."""
+        waiting, self._reported = self._reported, []
+        for event in waiting:
+            self._spend(event, purpose)
 
     def _spend(self, event: JsonObject, purpose: Purpose) -> None:
         usage = normalise("qwen-code", event)
         self.rows.call("", None, usage, purpose=purpose, model=f.text(event, "model"))
 
     def _compression(self, payload: JsonObject) -> None:
-        self._unanswered()
         rows = self.rows
+        info = f.mapping(payload, "info")
+        is_automatic = f.text(info, "triggerReason") == AUTOMATIC
+        self._unanswered("summary" if is_automatic else "other")
         if not isinstance(payload.get("compressedHistory"), list):
             return
         history: list[Message] = []
@@ -212,14 +238,29 @@ class QwenCodeReader(Reader):
             history.append(
                 self._made(name, content, "injected" if history else "summary")
             )
-        info = f.mapping(payload, "info")
+        history.extend(self._pending(history))
         replace_history(
             rows,
             history,
             trigger=f.text(info, "triggerReason") or "qwen-code",
-            is_automatic=f.text(info, "triggerReason") == "token_limit",
+            is_automatic=is_automatic,
             before=f.count(info, "originalTokenCount"),
         )
+
+    def _pending(self, history: list[Message]) -> list[Message]:
+        """The results that the next request sends behind this history: of calls at its end, logged before it."""
+        open_calls: set[str] = set()
+        for message in history:
+            open_calls.update(call.call_id for call in message.of_type(ToolCallPart))
+            for result in message.of_type(ToolResultPart):
+                open_calls.discard(result.call_id)
+        pending: list[Message] = []
+        for name in self.rows.view:
+            message = self.rows.messages[name]
+            results = message.of_type(ToolResultPart)
+            if any(result.call_id in open_calls for result in results):
+                pending.append(message)
+        return pending
 
 
 def _purpose(event: JsonObject) -> Purpose:
