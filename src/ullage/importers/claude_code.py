@@ -13,6 +13,7 @@ The format is internal to the program and changes between releases
   of deferred tools, and in newer versions the whole system prompt (``claude_attachments``).
 * Newer versions log each request word for word (``claude_requests``). Then prompts, results and attachments wait for
   the request that sends them, and are read from it.
+* Calls that are in none of these lines are in the program's totals (``claude_costs``).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ullage.codec.dialects import normalise
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
+from ullage.importers.claude_costs import ClaudeTotals
 from ullage.importers.claude_requests import ClaudeRequests
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
@@ -61,7 +63,6 @@ KNOWN_SILENT = frozenset(
         "attribution-snapshot",
         "bridge-session",
         "content-replacement",
-        "cost-state",
         "file-history-delta",
         "file-history-snapshot",
         "last-prompt",
@@ -83,6 +84,9 @@ KNOWN_SILENT = frozenset(
     }
 )
 """Kinds of lines that say nothing about the context."""
+
+CLEARED = "<command-name>/clear</command-name>"
+"""How the log of a conversation begins that followed another one in the same process."""
 
 CHARS_PER_TOKEN_AT_MOST = 8.0
 """Characters of text, thinking and arguments per output token above which the count is a streaming placeholder. Final
@@ -108,6 +112,14 @@ class _OpenCall:
     stop: str = ""
     ended: float = 0
     held: list[Message] = field(default_factory=list)
+    is_counted: bool = False
+
+    def counted(self) -> JsonObject:
+        """What the call reported, once: as a part of the program's totals."""
+        if self.is_counted or not self.usages:
+            return {}
+        self.is_counted = True
+        return self.usages[-1]
 
 
 class _Waiting(NamedTuple):
@@ -135,6 +147,7 @@ class ClaudeCodeReader(Reader):
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
         self.requests = ClaudeRequests(self.rows)
+        self.totals = ClaudeTotals()
         self._waiting: list[_Waiting] = []
         self._is_first = True
         self._open: _OpenCall | None = None
@@ -180,6 +193,8 @@ class ClaudeCodeReader(Reader):
                 self.titles["person"] = f.text(entry, "customTitle")
             case _ if kind in KNOWN_SILENT:
                 self._pass(entry)
+            case "cost-state":
+                self._total(entry)
             case "api-request-shape":
                 self.requests.read_shape(entry)
             case "api-request-blob":
@@ -197,6 +212,25 @@ class ClaudeCodeReader(Reader):
         self._flush_child()
         self._flush_boundary(None)
         self._release()
+        self._spend_unlogged()
+
+    def _total(self, entry: JsonObject) -> None:
+        """What the program spent so far; an answer that is still open counts by what it reported."""
+        call = self._open
+        if call is not None:
+            self.totals.read_call(call.model, call.counted())
+        self.totals.read_total(entry, self.rows.model)
+
+    def _spend_unlogged(self) -> None:
+        totals, self.totals = self.totals, ClaudeTotals()
+        for unlogged in totals.unlogged():
+            self.rows.call(
+                "",
+                None,
+                normalise(_DIALECT, unlogged.usage),
+                purpose=unlogged.purpose,
+                model=unlogged.model,
+            )
 
     def _identify(self, entry: JsonObject) -> None:
         rows = self.rows
@@ -210,6 +244,8 @@ class ClaudeCodeReader(Reader):
             rows.partial = (
                 bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
             )
+            if rows.partial:
+                self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
 
@@ -272,6 +308,7 @@ class ClaudeCodeReader(Reader):
     def _flush_child(self) -> None:
         for name, (model, usage) in self._children.items():
             counted = normalise(_DIALECT, usage) if usage else None
+            self.totals.read_child(model, usage)
             self.rows.call(f"child-{name}", None, counted, purpose="child", model=model)
         self._children.clear()
 
@@ -418,6 +455,8 @@ class ClaudeCodeReader(Reader):
         first = next((part.text for part in parts if isinstance(part, TextPart)), "")
         if not first.startswith("<") and not injected and not first.startswith("Caveat:"):
             self.prompted(first)
+        if first.startswith(CLEARED):
+            self.totals.start_earlier()
         if first.startswith("<local-command-stdout>"):
             self._learn_window(first)
 
@@ -484,6 +523,7 @@ class ClaudeCodeReader(Reader):
         now = rows.at
         rows.at = call.ended
         rows.use_model(call.model, WIRE, _provider(call.model))
+        self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
         rows.call(
             call.id,
@@ -568,6 +608,7 @@ class ClaudeCodeReader(Reader):
                 entry, "compact_metadata"
             )
             self._boundary = _Boundary(metadata, self._preserved(metadata))
+            self.totals.compacted()
         elif subtype == "microcompact_boundary":
             self._flush_call()
             metadata = f.mapping(entry, "microcompactMetadata")
