@@ -15,7 +15,7 @@ from json import dumps, loads
 from ullage_line.drawing import amount, clean
 from ullage_line.fields import count, mapping, text
 from ullage_line.fold import SessionSize
-from ullage_line.look import look, read_object, remove, write_object
+from ullage_line.look import look, read_object, write_object, write_text
 from ullage_line.places import session_file
 from ullage_line.settings import LineSettings
 from ullage_line.status import read_input, read_settings, threshold_of
@@ -144,22 +144,7 @@ def record_compaction(
     lines = [dumps(each) for each in [*rows, row]]
     while len(lines) > 1 and sum(map(len, lines)) > RECORD_AT_MOST:
         del lines[0]
-    beside = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(
-            os.path.dirname(path),
-            mode=0o700,
-            exist_ok=True,
-        )
-        with open(
-            beside,
-            "w",
-            encoding="utf-8",
-        ) as file:
-            file.write("\n".join(lines) + "\n")
-        os.replace(beside, path)
-    except OSError:
-        remove(beside)
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def compactions(path: str) -> list[dict[str, object]]:

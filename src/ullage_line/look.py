@@ -201,6 +201,11 @@ def read_object(path: str) -> dict[str, object]:
 
 
 def write_object(path: str, value: dict[str, object]) -> None:
+    """Replace the file by a JSON object."""
+    write_text(path, dumps(value))
+
+
+def write_text(path: str, content: str) -> None:
     """Replace the file at once. A directory that can't be written leaves it as it is: the next look reads more."""
     beside = f"{path}.{os.getpid()}"
     try:
@@ -214,7 +219,7 @@ def write_object(path: str, value: dict[str, object]) -> None:
             "w",
             encoding="utf-8",
         ) as file:
-            file.write(dumps(value))
+            file.write(content)
         os.replace(beside, path)
     except OSError:
         remove(beside)
