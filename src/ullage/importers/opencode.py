@@ -8,6 +8,7 @@ one message each. Totals of a session and of its messages are spend: a call's us
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ from ullage.importers.parts import CLEARED, LogNamer
 from ullage.importers.reader import Reader
 from ullage.messages import (
     Message,
+    Origin,
     Part,
     ResultContent,
     Role,
@@ -100,45 +102,24 @@ class OpenCodeReader(Reader):
 
     def _user(self, info: JsonObject, parts: list[JsonObject]) -> None:
         rows = self.rows
-        compaction = next(
-            (part for part in parts if f.text(part, "type") == "compaction"), None
-        )
-        if compaction is not None:
-            self._compaction, self._asked_by = compaction, f.text(info, "id")
-            return
+        for part in parts:
+            if f.text(part, "type") == "compaction":
+                self._compaction = part
+                self._asked_by = f.text(info, "id")
+                return
         if f.text(info, "system"):
-            others = [block for block in rows.system if block.name != "user"]
-            rows.use_system(
-                [
-                    *others,
-                    SystemBlock(
-                        text=clean_text(f.text(info, "system")).text, name="user"
-                    ),
-                ]
-            )
+            system = [block for block in rows.system if block.name != "user"]
+            text = clean_text(f.text(info, "system")).text
+            system.append(SystemBlock(text=text, name="user"))
+            rows.use_system(system)
         name = rows.unique(f.text(info, "id"))
-        make = self._maker(name)
-        content = [made for part in parts if (made := user_part(make, part)) is not None]
+        content = sent_parts(self._maker(name), parts, user_part)
         if not content:
             return
-        said = next(
-            (
-                part
-                for part in parts
-                if f.text(part, "type") == "text" and part.get("synthetic") is not True
-            ),
-            {},
-        )
+        said = typed_text(parts)
         self.prompted(f.text(said, "text"))
-        self._add(
-            info,
-            Message(
-                id=name,
-                role="user",
-                parts=tuple(content),
-                origin="said" if said else "injected",
-            ),
-        )
+        origin: Origin = "said" if said else "injected"
+        self._add(info, Message(id=name, role="user", parts=content, origin=origin))
 
     def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         provider = f.text(info, "providerID")
@@ -165,13 +146,8 @@ class OpenCodeReader(Reader):
         own = self._tokens(info) if all(step.finish is None for step in steps) else None
         for number, step in enumerate(steps):
             usage = own if step.finish is None else self._tokens(step.finish)
-            self._step(
-                info,
-                step,
-                number,
-                usage,
-                "cancelled" if aborted and step.finish is None else "finished",
-            )
+            is_cut = aborted and step.finish is None
+            self._step(info, step, number, usage, "cancelled" if is_cut else "finished")
 
     def _step(
         self,
@@ -183,17 +159,10 @@ class OpenCodeReader(Reader):
     ) -> None:
         """One model call of a message: its answer, then the results of its tools."""
         rows = self.rows
-        name = rows.unique(
-            f.text(info, "id") if number == 0 else f"{f.text(info, 'id')}.{number}"
-        )
-        make = self._maker(name)
-        content = [
-            made for part in step.parts if (made := answer_part(make, part)) is not None
-        ]
+        identity = f.text(info, "id")
+        name = rows.unique(f"{identity}.{number}" if number else identity)
+        answer = self._answer(name, step.parts)
         stop = f.text(step.finish or {}, "reason") or f.text(info, "finish")
-        answer = (
-            Message(id=name, role="assistant", parts=tuple(content)) if content else None
-        )
         if info.get("summary") is True:
             self._summarised(info, answer, usage, name)
             return
@@ -211,18 +180,29 @@ class OpenCodeReader(Reader):
             started=started,
         )
         if answer is not None:
-            self._ids.setdefault(f.text(info, "id"), []).append(name)
-        self._results(info, step, name)
+            self._ids.setdefault(identity, []).append(name)
+        self._results(info, step.parts, name, compacted_at)
 
-    def _results(self, info: JsonObject, step: CallParts, name: str) -> None:
+    def _answer(self, name: str, parts: Sequence[JsonObject]) -> Message | None:
+        content = sent_parts(self._maker(name), parts, answer_part)
+        if not content:
+            return None
+        return Message(id=name, role="assistant", parts=content)
+
+    def _results(
+        self,
+        info: JsonObject,
+        parts: Sequence[JsonObject],
+        name: str,
+        cleared_at: Callable[[JsonObject], object],
+    ) -> None:
+        """The results of an answer's tools; ``cleared_at`` reads when one was cleared."""
         label = self.rows.unique(f"{name}.results")
         results: list[Part] = []
-        for part in step.parts:
+        for part in parts:
             if f.text(part, "type") == "tool":
                 made = tool_result(self._maker(f"{label}/{len(results)}"), part)
-                self._note_pruning(
-                    made, f.mapping(f.mapping(part, "state"), "time").get("compacted")
-                )
+                self._note_pruning(made, cleared_at(part))
                 results.append(made)
         if results:
             self._add(info, Message(id=label, role="tool", parts=tuple(results)))
@@ -337,11 +317,7 @@ class OpenCodeReader(Reader):
                 model=model,
             )
             return
-        make = self._maker(name)
-        parts = [
-            made for part in content if (made := answer_part(make, part)) is not None
-        ]
-        answer = Message(id=name, role="assistant", parts=tuple(parts)) if parts else None
+        answer = self._answer(name, content)
         outcome: Outcome = "cancelled" if error else "finished"
         started = f.seconds(f.mapping(message, "time").get("created"))
         usage = self._tokens(message)
@@ -354,16 +330,7 @@ class OpenCodeReader(Reader):
             model=model,
             started=started,
         )
-        label = rows.unique(f"{name}.results")
-        tools = [part for part in content if f.text(part, "type") == "tool"]
-        results = [
-            tool_result(self._maker(f"{label}/{at}"), part)
-            for at, part in enumerate(tools)
-        ]
-        for made, part in zip(results, tools, strict=True):
-            self._note_pruning(made, f.mapping(part, "time").get("pruned"))
-        if results:
-            self._add(message, Message(id=label, role="tool", parts=tuple(results)))
+        self._results(message, content, name, pruned_at)
 
     def _compaction_row(self, message: JsonObject) -> None:
         rows = self.rows
@@ -390,13 +357,10 @@ class OpenCodeReader(Reader):
         reverted = f.text(f.mapping(self.info, "revert"), "messageID")
         names = list(self._ids)
         if reverted in self._ids:
-            self.rows.rewind_to_last(
-                [
-                    made
-                    for name in names[: names.index(reverted)]
-                    for made in self._ids[name]
-                ]
-            )
+            kept: list[str] = []
+            for name in names[: names.index(reverted)]:
+                kept += self._ids[name]
+            self.rows.rewind_to_last(kept)
 
     # -- inside --
 
@@ -461,6 +425,38 @@ def steps_of(parts: list[JsonObject]) -> list[CallParts]:
     if current or not steps:
         steps.append(CallParts(tuple(current), None))
     return steps
+
+
+def compacted_at(part: JsonObject) -> object:
+    """When the result of a tool was cleared."""
+    return f.mapping(f.mapping(part, "state"), "time").get("compacted")
+
+
+def pruned_at(part: JsonObject) -> object:
+    """The same in the newer form."""
+    return f.mapping(part, "time").get("pruned")
+
+
+def typed_text(parts: list[JsonObject]) -> JsonObject:
+    """The first text that a person wrote; empty without one."""
+    for part in parts:
+        if f.text(part, "type") == "text" and part.get("synthetic") is not True:
+            return part
+    return {}
+
+
+def sent_parts(
+    make: PartMaker,
+    parts: Sequence[JsonObject],
+    sent: Callable[[PartMaker, JsonObject], Part | None],
+) -> tuple[Part, ...]:
+    """What is sent of these parts: ``sent`` says it of one."""
+    found: list[Part] = []
+    for part in parts:
+        made = sent(make, part)
+        if made is not None:
+            found.append(made)
+    return tuple(found)
 
 
 def user_part(make: PartMaker, part: JsonObject) -> Part | None:
