@@ -222,7 +222,7 @@ def compared(
                 read_by_lane[lane].append(event.usage.context)
     lanes = []
     for lane, reported in read_by_lane.items():
-        mine = [each for each in billed if each.lane == lane]
+        mine = [each for each in billed if _may_be_read(each, lane)]
         if mine or reported:
             found = lane_result(lane, mine, reported)
             lanes.append(replace(found, reason=unlogged.get(lane, "")))
@@ -242,6 +242,11 @@ def compared(
         compactions=compactions,
         problem="; ".join(problems),
     )
+
+
+def _may_be_read(request: BilledRequest, lane: Lane) -> bool:
+    """Whether the lane may hold the request. An interrupted one may only be in a sum: then its purpose is not known."""
+    return request.lane == lane or (lane == "other" and not request.shown)
 
 
 def _logs(home: Path, environment: dict[str, str]) -> tuple[list[_Log], list[str]]:

@@ -140,6 +140,15 @@ def test_titles_and_notes_may_be_missing_in_a_log() -> None:
     assert result.failures == []
 
 
+def test_an_interrupted_call_may_be_read_as_a_call_of_unknown_purpose(
+    tmp_path: Path,
+) -> None:
+    bills = [*billed(10), *billed(20, shown=False)]
+    main, other = compared(tmp_path, {}, bills, {}).lanes
+    assert (main.billed, main.unread) == (2, (10,))
+    assert (other.lane, other.billed, other.unread) == ("other", 1, ())
+
+
 def test_a_reason_is_a_failure_once_all_calls_are_read() -> None:
     lane = lane_result("summary", billed(10, lane="summary"), [10])
     stale = replace(lane, reason="it logs no summary")
