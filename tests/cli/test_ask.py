@@ -168,7 +168,7 @@ def test_what_can_not_be_asked_is_said(
 @pytest.mark.parametrize(
     ("model", "more", "said"),
     [
-        ("anthropic:claude-nope", (), "no such model"),
+        ("anthropic:nobody-knows-this", (), "no such model"),
         (
             "anthropic:claude-haiku-4-5",
             ("--max-output", "900k"),

@@ -473,7 +473,7 @@ def test_an_unknown_model_and_no_network_say_so_and_end_with_2(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     ended = run(
-        server, environment, tmp_path, "hello", "--model", "anthropic:claude-nothing"
+        server, environment, tmp_path, "hello", "--model", "anthropic:nobody-knows-this"
     )
     assert (
         ended.returncode == 2 and ended.stdout == "" and "no such model" in ended.stderr

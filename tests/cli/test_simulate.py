@@ -70,7 +70,7 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
             == 200
         )
         assert (
-            post(f"{urls['openai']}/responses", {"model": "gpt-9", "input": "hello"})
+            post(f"{urls['openai']}/responses", {"model": "nobody", "input": "hello"})
             == 400
         )
         process.send_signal(signal.SIGINT)
@@ -80,7 +80,7 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
     assert re.match(
         r"200  POST /openai/v1/responses  in \d+  out \d+ \(\d+ reasoning\)  gpt-5", good
     )
-    assert "The requested model 'gpt-9' does not exist." in bad
+    assert "The requested model 'nobody' does not exist." in bad
     assert last == "Stopped after 2 answers."
 
 

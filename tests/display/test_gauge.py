@@ -5,7 +5,7 @@ from tests.cli.readings import OVER_FULL, QUARTER_FULL, UNKNOWN_WINDOW, reading
 from ullage.display.gauge import gauge
 from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import plain
-from ullage.meter.reading import Reading, Used, Window
+from ullage.meter.reading import CompactionThreshold, Reading, Used, Window
 
 
 def bar(of: Reading, width: int = 50, glyphs: object = UNICODE) -> str:
@@ -78,7 +78,7 @@ def test_the_bar_always_has_the_width_it_was_given(
         window=Window(tokens=window, source="user"),
         used=Used(tokens=used, low=max(0, used - below), high=used + above),
         reserve=reserve,
-        compaction_point=point,
+        threshold=CompactionThreshold(tokens=point, source="user"),
     )
     for glyphs in (UNICODE, ASCII):
         assert len(plain(gauge(any_reading, width, glyphs))) == width

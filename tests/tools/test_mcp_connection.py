@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.tools.mcp_places import OLD_SERVER, SERVER, is_alive
+from ullage.installation import extra_command
 from ullage.tools.mcp_connection import (
     McpAddress,
     McpConnection,
@@ -102,4 +103,4 @@ def test_without_the_sdk_it_says_how_to_install_it() -> None:
     printed = subprocess.run(
         [sys.executable, "-c", line], capture_output=True, check=True
     ).stdout
-    assert b"ullage[mcp]" in printed
+    assert extra_command("mcp").encode() in printed

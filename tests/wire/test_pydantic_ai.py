@@ -1,5 +1,6 @@
 """The bridge: a tool loop through a model of pydantic-ai, and what it may claim."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -21,6 +22,7 @@ from ullage_simulators.server import Server, running
 
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
 from ullage.errors import MissingExtra, NotFound, SettingError
+from ullage.installation import extra_command
 from ullage.messages import (
     Message,
     ProviderData,
@@ -119,7 +121,7 @@ async def test_a_tool_loop_is_driven_through_it_and_its_readings_are_not_exact(
 
 async def test_what_is_refused_is_one_of_our_errors(server: Server) -> None:
     with pytest.raises(NotFound):
-        await called(request(USER), model(server, "gpt-nope"))
+        await called(request(USER), model(server, "nobody-knows-this"))
     with pytest.raises(SettingError):
         await called(request(USER), "no-such-provider:model")
 
@@ -200,5 +202,5 @@ async def test_without_the_package_its_extra_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
-    with pytest.raises(MissingExtra, match=r"ullage\[pydantic-ai\]"):
+    with pytest.raises(MissingExtra, match=re.escape(extra_command("pydantic-ai"))):
         await called(request(USER), "openai:gpt-4.1")
