@@ -639,9 +639,8 @@ def _add_statusline(commands: _Commands) -> None:
     statusline.add_argument(
         "--window",
         type=_positive,
-        default=200_000,
         metavar="N",
-        help="the context window, which a log does not tell (default 200000)",
+        help="the context window (default: Claude Code's own for the model)",
     )
 
 

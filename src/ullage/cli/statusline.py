@@ -6,7 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from ullage.cli.context import client_settings
+from ullage.cli.session import metered
+from ullage.cli.sessions import chosen_session
 from ullage.display.text import printable
+from ullage.meter.meter import Meter
 from ullage_line import status
 
 
@@ -24,17 +28,23 @@ def statusline(options: argparse.Namespace) -> int:
     return status.main()
 
 
-def _of_log(log: Path, window: int) -> int:
+def _of_log(log: Path, window: int | None) -> int:
     if not log.is_file():
         print(
             f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
             file=sys.stderr,
         )
         return 2
+    imported = chosen_session(str(log), "")
+    found = client_settings(imported)
+    meter = Meter(window=window, client_settings=found.values)
+    reading = metered(imported, meter, None).meter.reading()
     told: dict[str, object] = {
         "transcript_path": str(log.resolve()),
-        "cwd": str(Path.cwd()),
-        "context_window": {"context_window_size": window},
+        "cwd": imported.cwd or str(Path.cwd()),
+        "context_window": {"context_window_size": reading.window.tokens},
+        "model": {"id": reading.model},
+        "version": imported.program.rpartition(" ")[2],
     }
     print(status.status_line(told, status.read_settings()))
     return 0
