@@ -132,3 +132,24 @@ def test_a_link_to_a_missing_file_is_a_link_again(tmp_path: Path) -> None:
     run(tmp_path, "uninstall", "claude-code")
     assert link.is_symlink()
     assert not (tmp_path / "dotfiles.json").exists()
+
+
+def test_a_read_only_file_is_left_alone(settings: Path, tmp_path: Path) -> None:
+    settings.chmod(0o400)
+    refused = run(tmp_path, "install", "claude-code", "--hooks")
+    assert refused.returncode == 1
+    assert f"not changed, because {settings} is read-only" in refused.stderr
+    assert "then run this again" in refused.stderr
+    assert settings.read_text() == MINE
+
+
+def test_a_directory_that_can_not_be_written_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".claude").symlink_to("/proc/self")
+    refused = run(tmp_path, "install", "claude-code", "--hooks")
+    assert refused.returncode == 1
+    assert "can't be written" in refused.stderr
+    assert "Make it writable, then run this again." in refused.stderr
+    record = json.loads((tmp_path / ".config" / "ullage" / "installed.json").read_text())
+    assert record["changes"] == []

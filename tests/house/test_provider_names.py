@@ -39,6 +39,7 @@ EXCEPTIONS = {
     "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
     "importers/opencode.py": "which of OpenCode's providers are gateways there",
+    "cli/installing/codex.py": "Codex's own name of a provider in its configuration",
     "cli/installing/opencode.py": "OpenCode's own name of a provider in its configuration",
     "cli/installing/pi.py": "pi's own name of a provider in its configuration",
     "importers/pi.py": "pi's own names of APIs",

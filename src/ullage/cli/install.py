@@ -7,14 +7,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ullage.cli.installing import claude_code, gemini_cli, opencode, pi
+from ullage.cli.installing import (
+    claude_code,
+    codex,
+    gemini_cli,
+    opencode,
+    pi,
+    qwen_code,
+)
 from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
 from ullage.cli.installing.splice import CannotEdit
 from ullage.display.text import safe
 from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
-    client.CLIENT: client.changes for client in (claude_code, gemini_cli, opencode, pi)
+    client.CLIENT: client.changes
+    for client in (claude_code, codex, gemini_cli, opencode, pi, qwen_code)
 }
 """What an installation changes, by client."""
 
@@ -97,7 +105,13 @@ def _failure(
     path: str,
     problem: Exception,
 ) -> str:
-    return f"{kind} in {path}: not changed, because {problem}. Repair the file, then run this again."
+    reason, advice = str(problem), "Repair the file"
+    if isinstance(problem, OSError):
+        reason = f"{problem.filename or path} can't be written ({problem.strerror})"
+        advice = "Make it writable"
+    return (
+        f"{kind} in {path}: not changed, because {reason}. {advice}, then run this again."
+    )
 
 
 def _show(outcome: ChangeOutcome, options: argparse.Namespace) -> int:

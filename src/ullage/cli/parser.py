@@ -589,7 +589,7 @@ def _add_trust(commands: _Commands) -> None:
     )
 
 
-CLIENTS = ("claude-code", "gemini-cli", "opencode", "pi")
+CLIENTS = ("claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen-code")
 
 
 def _add_install(commands: _Commands) -> None:

@@ -28,7 +28,12 @@ def test_a_client_gets_its_extension_and_loses_it(client: str, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("client", "place"),
-    [("opencode", ".config/opencode/opencode.json"), ("pi", ".pi/agent/models.json")],
+    [
+        ("codex", ".codex/config.toml"),
+        ("opencode", ".config/opencode/opencode.json"),
+        ("pi", ".pi/agent/models.json"),
+        ("qwen-code", ".qwen/settings.json"),
+    ],
 )
 def test_a_proxys_address_is_put_into_the_configuration(
     client: str, place: str, tmp_path: Path
@@ -36,6 +41,20 @@ def test_a_proxys_address_is_put_into_the_configuration(
     words = ("install", client, "--proxy", "http://127.0.0.1:4141")
     perform(tmp_path, {"HOME": str(tmp_path)}, *words)
     assert "http://127.0.0.1:4141" in (tmp_path / place).read_text()
+    perform(tmp_path, {"HOME": str(tmp_path)}, "uninstall", client)
+    assert not (tmp_path / place).exists()
+
+
+def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
+    tmp_path: Path,
+) -> None:
+    settings = tmp_path / ".qwen" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"modelProviders": {"openai": [{"id": "m"}]}}')
+    words = ("install", "qwen-code", "--proxy", "http://127.0.0.1:4141")
+    ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
+    assert ended.returncode == 1
+    assert "its modelProviders come first" in ended.stderr
 
 
 def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import ullage_line
 from ullage.cli.installing import jsonc
-from ullage.cli.installing.plan import PlannedChange, json_item, json_setting, read_text
-from ullage.cli.installing.splice import CannotEdit, Splice
+from ullage.cli.installing.plan import PlannedChange, configured, json_item, json_setting
+from ullage.cli.installing.splice import Splice
 from ullage_line.places import settings_file
 
 CLIENT = "claude-code"
@@ -101,11 +101,7 @@ def changes(
 
 def _earlier_command(path: Path) -> str:
     """The user's own status line; empty when there is none, or it is ours."""
-    text = read_text(path)
-    try:
-        found = jsonc.value_at(text, ["statusLine", "command"])
-    except CannotEdit as problem:
-        raise CannotEdit(f"{path}: {problem}") from None
+    found = configured(path, ["statusLine", "command"])
     if not isinstance(found, str) or "ullage_line" in found:
         return ""
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from ullage.cli.installing import jsonc
+from ullage.cli.installing import jsonc, toml
 from ullage.cli.installing.record import (
     InstalledChange,
     InstalledChanges,
@@ -126,6 +127,66 @@ def json_item(
     )
 
 
+def text_setting(
+    client: str,
+    kind: str,
+    path: Path,
+    keys: Sequence[str],
+    value: str,
+) -> PlannedChange:
+    """A text in a TOML file."""
+
+    def splice(text: str) -> Splice:
+        return toml.setting(
+            text,
+            keys,
+            value,
+        )
+
+    return PlannedChange(
+        client,
+        kind,
+        path,
+        splice,
+        tuple(keys),
+        value,
+    )
+
+
+class ConfigurationFormat(Protocol):
+    """What ``jsonc`` and ``toml`` have in common."""
+
+    def is_object(self, text: str) -> bool: ...
+
+    def value_at(self, text: str, path: Sequence[str]) -> Any: ...
+
+    def removing(
+        self,
+        text: str,
+        path: Sequence[str],
+        value: object,
+        before: str,
+        *,
+        is_item: bool,
+    ) -> str | None: ...
+
+
+def format_of(path: Path) -> ConfigurationFormat:
+    """How a file is written, by its name."""
+    if path.suffix == ".toml":
+        return toml
+    return jsonc
+
+
+def configured(path: Path, keys: Sequence[str]) -> Any:
+    """The value in a configuration file; ``None`` where there is none. Raises ``CannotEdit`` with the file's name."""
+    text = read_text(path)
+    try:
+        return format_of(path).value_at(text, keys)
+    except CannotEdit as problem:
+        raise CannotEdit(f"{path}: {problem}") from None
+
+
 class ChangeOutcome(NamedTuple):
     """What became of one change, in a sentence, and the difference that it makes to the file."""
 
@@ -188,8 +249,13 @@ class ConfigurationEditor:
         if self.dry_run:
             return ChangeOutcome(f"{what}: would be changed", difference)
         added = (*record.changes, found)
+        earlier = read_record(self.directory)
         write_record(self.directory, msgspec.structs.replace(record, changes=added))
-        replace_file(change.path, changed.encode())
+        try:
+            replace_file(change.path, changed.encode())
+        except OSError:
+            write_record(self.directory, earlier)
+            raise
         return ChangeOutcome(f"{what}: installed", difference)
 
     def uninstall(
@@ -259,6 +325,8 @@ def read_text(path: Path) -> str:
     try:
         if path.exists() and not path.is_file():
             raise CannotEdit(f"{path} is no regular file")
+        if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+            raise CannotEdit(f"{path} is read-only (`chmod u+w` changes that)")
         if path.exists() and path.stat().st_size > LARGEST:
             raise CannotEdit(f"{path} is larger than {LARGEST:,} bytes")
         return path.read_bytes().decode()
@@ -279,11 +347,12 @@ def _restored(entry: InstalledChange, text: str) -> str | None:
     )
     if not entry.keys:
         return restored
-    if restored is not None and jsonc.is_object(restored):
+    written = format_of(Path(entry.path))
+    if restored is not None and written.is_object(restored):
         return restored
     value = msgspec.json.decode(entry.value)
     try:
-        return jsonc.removing(
+        return written.removing(
             text,
             entry.keys,
             value,
@@ -302,7 +371,7 @@ def _is_in_place(
     """Whether the text holds what the change would put there, whoever put it there."""
     if not change.keys:
         return old is not None and text == change.wanted
-    found = jsonc.value_at(text, change.keys)
+    found = format_of(change.path).value_at(text, change.keys)
     if change.is_item:
         return isinstance(found, list) and change.value in found
     return bool(found == change.value)

@@ -1,0 +1,43 @@
+"""Codex: its ``config.toml`` (https://developers.openai.com/codex/config-reference). Tried with 0.169.0."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ullage.cli.installing.plan import PlannedChange, configured, text_setting
+from ullage.cli.installing.splice import CannotEdit
+
+CLIENT = "codex"
+
+
+def changes(
+    *,
+    statusline: bool,
+    hooks: bool,
+    proxy: str,
+    project: bool,
+) -> list[PlannedChange]:
+    """What an installation changes: the address of the provider that is in use.
+
+    Codex takes no address and no provider from a project's configuration
+    (https://developers.openai.com/codex/config-advanced).
+    """
+    if not proxy or project:
+        return []
+    own = os.environ.get("CODEX_HOME", "")
+    directory = Path(own) if own else Path.home() / ".codex"
+    path = directory / "config.toml"
+    return [text_setting(CLIENT, "proxy", path, _address(path), proxy)]
+
+
+def _address(path: Path) -> list[str]:
+    """The key of the address: Codex's own provider has one, and any other is a table."""
+    provider = configured(path, ["model_provider"])
+    if provider in (None, "openai"):
+        return ["openai_base_url"]
+    keys = ["model_providers", str(provider)]
+    if not isinstance(configured(path, keys), dict):
+        where = ".".join(keys)
+        raise CannotEdit(f"{path}: it has no table [{where}]")
+    return [*keys, "base_url"]

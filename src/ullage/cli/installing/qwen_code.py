@@ -1,0 +1,32 @@
+"""qwen-code: its ``settings.json`` (https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings/).
+
+Tried with 0.24.4.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ullage.cli.installing.plan import PlannedChange, configured, json_setting
+from ullage.cli.installing.splice import CannotEdit
+
+CLIENT = "qwen-code"
+
+
+def changes(
+    *,
+    statusline: bool,
+    hooks: bool,
+    proxy: str,
+    project: bool,
+) -> list[PlannedChange]:
+    """What an installation changes. Addresses of ``modelProviders`` come before ours."""
+    directory = Path.cwd() if project else Path.home()
+    path = directory / ".qwen" / "settings.json"
+    planned = []
+    if proxy:
+        if configured(path, ["modelProviders"]):
+            raise CannotEdit(f"{path}: the addresses of its modelProviders come first")
+        keys = ["env", "OPENAI_BASE_URL"]
+        planned.append(json_setting(CLIENT, "proxy", path, keys, proxy))
+    return planned
