@@ -142,3 +142,9 @@ def test_an_odd_value_anywhere_is_answered_or_refused(
 def test_any_bytes_are_refused(talk: Talk, wire: str, raw: bytes) -> None:
     response = talk.send(wire, GOOD[wire]._replace(raw=raw))
     assert 400 <= response.status_code < 500
+
+
+@pytest.mark.parametrize("wire", GOOD)
+def test_a_number_of_very_many_digits_is_refused(talk: Talk, wire: str) -> None:
+    response = talk.send(wire, GOOD[wire]._replace(raw=b"1" * 5_000))
+    assert 400 <= response.status_code < 500
