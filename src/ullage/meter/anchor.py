@@ -44,6 +44,11 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """What the ledger alone expects in the place of ``input``, where that was accepted although it was surprising."""
 
     @property
+    def unexplained(self) -> float:
+        """Tokens by which the input exceeds the estimates of what it was made of."""
+        return self.input - self.messages - self.fixed - self.reasoning
+
+    @property
     def beyond(self) -> float:
         """Tokens by which what the ledger expects exceeds a surprising input; 0 where it was none."""
         return 0.0 if self.level is None else self.level - self.input

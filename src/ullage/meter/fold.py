@@ -67,6 +67,7 @@ from ullage.meter.expected import (
 from ullage.meter.fingerprint import digest
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.model_switch import OtherModel, remember, rest_on_new_model
 from ullage.meter.overhead import first_call_id, kept
 from ullage.meter.plausible import (
     UNUSABLE,
@@ -141,9 +142,12 @@ class Fold(State):
     def _use_model(self, model: str, wire: str, provider: str) -> None:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
             return
-        before = self.whole_forecast() if len(self.view) or self.anchor else None
-        weight = self.view.tokens + self.fixed.tokens
-        old = self.forecaster
+        before = OtherModel(
+            forecast=self.whole_forecast(),
+            weight=self.view.tokens + self.fixed.tokens,
+            forecaster=self.forecaster,
+        )
+        remember(self)
         changed_model = bool(self.model) and model != self.model
         self.reports = ReportHistory()
         self.set_model(model, wire, provider)
@@ -152,14 +156,17 @@ class Fold(State):
             self.marks.append("model")
             self.seen = NOTHING_SEEN
             self._take_client_limits()
-        if self.forecaster.same_units(old):
+        if self.forecaster.same_units(before.forecaster):
             self._recarry()  # what the old model made, the new one may not read
             return
         self.counted = None
         self._recount()
-        if before is not None and self.anchor is not None:
-            ratio = (self.view.tokens + self.fixed.tokens) / weight if weight > 0 else 1.0
-            self._carry_over(before, ratio)
+        if self.anchor is not None:
+            rest_on_new_model(self, before)
+            self.output = None
+            self.output_left = True
+            self.removed = 0.0
+            self.since = SinceAnchor()
 
     def _take_limits(self) -> None:
         """The limits that the catalogue has for the model."""
@@ -196,33 +203,6 @@ class Fold(State):
         self.fixed = self.forecaster.fixed(
             self.system or (), self.tools or (), self.params, leading=leading
         )
-
-    def _carry_over(self, before: Forecast, ratio: float) -> None:
-        """The last reported input in the new units: by ratio, which converts what no event explains as well.
-
-        Reasoning is counted anew, as far as the new model can read it.
-        """
-        earlier = self.earlier_reasoning(with_last=True)
-        cleared = self.cleared if PARAMETER in self.params else NOTHING_CLEARED
-        self.anchor = Anchor(
-            call="",
-            input=max(0, round((before.tokens - before.reasoning) * ratio + earlier)),
-            usage=Usage(),
-            order=self.view.orders,
-            fixed=self.fixed.tokens,
-            reasoning=earlier,
-            messages=self.view.tokens,
-            label="the model changed: carried over by ratio",
-            spread=0.1,
-            cleared=cleared.scaled(ratio),
-        )
-        self.output = None
-        self.output_left = True
-        self.removed = 0.0
-        self.since = SinceAnchor()
-        if self.unlogged is not None:
-            self.unlogged *= ratio
-            self.first_messages = 0.0
 
     def _calibrated(self, event: Calibrated) -> None:
         """The calibration that the session begins with."""
@@ -827,7 +807,7 @@ class Fold(State):
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
         if self.partly_unlogged:
             self.attribution = None
-        beyond = anchor.input - anchor.messages - anchor.fixed - anchor.reasoning
+        beyond = anchor.unexplained
         if self.partly_unlogged:
             self.unlogged = max(0.0, beyond)
         elif self.anchor is None:

@@ -146,6 +146,12 @@ class Forecaster:
             other.counter,
         )
 
+    def text_ratio(self, other: Forecaster, sample: str) -> float:
+        """Tokens of a text with this model for each token of it with the other one."""
+        ours = text_tokens(sample, self.family, self.counter)
+        theirs = text_tokens(sample, other.family, other.counter)
+        return ours / theirs if theirs > 0 else 1.0
+
     # -- costs --
 
     def media(self, part: ImagePart | FilePart, in_result: bool) -> float:

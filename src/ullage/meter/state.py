@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from ullage.clients.facts import ClientSettings
@@ -92,6 +93,16 @@ class StepRatios:
         return self.ratios[place] if is_known else None
 
 
+class ModelReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model showed before the session changed to another one."""
+
+    anchor: Anchor
+    """Its last reported input."""
+    unlogged: float | None
+    first_messages: float
+    """As in ``State``, in the units of that model."""
+
+
 @dataclass(kw_only=True, eq=False)
 class State:
     """Everything that the meter knows of a session, from its events. Not for sharing between threads.
@@ -133,6 +144,8 @@ class State:
     attribution: Attribution | None = None
     """What reports have shown of these rows."""
     anchor: Anchor | None = None
+    model_reports: dict[str, ModelReport] = field(default_factory=dict)
+    """By wire, provider and model, what the models showed that the session has had before this one."""
     output: Entry | None = None
     output_left: bool = False
     """The last answer was removed or edited: its reported output is not in the next request."""
