@@ -92,6 +92,14 @@ def test_a_session_of_another_machine_reads_no_files(tmp_path: Path) -> None:
     assert with_files(reading, session(tmp_path / "gone"), home) == reading
 
 
+@pytest.mark.parametrize("directory", ["/" + "a" * 300, "/a" * 3_000, "/a\0b"])
+def test_a_directory_that_no_system_can_have_reads_no_files(
+    tmp_path: Path, directory: str
+) -> None:
+    reading = reading_of(not_in_the_log(20_000))
+    assert with_files(reading, session(Path(directory)), tmp_path) == reading
+
+
 def test_links_pipes_and_large_files_of_a_project_are_left_out(tmp_path: Path) -> None:
     home, cwd = tmp_path / "home", tmp_path / "cellar"
     secret = write(tmp_path / "secret" / "SKILL.md", "a key")

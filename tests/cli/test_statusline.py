@@ -63,3 +63,12 @@ def test_a_missing_log_is_named_with_the_command_that_lists_logs(tmp_path: Path)
     assert done.returncode == 2
     assert "no log at" in done.stderr
     assert "ullage sessions" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["context", "watch", "statusline"])
+def test_a_name_that_no_file_can_have_is_a_log_that_does_not_exist(
+    tmp_path: Path, command: str
+) -> None:
+    done = perform(tmp_path, {}, command, "a" * 300 + ".jsonl")
+    assert done.returncode == 2
+    assert "`ullage sessions` lists" in done.stderr

@@ -72,7 +72,7 @@ def with_files(
     """The reading with what files explain of the row "Not in the log"; the same where there is no such row."""
     logged = {row.name.split(" (")[0] for row in reading.rows}
     cwd = Path(imported.cwd or ".")
-    is_here = cwd.is_absolute() and cwd.is_dir()
+    is_here = cwd.is_absolute() and os.path.isdir(cwd)
     if NOT_IN_THE_LOG not in logged or imported.format != "claude-code" or not is_here:
         return reading
     home = home or Path.home()
@@ -110,7 +110,7 @@ def found_files(cwd: Path, home: Path) -> Iterator[FileText]:
             for path in _listed(directory):
                 chosen = path / file if file else path
                 is_wanted = path.suffix == ".md" or bool(file)
-                if is_wanted and not path.is_symlink():
+                if is_wanted and not os.path.islink(path):
                     heads.append(_text_of(chosen)[:HEAD_CHARACTERS])
             if text := "".join(heads):
                 yield FileText(kind, str(directory), text)
@@ -184,7 +184,7 @@ def _explained(row: Row, files: list[FileText], model: str) -> Row:
 
 
 def _listed(directory: Path) -> list[Path]:
-    if directory.is_symlink() or directory.parent.is_symlink():
+    if os.path.islink(directory) or os.path.islink(directory.parent):
         return []
     try:
         with os.scandir(directory) as found:
@@ -205,7 +205,7 @@ def _json_of(path: Path) -> JsonObject:
 
 def _text_of(path: Path, most: int = LARGEST_FILE) -> str:
     """The text of a file; empty for what is not read."""
-    if path.is_symlink() or path.parent.is_symlink():
+    if os.path.islink(path) or os.path.islink(path.parent):
         return ""
     try:
         with open_regular(path, most=most) as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
 
     Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         raise UnreadableInput(
             f"{path} does not exist. `ullage sessions` lists the logs it finds."
         )

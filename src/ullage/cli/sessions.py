@@ -199,7 +199,7 @@ def chosen_session(name: str, session: str = "") -> ImportedSession:
     """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
     path = Path(name)
     if (
-        path.exists()
+        os.path.exists(path)
         or session
         or len(name) < SHORTEST_ID
         or not name.replace("-", "").replace("_", "").isalnum()

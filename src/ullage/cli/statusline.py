@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def statusline(options: argparse.Namespace) -> int:
 
 
 def _of_log(log: Path, window: int | None) -> int:
-    if not log.is_file():
+    if not os.path.isfile(log):
         print(
             f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
             file=sys.stderr,

@@ -7,6 +7,7 @@ its bottom and what happened above it; a pipe gets a line for each model call; `
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -244,7 +245,7 @@ def ticks(interval_s: float) -> Iterator[None]:
 def place_of(name: str, session: str) -> FoundSession:
     """The log of that name, or of the session whose id ends so. Raises ``InputError``."""
     path = Path(name).expanduser()
-    if path.exists():
+    if os.path.exists(path):
         return FoundSession("", path, 0.0, session)
     if len(name) >= SHORTEST_ID:
         matching = [place for place in find_sessions().places if place.id.endswith(name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -119,7 +120,7 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
     lists them.
     """
     where = Path(path)
-    if where.is_dir():
+    if os.path.isdir(where):
         return _read_directory(where, session)
     head = _head(where)
     for database in DATABASES:
