@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.installation import extra_command, package_command
+from ullage.installation import extra_command, is_temporary, package_command
 
 RECEIPT = """[tool]
 requirements = [{ name = "bpe-openai" }, { name = "ullage", extras = ["chat", "bpe"] }]
@@ -57,6 +57,11 @@ def test_uvx_where_the_environment_lies_in_its_cache(tmp_path: Path) -> None:
         "uvx --from 'ullage[server]' ullage",
         "uvx --with genai-prices ullage",
     )
+
+
+def test_only_an_environment_in_the_cache_is_temporary(tmp_path: Path) -> None:
+    assert is_temporary(str(tmp_path / "archive-v0" / "x1"))
+    assert not is_temporary(str(tmp_path / "tools" / "ullage"))
 
 
 def test_a_clone_and_a_project_of_uv(tmp_path: Path) -> None:

@@ -64,12 +64,17 @@ def package_command(
     return command.replace("'ullage[]'", "ullage")
 
 
+def is_temporary(prefix: str = sys.prefix) -> bool:
+    """Whether this runs from uv's cache, as ``uvx`` does: no other program may rely on its files."""
+    return not UV_CACHES.isdisjoint(Path(prefix).parts)
+
+
 def _installer(prefix: Path, source: Path) -> Installer:
     if (prefix / UV_RECEIPT).is_file():
         return UV_TOOL
     if (prefix / PIPX_METADATA).is_file():
         return PIPX
-    if not UV_CACHES.isdisjoint(prefix.parts):
+    if is_temporary(str(prefix)):
         return UVX
     if (source.parents[1] / "uv.lock").is_file():
         return CLONE

@@ -36,9 +36,23 @@ def test_install_and_uninstall_leave_a_file_of_comments_as_it_was(
     assert installed.returncode == 0
     assert "ullage_line" in settings.read_text()
     assert "// my settings" in settings.read_text()
-    assert "`ullage uninstall claude-code` takes it back." in installed.stdout
+    assert (
+        "`ullage uninstall claude-code` takes back what is installed." in installed.stdout
+    )
     run(tmp_path, "uninstall", "claude-code")
     assert settings.read_text() == MINE
+
+
+def test_an_installation_that_stops_half_way_says_how_to_take_it_back(
+    settings: Path, tmp_path: Path
+) -> None:
+    settings.write_text('{"hooks": null}')
+    installed = run(tmp_path, "install", "claude-code")
+    assert installed.returncode == 1
+    assert "not changed, because" in installed.stderr
+    assert "takes back what is installed" in installed.stdout
+    run(tmp_path, "uninstall", "claude-code")
+    assert settings.read_text() == '{"hooks": null}'
 
 
 def test_the_earlier_status_line_is_shown_before_ours(

@@ -18,6 +18,7 @@ from ullage.cli.installing import (
 from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
 from ullage.cli.installing.splice import CannotEdit
 from ullage.display.text import safe
+from ullage.installation import is_temporary
 from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
@@ -33,9 +34,16 @@ KINDS = {
 }
 """Each option, and the word in the kinds of the changes that it makes."""
 
+FROM_CACHE = (
+    "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
+    "program that is gone. Install Ullage first: uv tool install ullage"
+)
+
 
 def install(options: argparse.Namespace) -> int:
     """Change the client's configuration. Gives 1 when a file could not be changed."""
+    if is_temporary() and not options.dry_run:
+        return _refuse("install", FROM_CACHE)
     editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
     try:
         planned = _planned(options)
@@ -64,8 +72,8 @@ def install(options: argparse.Namespace) -> int:
         code = _show(outcome, options)
         if code:
             break
-    if not code and not options.dry_run:
-        print(f"`ullage uninstall {options.client}` takes it back.")
+    if not options.dry_run and (not code or change is not planned[0]):
+        print(f"`ullage uninstall {options.client}` takes back what is installed.")
     return code
 
 
