@@ -8,10 +8,11 @@ import pytest
 from tests.importers.folding import FIXTURES, Folded
 from tests.line.logs import answer, linked, prompt, result, use
 from ullage import Meter
-from ullage.clients import claude_code
+from ullage.clients import claude_code, copilot_cli, qwen_code
 from ullage.clients.facts import Circumstances, ClientSetting, ClientSettings
 from ullage.importers import read
 from ullage_line.fold import SessionSize
+from ullage_line.other_programs import copilot_threshold, qwen_threshold
 from ullage_line.threshold import threshold
 
 LOGS = sorted((FIXTURES / "claude_code").glob("*.jsonl"))
@@ -115,3 +116,30 @@ def test_both_know_the_same_compaction_threshold(
     assert expected is not None
     assert found is not None
     assert found.tokens == (expected.tokens or window)
+
+
+@pytest.mark.parametrize("window", [20_000, 40_000, 131_072, 200_000, 1_000_000])
+@pytest.mark.parametrize("share", [None, 0.5, 1, 0, -1, 1.5, True, []])
+@pytest.mark.parametrize("version", ["0.24.4", "0.23.9", ""])
+def test_both_know_the_same_threshold_of_qwen_code(
+    version: str, share: object, window: int
+) -> None:
+    numbers = tuple(int(each) for each in version.split(".") if each)
+    setting = ClientSetting(share, "settings.json")
+    known = Circumstances(
+        version=numbers, settings={"context.autoCompactThreshold": setting}
+    )
+    expected = qwen_code.threshold(known, window)
+    files: list[dict[str, object]] = [{"context": {"autoCompactThreshold": share}}]
+    found = qwen_threshold(window, version, files)
+    assert found == (expected.tokens if expected else 0)
+
+
+@pytest.mark.parametrize("window", [30_000, 128_000])
+@pytest.mark.parametrize("share", ["", "0.5", "1", "0", "-1", "nan", "inf", "many"])
+def test_both_know_the_same_threshold_of_copilot(share: str, window: int) -> None:
+    setting = ClientSetting(share, "the environment")
+    known = Circumstances(settings={copilot_cli.VARIABLE: setting})
+    expected = copilot_cli.threshold(known, window)
+    assert expected is not None
+    assert copilot_threshold(window, share) == expected.tokens

@@ -10,6 +10,7 @@ from pathlib import Path
 from ullage.cli.installing import (
     claude_code,
     codex,
+    copilot_cli,
     gemini_cli,
     opencode,
     pi,
@@ -23,7 +24,15 @@ from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
     client.CLIENT: client.changes
-    for client in (claude_code, codex, gemini_cli, opencode, pi, qwen_code)
+    for client in (
+        claude_code,
+        codex,
+        copilot_cli,
+        gemini_cli,
+        opencode,
+        pi,
+        qwen_code,
+    )
 }
 """What an installation changes, by client."""
 
@@ -50,12 +59,10 @@ def install(options: argparse.Namespace) -> int:
     except CannotEdit as problem:
         return _refuse(
             "install",
-            f"{options.client}: nothing was changed: {problem}. Repair it, then run this again.",
+            f"{options.client}: nothing was changed: {problem}. Change that, then run this again.",
         )
     if not planned:
-        return _refuse(
-            "install", f"{options.client} has no place for that. See docs/statusline.md."
-        )
+        return _refuse("install", _no_place(options.client))
     code = 0
     for change in planned:
         try:
@@ -87,6 +94,27 @@ def uninstall(options: argparse.Namespace) -> int:
     if not outcomes:
         print(f"Nothing of that is installed for {options.client}.")
     return max([0, *(_show(outcome, options) for outcome in outcomes)])
+
+
+def _no_place(client: str) -> str:
+    """What can be installed instead."""
+    possible = []
+    for option in ("--statusline", "--hooks", "--proxy URL"):
+        try:
+            planned = CHANGES[client](
+                statusline=option == "--statusline",
+                hooks=option == "--hooks",
+                proxy="URL" if option == "--proxy URL" else "",
+                project=False,
+            )
+        except CannotEdit:
+            continue
+        if planned:
+            possible.append(f"`ullage install {client} {option}`")
+    return (
+        f"{client} has no place for that. Use {' or '.join(possible)}. "
+        "See docs/statusline.md."
+    )
 
 
 def _planned(options: argparse.Namespace) -> list[PlannedChange]:

@@ -589,7 +589,15 @@ def _add_trust(commands: _Commands) -> None:
     )
 
 
-CLIENTS = ("claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen-code")
+CLIENTS = (
+    "claude-code",
+    "codex",
+    "copilot-cli",
+    "gemini-cli",
+    "opencode",
+    "pi",
+    "qwen-code",
+)
 
 
 def _add_install(commands: _Commands) -> None:

@@ -4,6 +4,8 @@ It begins to summarise at a share of the window, while the conversation goes on,
 one (``backgroundCompactionThreshold`` 0.80 and ``bufferExhaustionThreshold`` 0.95 in
 https://docs.rs/github-copilot-sdk/1.0.0-beta.4/github_copilot_sdk/types/struct.InfiniteSessionConfig.html).
 Version 1.0.102 began at 32,042, 32,069, 35,323 and 35,362 of 40,000 tokens by its own count, and not at 25,000 (n=4).
+That count (``currentTokens``) goes by the reported usage: with a window of 21,000 it began at 17,487,
+when its estimate of the same (``preCompactionTokens``) was 14,021.
 """
 
 from __future__ import annotations

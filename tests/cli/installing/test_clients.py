@@ -7,9 +7,11 @@ from ullage.cli.install import CHANGES
 from ullage.cli.parser import CLIENTS
 
 PLACES = {
+    "copilot-cli": ".copilot/settings.json",
     "gemini-cli": ".gemini/settings.json",
     "opencode": ".config/opencode/plugins/ullage.js",
     "pi": ".pi/agent/extensions/ullage.js",
+    "qwen-code": ".qwen/settings.json",
 }
 
 
@@ -62,3 +64,41 @@ def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:
     ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
     assert ended.returncode == 1
     assert "gemini-cli has no place for that" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("client", "instead"),
+    [
+        ("codex", "Use `ullage install codex --proxy URL`."),
+        ("gemini-cli --proxy URL", "Use `ullage install gemini-cli --hooks`."),
+        ("copilot-cli --hooks", "Use `ullage install copilot-cli --statusline`."),
+        ("copilot-cli --project", "Use `ullage install copilot-cli --statusline`."),
+        ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy URL`."),
+    ],
+)
+def test_what_can_be_installed_instead_is_named(
+    client: str, instead: str, tmp_path: Path
+) -> None:
+    ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", *client.split())
+    assert ended.returncode == 1
+    assert instead in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("client", "before"),
+    [
+        ("copilot-cli", '{"statusLine": {"command": "mine"}}'),
+        ("qwen-code", '{"ui": {"statusLine": {"command": "mine"}}}'),
+        ("qwen-code", '{"ui": {"statusLine": {"type": "preset", "items": []}}}'),
+    ],
+)
+def test_a_status_line_of_the_users_own_stays(
+    client: str, before: str, tmp_path: Path
+) -> None:
+    settings = tmp_path / PLACES[client]
+    settings.parent.mkdir()
+    settings.write_text(before)
+    ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", client)
+    assert ended.returncode == 1
+    assert "another status line" in ended.stderr
+    assert settings.read_text() == before

@@ -27,7 +27,7 @@ def settings_path(*, project: bool) -> Path:
 
 
 def command(script: str) -> str:
-    """How Claude Code starts a script of ``ullage_line``."""
+    """How a program starts a script of ``ullage_line``."""
     place = Path(ullage_line.__file__).with_name(script)
     return f'"{sys.executable}" -I -S "{place}"'
 

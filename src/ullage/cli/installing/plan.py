@@ -187,6 +187,18 @@ def configured(path: Path, keys: Sequence[str]) -> Any:
         raise CannotEdit(f"{path}: {problem}") from None
 
 
+def own_status_line(
+    client: str, path: Path, keys: Sequence[str], command: str
+) -> PlannedChange:
+    """A status line where there is none. Raises ``CannotEdit`` for one of the user's own, which ours would replace."""
+    found = configured(path, keys)
+    if found is not None and "ullage_line" not in str(found):
+        where = ".".join(keys)
+        raise CannotEdit(f"{path}: it has another status line, {where}, which would go")
+    wanted = {"type": "command", "command": command}
+    return json_setting(client, "statusline", path, keys, wanted)
+
+
 class ChangeOutcome(NamedTuple):
     """What became of one change, in a sentence, and the difference that it makes to the file."""
 

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ullage.cli.installing.plan import PlannedChange, configured, json_setting
+from ullage.cli.installing.claude_code import command
+from ullage.cli.installing.plan import (
+    PlannedChange,
+    configured,
+    json_setting,
+    own_status_line,
+)
 from ullage.cli.installing.splice import CannotEdit
 
 CLIENT = "qwen-code"
@@ -20,10 +26,16 @@ def changes(
     proxy: str,
     project: bool,
 ) -> list[PlannedChange]:
-    """What an installation changes. Addresses of ``modelProviders`` come before ours."""
+    """What an installation changes. Addresses of ``modelProviders`` come before ours.
+
+    A project's settings are shared, so the command, which names this machine's Python, is no part of them.
+    """
     directory = Path.cwd() if project else Path.home()
     path = directory / ".qwen" / "settings.json"
     planned = []
+    if statusline and not project:
+        keys = ["ui", "statusLine"]
+        planned.append(own_status_line(CLIENT, path, keys, command("qwen_code.py")))
     if proxy:
         if configured(path, ["modelProviders"]):
             raise CannotEdit(f"{path}: the addresses of its modelProviders come first")

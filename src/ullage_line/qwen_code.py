@@ -1,0 +1,14 @@
+"""Started by qwen-code for its status line: ``python -I -S …/ullage_line/qwen_code.py``."""
+
+import os
+import sys
+
+if __name__ == "__main__":
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    try:
+        from ullage_line.other_programs import print_line, qwen_code
+        from ullage_line.status import read_input
+
+        print_line(qwen_code(read_input()))
+    except Exception as problem:  # noqa: BLE001 - a status line never disturbs the program it is shown in
+        sys.stdout.write(f"ullage: no status ({type(problem).__name__})\n")
