@@ -11,11 +11,7 @@ INSIDE = "ULLAGE_LINE_COMPOSED"
 """Set for the command, so that a command that is this one again ends."""
 
 
-def composed(
-    command: str,
-    status: dict[str, object],
-    line: str,
-) -> str:
+def composed(command: str, status: dict[str, object], line: str) -> str:
     """The first line of the command with ours behind it, then the command's other lines; ours alone when it fails."""
     if os.environ.get(INSIDE):
         return line

@@ -118,11 +118,7 @@ class SessionSize:
             value = kept.get(name)
             if type(value) is not type(default):
                 return None
-            setattr(
-                size,
-                name,
-                value,
-            )
+            setattr(size, name, value)
         return size
 
     # -- results --

@@ -28,42 +28,18 @@ STATE_AT_MOST = 1024 * 1024
 CHECKED = 64
 """The last bytes that were read are compared at the next look, which shows a log that was written anew."""
 
-_OPEN = (
-    os.O_RDONLY
-    | getattr(
-        os,
-        "O_NONBLOCK",
-        0,
-    )
-    | getattr(
-        os,
-        "O_BINARY",
-        0,
-    )
-)
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class LogFile:
     """An open log."""
 
-    def __init__(
-        self,
-        descriptor: int,
-        end: int,
-    ) -> None:
+    def __init__(self, descriptor: int, end: int) -> None:
         self.descriptor = descriptor
         self.end = end
 
-    def read(
-        self,
-        at: int,
-        length: int,
-    ) -> bytes:
-        os.lseek(
-            self.descriptor,
-            at,
-            os.SEEK_SET,
-        )
+    def read(self, at: int, length: int) -> bytes:
+        os.lseek(self.descriptor, at, os.SEEK_SET)
         return os.read(self.descriptor, max(0, min(length, self.end - at)))
 
     def before(self, at: int) -> str:
@@ -90,11 +66,7 @@ class LogPosition:
         }
 
     @classmethod
-    def restored(
-        cls,
-        kept: dict[str, object],
-        log: LogFile,
-    ) -> LogPosition | None:
+    def restored(cls, kept: dict[str, object], log: LogFile) -> LogPosition | None:
         """``None`` when nothing was kept, or the log no longer holds what was read of it."""
         size = SessionSize.restored(mapping(kept, "size"))
         position = cls(count(kept, "at"))
@@ -107,11 +79,7 @@ class LogPosition:
         position.size = size
         return position
 
-    def advance(
-        self,
-        log: LogFile,
-        length: int,
-    ) -> None:
+    def advance(self, log: LogFile, length: int) -> None:
         """Fold at most this much. A last line without an end is left for the next look."""
         data = log.read(self.at, length)
         if b"\n" not in data and len(data) == length:
@@ -174,11 +142,7 @@ def _look(log: LogFile, path: str) -> SessionSize:
         if near is None or log.end - near.at > PIECE:
             near = LogPosition(log.end - PIECE)
         near.advance(log, PIECE)
-    found: dict[str, object] = {
-        "version": VERSION,
-        "log": path,
-        "start": start.to_json(),
-    }
+    found: dict[str, object] = {"version": VERSION, "log": path, "start": start.to_json()}
     if near is not None:
         found["near"] = near.to_json()
     write_object(state, found)
@@ -209,16 +173,8 @@ def write_text(path: str, content: str) -> None:
     """Replace the file at once. A directory that can't be written leaves it as it is: the next look reads more."""
     beside = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(
-            os.path.dirname(path),
-            mode=0o700,
-            exist_ok=True,
-        )
-        with open(
-            beside,
-            "w",
-            encoding="utf-8",
-        ) as file:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(beside, "w", encoding="utf-8") as file:
             file.write(content)
         os.replace(beside, path)
     except OSError:

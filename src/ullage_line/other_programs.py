@@ -41,11 +41,7 @@ def qwen_code(status: dict[str, object]) -> LineContent:
     return _content(used, window, point, is_reported=False)
 
 
-def qwen_threshold(
-    window: int,
-    version: str,
-    files: list[dict[str, object]],
-) -> int:
+def qwen_threshold(window: int, version: str, files: list[dict[str, object]]) -> int:
     """The input at which qwen-code compacts; 0 where it is unknown. ``files`` are its settings, the strongest first."""
     numbers = tuple(int(each) for each in re.findall("[0-9]{1,6}", version)[:3])
     if numbers < QWEN_SINCE:

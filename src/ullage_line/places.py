@@ -11,20 +11,12 @@ SESSION_LETTERS = frozenset(
 
 def cache_directory() -> str:
     """``ullage/line`` in the user's cache directory."""
-    return os.path.join(
-        _base("XDG_CACHE_HOME", ".cache"),
-        "ullage",
-        "line",
-    )
+    return os.path.join(_base("XDG_CACHE_HOME", ".cache"), "ullage", "line")
 
 
 def settings_file() -> str:
     """``ullage/line.json`` in the user's configuration directory."""
-    return os.path.join(
-        _base("XDG_CONFIG_HOME", ".config"),
-        "ullage",
-        "line.json",
-    )
+    return os.path.join(_base("XDG_CONFIG_HOME", ".config"), "ullage", "line.json")
 
 
 def session_file(log: str, ending: str) -> str:

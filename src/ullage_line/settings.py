@@ -14,37 +14,21 @@ class LineSettings:
         items = found.get("items")
         wanted = items if isinstance(items, list) else ITEMS
         self.items = [item for item in wanted if item in ITEMS] or list(ITEMS)
-        self.warn = _share(
-            found,
-            "warn",
-            0.7,
-        )
+        self.warn = _share(found, "warn", 0.7)
         """Share of the way to compaction from which the bar is yellow."""
-        self.alert = _share(
-            found,
-            "alert",
-            0.9,
-        )
+        self.alert = _share(found, "alert", 0.9)
         """The same for red."""
         self.color = found.get("color") is not False
         self.ascii = found.get("ascii") is True
         self.compose = text(found, "compose")
         """A command whose line comes first."""
         hooks = mapping(found, "hooks")
-        self.large_share = _share(
-            hooks,
-            "share",
-            0.05,
-        )
+        self.large_share = _share(hooks, "share", 0.05)
         """Share of what is left from which a tool result is called large."""
         self.tell_model = hooks.get("tell_model") is True
 
 
-def _share(
-    found: dict[str, object],
-    name: str,
-    default: float,
-) -> float:
+def _share(found: dict[str, object], name: str, default: float) -> float:
     value = found.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return default

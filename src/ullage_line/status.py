@@ -64,11 +64,7 @@ def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
         tokens=tokens,
         is_reported=is_reported,
         window=window,
-        threshold=threshold_of(
-            status,
-            window,
-            size.observed,
-        ),
+        threshold=threshold_of(status, window, size.observed),
         largest=size.largest,
         largest_name=size.largest_name,
         cost=amount(mapping(status, "cost"), "total_cost_usd"),
@@ -77,28 +73,14 @@ def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
 
 
 def threshold_of(
-    status: dict[str, object],
-    window: int,
-    observed: int,
+    status: dict[str, object], window: int, observed: int
 ) -> Threshold | None:
     """Where the program compacts, by its settings files: the project's own, the project's, the user's."""
     project = text(mapping(status, "workspace"), "project_dir") or text(status, "cwd")
     places = []
     if project:
-        places.append(
-            os.path.join(
-                project,
-                ".claude",
-                "settings.local.json",
-            )
-        )
-        places.append(
-            os.path.join(
-                project,
-                ".claude",
-                "settings.json",
-            )
-        )
+        places.append(os.path.join(project, ".claude", "settings.local.json"))
+        places.append(os.path.join(project, ".claude", "settings.json"))
     places.append(os.path.join(program_directory(), "settings.json"))
     files = [read_object(place) for place in places]
     return threshold(
@@ -133,10 +115,6 @@ def main() -> int:
     if settings.compose:
         from ullage_line.compose import composed
 
-        line = composed(
-            settings.compose,
-            status,
-            line,
-        )
+        line = composed(settings.compose, status, line)
     sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
     return 0

@@ -33,13 +33,7 @@ LONG_BY_ITSELF = re.compile(
 class Threshold:
     """The input at which compaction starts. ``is_observed`` is whether this session has shown it."""
 
-    def __init__(
-        self,
-        tokens: int,
-        *,
-        is_observed: bool,
-        compacts: bool = True,
-    ) -> None:
+    def __init__(self, tokens: int, *, is_observed: bool, compacts: bool = True) -> None:
         self.tokens = tokens
         self.is_observed = is_observed
         self.compacts = compacts
@@ -66,11 +60,7 @@ def threshold(
     if not window:
         return None
     if found.is_off():
-        return Threshold(
-            window,
-            is_observed=True,
-            compacts=False,
-        )
+        return Threshold(window, is_observed=True, compacts=False)
     basis = found.basis(window)
     waits = not basis and not compacts_by_itself(model, version, window)
     if waits and not observed:
@@ -102,9 +92,7 @@ class _Settings:
     """What the user set, in the environment and in the program's settings files."""
 
     def __init__(
-        self,
-        environment: dict[str, str],
-        settings: list[dict[str, object]],
+        self, environment: dict[str, str], settings: list[dict[str, object]]
     ) -> None:
         self.environment = environment
         self.settings = settings

@@ -24,23 +24,11 @@ from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
     client.CLIENT: client.changes
-    for client in (
-        claude_code,
-        codex,
-        copilot_cli,
-        gemini_cli,
-        opencode,
-        pi,
-        qwen_code,
-    )
+    for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
 }
 """What an installation changes, by client."""
 
-KINDS = {
-    "statusline": "statusline",
-    "hooks": "hook",
-    "proxy": "proxy",
-}
+KINDS = {"statusline": "statusline", "hooks": "hook", "proxy": "proxy"}
 """Each option, and the word in the kinds of the changes that it makes."""
 
 FROM_CACHE = (
@@ -69,12 +57,7 @@ def install(options: argparse.Namespace) -> int:
             outcome = editor.install(change)
         except (CannotEdit, OSError) as problem:
             outcome = ChangeOutcome(
-                _failure(
-                    change.kind,
-                    str(change.path),
-                    problem,
-                ),
-                failed=True,
+                _failure(change.kind, str(change.path), problem), failed=True
             )
         code = _show(outcome, options)
         if code:
@@ -136,11 +119,7 @@ def _directory() -> Path:
     return Path(settings_file()).parent
 
 
-def _failure(
-    kind: str,
-    path: str,
-    problem: Exception,
-) -> str:
+def _failure(kind: str, path: str, problem: Exception) -> str:
     reason, advice = str(problem), "Repair the file"
     if isinstance(problem, OSError):
         reason = f"{problem.filename or path} can't be written ({problem.strerror})"

@@ -33,11 +33,7 @@ def command(script: str) -> str:
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes."""
     path = settings_path(project=project)
@@ -46,55 +42,19 @@ def changes(
         earlier = _earlier_command(path)
         if earlier:
             planned.append(_composed(earlier))
-        wanted = {
-            "type": "command",
-            "command": command("claude_code.py"),
-            "padding": 0,
-        }
-        planned.append(
-            json_setting(
-                CLIENT,
-                "statusline",
-                path,
-                ["statusLine"],
-                wanted,
-            )
-        )
+        wanted = {"type": "command", "command": command("claude_code.py"), "padding": 0}
+        planned.append(json_setting(CLIENT, "statusline", path, ["statusLine"], wanted))
     if hooks:
-        planned.append(
-            _hook(
-                path,
-                "PostToolUse",
-                {"matcher": "*"},
-            )
-        )
-        planned.append(
-            _hook(
-                path,
-                "Stop",
-                {},
-            )
-        )
-        planned.append(
-            _hook(
-                path,
-                "PreCompact",
-                {},
-            )
-        )
+        planned.append(_hook(path, "PostToolUse", {"matcher": "*"}))
+        planned.append(_hook(path, "Stop", {}))
+        planned.append(_hook(path, "PreCompact", {}))
     if proxy:
         for name, value in (
             ("ANTHROPIC_BASE_URL", proxy),
             ("ENABLE_TOOL_SEARCH", "true"),
         ):
             planned.append(
-                json_setting(
-                    CLIENT,
-                    f"proxy ({name})",
-                    path,
-                    ["env", name],
-                    value,
-                )
+                json_setting(CLIENT, f"proxy ({name})", path, ["env", name], value)
             )
     return planned
 
@@ -113,39 +73,18 @@ def _composed(earlier: str) -> PlannedChange:
     def splice(text: str) -> Splice | None:
         if jsonc.value_at(text, ["compose"]):
             return None
-        return jsonc.setting(
-            text,
-            ["compose"],
-            earlier,
-        )
+        return jsonc.setting(text, ["compose"], earlier)
 
     place = Path(settings_file())
     kind = "statusline of before"
-    return PlannedChange(
-        CLIENT,
-        kind,
-        place,
-        splice,
-        ("compose",),
-        earlier,
-    )
+    return PlannedChange(CLIENT, kind, place, splice, ("compose",), earlier)
 
 
-def _hook(
-    path: Path,
-    event: str,
-    group: dict[str, Any],
-) -> PlannedChange:
+def _hook(path: Path, event: str, group: dict[str, Any]) -> PlannedChange:
     handler = {
         "type": "command",
         "command": command("hooks.py"),
         "timeout": HOOK_TIMEOUT_S,
     }
     item = {**group, "hooks": [handler]}
-    return json_item(
-        CLIENT,
-        f"{event} hook",
-        path,
-        ("hooks", event),
-        item,
-    )
+    return json_item(CLIENT, f"{event} hook", path, ("hooks", event), item)

@@ -12,11 +12,7 @@ CLIENT = "codex"
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes: the address of the provider that is in use.
 

@@ -12,11 +12,7 @@ CLIENT = "copilot-cli"
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. It takes another address from the environment alone."""
     if not statusline or project:

@@ -12,11 +12,7 @@ HOOK_TIMEOUT_MS = 5_000
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. It has no status line, and takes another address from the environment alone."""
     directory = Path.cwd() if project else Path.home()

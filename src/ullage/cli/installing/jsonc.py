@@ -35,14 +35,7 @@ class _Parser:
         self.decoder = json.JSONDecoder()
 
     def fail(self, expected: str) -> CannotEdit:
-        line = (
-            self.text.count(
-                "\n",
-                0,
-                self.at,
-            )
-            + 1
-        )
+        line = self.text.count("\n", 0, self.at) + 1
         return CannotEdit(f"it is not valid JSON: line {line}: expected {expected}")
 
     def skip(self) -> None:
@@ -82,11 +75,7 @@ class _Parser:
         return node
 
     def object(self, depth: int) -> JsonNode:
-        node = JsonNode(
-            self.at,
-            members={},
-            value={},
-        )
+        node = JsonNode(self.at, members={}, value={})
         assert node.members is not None
         self.at += 1
         node.content_end = self.at
@@ -110,11 +99,7 @@ class _Parser:
         return node
 
     def array(self, depth: int) -> JsonNode:
-        node = JsonNode(
-            self.at,
-            items=[],
-            value=[],
-        )
+        node = JsonNode(self.at, items=[], value=[])
         assert node.items is not None
         self.at += 1
         node.content_end = self.at
@@ -127,11 +112,7 @@ class _Parser:
         node.end = self.at
         return node
 
-    def comma(
-        self,
-        node: JsonNode,
-        closing: str,
-    ) -> None:
+    def comma(self, node: JsonNode, closing: str) -> None:
         node.content_end = self.at
         node.has_trailing_comma = self.peek() == ","
         if node.has_trailing_comma:
@@ -170,18 +151,10 @@ def value_at(text: str, path: Sequence[str]) -> Any:
     return value
 
 
-def setting(
-    text: str,
-    path: Sequence[str],
-    value: object,
-) -> Splice:
+def setting(text: str, path: Sequence[str], value: object) -> Splice:
     """The change that sets the value at a path, making the objects that are missing on the way."""
     if not text.strip("\ufeff \t\r\n"):
-        return Splice(
-            len(text),
-            "",
-            _whole(path, value),
-        )
+        return Splice(len(text), "", _whole(path, value))
     node = parse(text)
     for depth, key in enumerate(path):
         if node.members is None:
@@ -189,50 +162,19 @@ def setting(
             raise CannotEdit(f"{where!r} is no object")
         if key not in node.members:
             inner = _nested(path[depth + 1 :], value)
-            splice = _member(
-                text,
-                node,
-                key,
-                inner,
-            )
-            return _checked(
-                text,
-                splice,
-                path,
-                value,
-            )
+            splice = _member(text, node, key, inner)
+            return _checked(text, splice, path, value)
         node = node.members[key]
-    written = _written(
-        value,
-        text,
-        _indent_before(text, node.start),
-    )
-    splice = Splice(
-        node.start,
-        text[node.start : node.end],
-        written,
-    )
-    return _checked(
-        text,
-        splice,
-        path,
-        value,
-    )
+    written = _written(value, text, _indent_before(text, node.start))
+    splice = Splice(node.start, text[node.start : node.end], written)
+    return _checked(text, splice, path, value)
 
 
-def appending(
-    text: str,
-    path: Sequence[str],
-    item: object,
-) -> Splice:
+def appending(text: str, path: Sequence[str], item: object) -> Splice:
     """The change that adds an item to the array at a path, which is made where it is missing."""
     found = value_at(text, path)
     if found is None:
-        return setting(
-            text,
-            path,
-            [item],
-        )
+        return setting(text, path, [item])
     node = parse(text)
     for key in path:
         assert node.members is not None
@@ -245,32 +187,12 @@ def appending(
     inner = outer + unit
     if node.items:
         inner = _indent_before(text, node.items[0].start)
-    splice = _inserted(
-        text,
-        node,
-        inner,
-        outer,
-        _written(
-            item,
-            text,
-            inner,
-        ),
-    )
-    return _checked(
-        text,
-        splice,
-        path,
-        [*found, item],
-    )
+    splice = _inserted(text, node, inner, outer, _written(item, text, inner))
+    return _checked(text, splice, path, [*found, item])
 
 
 def removing(
-    text: str,
-    path: Sequence[str],
-    value: object,
-    before: str,
-    *,
-    is_item: bool,
+    text: str, path: Sequence[str], value: object, before: str, *, is_item: bool
 ) -> str | None:
     """The text without a value that was set, or with ``before`` again in its place; ``None`` when it is not there."""
     owners = []
@@ -286,13 +208,7 @@ def removing(
         if not found:
             return None
         starts = [item.start for item in items]
-        cut = _cut(
-            text,
-            node,
-            starts,
-            items.index(found[0]),
-            found[0],
-        )
+        cut = _cut(text, node, starts, items.index(found[0]), found[0])
         is_empty = len(items) == 1
     else:
         if node.value != value:
@@ -305,23 +221,13 @@ def removing(
         assert owner.members is not None
         place = list(owner.members).index(key)
         starts = list(owner.keys.values())
-        cut = _cut(
-            text,
-            owner,
-            starts,
-            place,
-            owner.members[key],
-        )
+        cut = _cut(text, owner, starts, place, owner.members[key])
         is_empty = len(starts) == 1
     return cut
 
 
 def _cut(
-    text: str,
-    owner: JsonNode,
-    starts: Sequence[int],
-    place: int,
-    value: JsonNode,
+    text: str, owner: JsonNode, starts: Sequence[int], place: int, value: JsonNode
 ) -> str:
     """The text without one member or item, and without the comma that this leaves over."""
     if place > 0:
@@ -332,33 +238,16 @@ def _cut(
     return text[: owner.start + 1] + text[owner.end - 1 :]
 
 
-def _member(
-    text: str,
-    node: JsonNode,
-    key: str,
-    value: object,
-) -> Splice:
+def _member(text: str, node: JsonNode, key: str, value: object) -> Splice:
     outer = _indent_before(text, node.start)
     inner = outer + _unit(text)
     if node.keys:
         inner = _indent_before(text, min(node.keys.values()))
     written = f"{json.dumps(key)}: {_written(value, text, inner)}"
-    return _inserted(
-        text,
-        node,
-        inner,
-        outer,
-        written,
-    )
+    return _inserted(text, node, inner, outer, written)
 
 
-def _inserted(
-    text: str,
-    node: JsonNode,
-    inner: str,
-    outer: str,
-    written: str,
-) -> Splice:
+def _inserted(text: str, node: JsonNode, inner: str, outer: str, written: str) -> Splice:
     """A further member or item behind the last one, as the text lays them out."""
     newline = newline_of(text)
     is_empty = not node.members and not node.items
@@ -368,23 +257,12 @@ def _inserted(
     behind = "," if node.has_trailing_comma else ""
     if is_empty and "\n" not in text[node.content_end : node.end]:
         behind = newline + outer
-    return Splice(
-        node.content_end,
-        "",
-        comma + between + written + behind,
-    )
+    return Splice(node.content_end, "", comma + between + written + behind)
 
 
 def _indent_before(text: str, at: int) -> str:
     """The blanks that the line of this place begins with."""
-    start = (
-        text.rfind(
-            "\n",
-            0,
-            at,
-        )
-        + 1
-    )
+    start = text.rfind("\n", 0, at) + 1
     line = text[start:at].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -398,16 +276,8 @@ def _unit(text: str) -> str:
     return "  "
 
 
-def _written(
-    value: object,
-    text: str,
-    indent: str,
-) -> str:
-    lines = json.dumps(
-        value,
-        indent=_unit(text),
-        ensure_ascii=False,
-    ).split("\n")
+def _written(value: object, text: str, indent: str) -> str:
+    lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
     return (newline_of(text) + indent).join(lines)
 
 
@@ -418,22 +288,10 @@ def _nested(path: Sequence[str], value: object) -> object:
 
 
 def _whole(path: Sequence[str], value: object) -> str:
-    return (
-        json.dumps(
-            _nested(path, value),
-            indent=2,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
+    return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
 
 
-def _checked(
-    text: str,
-    splice: Splice,
-    path: Sequence[str],
-    value: object,
-) -> Splice:
+def _checked(text: str, splice: Splice, path: Sequence[str], value: object) -> Splice:
     """The change, when the text after it means what it should and else what it meant before."""
     before = parse(text).value if text.strip("\ufeff \t\r\n") else {}
     expected = before

@@ -11,11 +11,7 @@ CLIENT = "opencode"
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. OpenCode has no status line for plugins; ours is a message at two shares."""
     shared = os.environ.get("XDG_CONFIG_HOME", "")

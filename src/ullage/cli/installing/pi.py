@@ -11,11 +11,7 @@ CLIENT = "pi"
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. pi has no hooks besides extensions; ours is a line in its footer."""
     own = os.environ.get("PI_CODING_AGENT_DIR", "")

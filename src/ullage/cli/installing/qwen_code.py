@@ -20,11 +20,7 @@ CLIENT = "qwen-code"
 
 
 def changes(
-    *,
-    statusline: bool,
-    hooks: bool,
-    proxy: str,
-    project: bool,
+    *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. Addresses of ``modelProviders`` come before ours.
 

@@ -66,19 +66,10 @@ def read_record(directory: Path) -> InstalledChanges:
 def write_record(directory: Path, record: InstalledChanges) -> None:
     """Replaces the record, which only the user may read: it can hold an earlier address or command."""
     encoded = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
-    replace_file(
-        record_file(directory),
-        encoded,
-        mode=0o600,
-    )
+    replace_file(record_file(directory), encoded, mode=0o600)
 
 
-def replace_file(
-    path: Path,
-    content: bytes,
-    *,
-    mode: int | None = None,
-) -> None:
+def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """The whole new content at once, through a symbolic link, with the permissions that the file had."""
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
@@ -87,11 +78,7 @@ def replace_file(
         mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
     beside.unlink(missing_ok=True)
     try:
-        descriptor = os.open(
-            beside,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL,
-            mode,
-        )
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()

@@ -20,11 +20,7 @@ class Splice(NamedTuple):
         return text[: self.at] + self.after + text[self.at + len(self.before) :]
 
 
-def taken_back(
-    text: str,
-    before: str,
-    after: str,
-) -> str | None:
+def taken_back(text: str, before: str, after: str) -> str | None:
     """The text with a change taken back; ``None`` when the changed piece is not there exactly once."""
     if not after or text.count(after) != 1:
         return None

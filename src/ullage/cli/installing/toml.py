@@ -45,11 +45,7 @@ def value_at(text: str, path: Sequence[str]) -> Any:
     return value
 
 
-def setting(
-    text: str,
-    path: Sequence[str],
-    value: str,
-) -> Splice:
+def setting(text: str, path: Sequence[str], value: str) -> Splice:
     """The change that sets a text at a path. Its table must be there."""
     expected = parse(text)
     start, end = _table(text, path[:-1])
@@ -70,12 +66,7 @@ def setting(
 
 
 def removing(
-    text: str,
-    path: Sequence[str],
-    value: object,
-    before: str,
-    *,
-    is_item: bool,
+    text: str, path: Sequence[str], value: object, before: str, *, is_item: bool
 ) -> str | None:
     """The text without a value that was set, or with ``before`` again in its place; ``None`` when it is not there."""
     if value_at(text, path) != value:
@@ -121,12 +112,7 @@ def _names(header: str) -> list[str]:
     return names
 
 
-def _value(
-    text: str,
-    key: str,
-    start: int,
-    end: int,
-) -> re.Match[str] | None:
+def _value(text: str, key: str, start: int, end: int) -> re.Match[str] | None:
     """A key's line up to the end of its value, which is the first group."""
     line = re.compile(rf"{BEGIN}{re.escape(key)}[ \t]*=[ \t]*({TEXT})")
     return line.search(text, start, end)
