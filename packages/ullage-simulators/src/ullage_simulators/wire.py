@@ -301,6 +301,8 @@ def parse(body: bytes) -> Any:
         raise BadBody(f"{problem.msg[0].lower()}{problem.msg[1:]}: {where}") from None
     except RecursionError:
         raise BadBody("recursion limit reached: line 1 column 1 (char 0)") from None
+    except BadBody:
+        raise
     except ValueError:  # more digits than Python turns into a number
         raise BadBody("number out of range: line 1 column 1 (char 0)") from None
 
