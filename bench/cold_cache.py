@@ -22,7 +22,7 @@ from ullage.context.clear import READ_PRICE, WRITE_PRICE
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 MODEL = "claude-opus-4-6"
 WINDOW = 200_000

@@ -34,6 +34,7 @@ from bench.environments import (
 )
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
+from bench.plugins.table import plugin_sections
 from bench.results import Section, Table
 
 TURNS = 300
@@ -430,7 +431,11 @@ def main() -> None:
         print(each.text())
     if chosen.write:
         pages = "\n\n".join(each.markdown() for each in done)
-        chosen.write.write_text(f"{INTRODUCTION}\n\n{pages}\n", encoding="utf-8")
+        beside = ""
+        if chosen.write.exists():
+            beside = plugin_sections(chosen.write.read_text(encoding="utf-8"))
+        page = f"{INTRODUCTION}\n\n{pages}\n\n{beside}".rstrip()
+        chosen.write.write_text(f"{page}\n", encoding="utf-8")
         print(f"wrote {chosen.write}", file=sys.stderr)
 
 

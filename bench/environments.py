@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+CHECKOUT = Path(__file__).parents[1]
 OUT = Path(__file__).parent / "out"
 PEERS_FOLDER = Path(__file__).parent / "peers"
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
@@ -30,6 +31,10 @@ class Peer:
     module: str
     also: tuple[str, ...] = ()
     """What is installed beside it."""
+    has_ullage: bool = False
+    """Whether this checkout is installed beside it, editable."""
+    overrides: tuple[str, ...] = ()
+    """Requirements in the place of those that its packages state: for one that the index doesn't have."""
 
 
 PEERS = (
@@ -110,7 +115,9 @@ def python_of(peer: Peer | None, *, out: Path = OUT, uv: str = "uv") -> Path:
     """
     if peer is None:
         return Path(sys.executable)
-    name = "+".join([peer.requirement, *peer.also])
+    ours = ["--editable", str(CHECKOUT)] if peer.has_ullage else []
+    beside = ["ullage"] if peer.has_ullage else []
+    name = "+".join([peer.requirement, *peer.also, *beside])
     place = out / "environments" / name.replace("==", "-")
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = place / "complete"
@@ -119,19 +126,14 @@ def python_of(peer: Peer | None, *, out: Path = OUT, uv: str = "uv") -> Path:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     print(f"making an environment for {peer.requirement} …", file=sys.stderr, flush=True)
     _run([uv, "venv", "--quiet", "--clear", "--python", version, str(place)])
-    _run(
-        [
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--compile-bytecode",
-            "--python",
-            str(python),
-            peer.requirement,
-            *peer.also,
-        ]
-    )
+    replaced: list[str] = []
+    if peer.overrides:
+        file = place / "overrides.txt"
+        file.write_text("\n".join(peer.overrides))
+        replaced = ["--override", str(file)]
+    install = [uv, "pip", "install", "--quiet", "--compile-bytecode"]
+    target = ["--python", str(python), *replaced]
+    _run([*install, *target, peer.requirement, *peer.also, *ours])
     complete.touch()
     return python
 

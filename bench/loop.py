@@ -36,7 +36,7 @@ from bench.process import local_server
 from bench.results import Section, Table, ratio, write_section
 from bench.store import AT_ONCE, events
 from ullage.store.leases import new_owner
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 LAPS = 3
 STEPS = {10: 11, 100: 11, 1_000: 6}

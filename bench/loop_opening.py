@@ -20,7 +20,7 @@ from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
 from ullage.runtime.opening import pack, written_by
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint
 
 SESSION = "long"

@@ -1,6 +1,7 @@
 """What storing costs: appends, drafts, reading, opening, and how long the event loop stands still meanwhile.
 
     uv run python -m bench.store
+    uv run python -m bench.store --postgres   # appends in PostgreSQL beside SQLite
 
 Wall time but where it says CPU, since a store waits for the disk; on the disk of the temporary directory (``TMPDIR``
 chooses another). The raw commit beside the appends is SQLite alone, with one row of the same size a transaction, in
@@ -24,11 +25,11 @@ from typing import NamedTuple
 from bench.invented import Writer as Author
 from bench.results import Section, Table, ratio
 from ullage.encoding import encode
-from ullage.events import CallEnded, CallStarted, Event, MessageAdded
+from ullage.events import CallEnded, CallStarted, DraftPiece, Event, MessageAdded
 from ullage.messages import Message, TextPart
 from ullage.store.leases import new_owner
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import Checkpoint, DraftPiece, Lease
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Checkpoint, Lease
 
 SINGLE, MANY, DURABLE = 2_000, 20_000, 300
 AT_ONCE = 1_000
@@ -298,7 +299,7 @@ async def _timed(work: Callable[[], Awaitable[object]]) -> float:
 _WRITES = """
 import asyncio, pathlib, sys, time
 from ullage.events import TurnStarted
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 async def main():
     store = SqliteStore(pathlib.Path(sys.argv[1]))
     for number in range(100):
@@ -354,4 +355,9 @@ def _ms(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    print(section().text())
+    if "--postgres" in sys.argv[1:]:
+        from bench.store_postgres import table
+
+        print(table(events(SINGLE)).markdown())
+    else:
+        print(section().text())

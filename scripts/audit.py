@@ -22,15 +22,16 @@ NOT_CHECKED = 75
 """The exit code of a check that could not be made (EX_TEMPFAIL of sysexits.h)."""
 
 LONGEST_S = 300.0
-EXPORT = (
-    "uv",
-    "export",
-    "--quiet",
-    "--locked",
-    "--all-extras",
-    "--all-groups",
-    "--no-emit-project",
-    "--no-hashes",
+EXPORT = ("uv", "export", "--quiet", "--locked", "--no-emit-project", "--no-hashes")
+APART = ("google-adk", "litellm")
+"""Extras that are locked apart from the development group (``[tool.uv] conflicts``)."""
+EXPORTS = (
+    (
+        "--all-extras",
+        *(f"--no-extra={extra}" for extra in APART),
+        "--all-groups",
+    ),
+    *((f"--extra={extra}", "--no-default-groups") for extra in APART),
 )
 AUDIT = (
     "uv",
@@ -87,13 +88,28 @@ def verdict(finding: Finding) -> tuple[int, str]:
 
 
 def audit() -> Finding | str:
-    """The finding, or why there is none."""
+    """The finding over all that is locked, or why there is none."""
+    found = Finding((), (), 0)
+    for which in EXPORTS:
+        one = _audit(which)
+        if isinstance(one, str):
+            return one
+        found = Finding(
+            tuple(dict.fromkeys((*found.weak, *one.weak))),
+            tuple(dict.fromkeys((*found.unasked, *one.unasked))),
+            found.asked + one.asked,
+        )
+    return found
+
+
+def _audit(which: Sequence[str]) -> Finding | str:
+    """The finding over what one export of the lock names."""
     with tempfile.TemporaryDirectory() as directory:
         locked = Path(directory) / "requirements.txt"
         report = Path(directory) / "report.json"
         try:
             subprocess.run(
-                [*EXPORT, "--output-file", str(locked)],
+                [*EXPORT, *which, "--output-file", str(locked)],
                 cwd=ROOT,
                 check=True,
                 capture_output=True,

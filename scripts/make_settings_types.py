@@ -16,7 +16,7 @@ from ullage.runtime.settings import KEYS, Settings
 
 TARGET = Path(__file__).parents[1] / "src" / "ullage" / "runtime" / "settings_types.py"
 
-OWN_PARAMETERS = ("model", "system", "tools")
+OWN_PARAMETERS = ("model", "system", "tools", "instructions")
 """Settings that ``Agent`` has parameters of its own for."""
 
 HEAD = '''"""The settings as keyword arguments, for type checkers.

@@ -33,9 +33,9 @@ class Figures(NamedTuple):
 
 LIMITS = Figures(
     names_with_several_meanings=0,
-    tokens_per_line=7.5,
-    conditional_expressions=25.5,
-    comprehensions=24.5,
+    tokens_per_line=7.45,
+    conditional_expressions=23,
+    comprehensions=21.5,
 )
 """No figure may exceed its limit. Lower a limit when its figure has fallen; never raise one."""
 

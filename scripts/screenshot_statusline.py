@@ -14,7 +14,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,11 +21,12 @@ from rich.console import Console
 from rich.text import Text
 from ullage_simulators import read, running
 
+from scripts.tmux_pane import TmuxPane
+
 ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 100, 31
-SOCKET = "ullage-picture"
+PANE = TmuxPane("ullage-picture", "Claude Code", patience_s=60)
 MODEL = "claude-opus-4-6"
-PATIENCE_S = 60
 NOTICE = ("▎", "│", "┃", "▌", "▏", "▍", "❘")
 """How a line of Claude Code's own announcements begins; they are not in the picture."""
 
@@ -44,24 +44,6 @@ def scenario(notes: Path) -> dict[str, object]:
         ],
         "drawn": {"factor": 1.0},
     }
-
-
-def tmux(*words: str) -> str:
-    done = subprocess.run(
-        ["tmux", "-L", SOCKET, *words], capture_output=True, text=True, check=False
-    )
-    return done.stdout
-
-
-def wait_for(words: str) -> None:
-    """Until the pane shows these words."""
-    until = time.monotonic() + PATIENCE_S
-    while words not in tmux("capture-pane", "-p"):
-        if time.monotonic() > until:
-            raise SystemExit(
-                f"Claude Code did not show {words!r}:\n{tmux('capture-pane', '-p')}"
-            )
-        time.sleep(0.3)
 
 
 def prepared(home: Path, project: Path) -> None:
@@ -95,16 +77,16 @@ def pane(claude: str, place: Path, url: str) -> str:
     words = [f"{name}={value}" for name, value in variables.items()]
     size = ("-x", str(WIDTH), "-y", str(HEIGHT))
     program = ("env", *words, claude, "--model", MODEL)
-    tmux("new-session", "-d", *size, "-c", str(project), *program)
-    wait_for("size known at the first answer")
-    tmux("send-keys", "-l", "how long does each tea steep? see notes.md")
-    wait_for("see notes.md")
-    tmux("send-keys", "Enter")
-    wait_for("largest Read notes.md")
-    wait_for("of what was left")
-    wait_for("done")
-    shown = tmux("capture-pane", "-p", "-e")
-    tmux("kill-server")
+    PANE.tmux("new-session", "-d", *size, "-c", str(project), *program)
+    PANE.wait_for("size known at the first answer")
+    PANE.tmux("send-keys", "-l", "how long does each tea steep? see notes.md")
+    PANE.wait_for("see notes.md")
+    PANE.tmux("send-keys", "Enter")
+    PANE.wait_for("largest Read notes.md")
+    PANE.wait_for("of what was left")
+    PANE.wait_for("done")
+    shown = PANE.tmux("capture-pane", "-p", "-e")
+    PANE.tmux("kill-server")
     return shown
 
 

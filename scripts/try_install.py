@@ -103,7 +103,7 @@ def try_uvx(trial: Trial) -> None:
     _expect("compacts", trial.run(f"uvx ullage context {SESSION}"))
     hint = trial.run("uvx ullage serve --simulate", exit_code=2)
     _expect("uvx --from 'ullage[", hint)
-    refused = trial.run("uvx ullage install claude-code", exit_code=1)
+    refused = trial.run("uvx ullage install claude-code", exit_code=2)
     _expect("nothing was changed", refused)
 
 

@@ -3,7 +3,9 @@
 uv run python -m bench.clients                        all of them, some minutes
 uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
-uv run python -m bench.clients --write                also the tables of docs/clients.md
+uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
+uv run python -m bench.clients --lanes                also which conversation a proxy gives each call
+uv run python -m bench.clients --write                also the tables of docs/clients.md, or of docs/proxy.md
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from bench.clients.installation import (
 )
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
-from bench.clients.table import line, summary, written
+from bench.clients.table import lanes_table, line, proxy_table, summary, written
+from bench.results import with_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "clients.md"
+PROXY_PAGE = ROOT / "docs" / "proxy.md"
 OUT = ROOT / "bench" / "out" / "clients.json"
 
 NO_NPM = "npm does not answer, so no real client is run here; `make clients` runs all."
@@ -38,13 +42,17 @@ NO_NPM = "npm does not answer, so no real client is run here; `make clients` run
 QUICK_CLIENTS = ("claude-code", "codex")
 QUICK_SCENARIOS = ("parallel tools", "big result", "resume")
 
+QUICK_PROXY_CLIENTS = ("claude-code",)
+QUICK_PROXY_SCENARIOS = ("subagent",)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
     options = _options(arguments)
-    clients = options.client or (QUICK_CLIENTS if options.quick else tuple(CLIENTS))
-    names = options.scenario or (QUICK_SCENARIOS if options.quick else ())
+    clients, names = _chosen(options)
     chosen = [each for each in SCENARIOS if not names or each.name in names]
+    if not options.proxy:
+        chosen = [each for each in chosen if not each.only_by_proxy]
     if options.quick and not npm_answers():
         print(NO_NPM)
         return 0
@@ -62,17 +70,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         keep = options.keep / client.name if options.keep else None
         for scenario in chosen:
-            results.append(run(client, scenario, programs, keep))
+            found = run(client, scenario, programs, keep, by_proxy=options.proxy)
+            results.append(found)
             print(line(results[-1]), flush=True)
+    if options.lanes:
+        print(lanes_table(results))
     print(summary(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
     print(f"wrote {options.json}")
-    if options.write:
+    if options.write and options.proxy:
+        page = with_table(PROXY_PAGE.read_text("utf-8"), proxy_table(results))
+        PROXY_PAGE.write_text(page, encoding="utf-8")
+        print(f"wrote {PROXY_PAGE}")
+    elif options.write:
         PAGE.write_text(written(PAGE.read_text("utf-8"), results), encoding="utf-8")
         print(f"wrote {PAGE}")
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
+
+
+def _chosen(options: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of clients and scenarios; all where there are none."""
+    clients: Sequence[str] = tuple(CLIENTS)
+    scenarios: Sequence[str] = ()
+    if options.quick and options.proxy:
+        clients, scenarios = QUICK_PROXY_CLIENTS, QUICK_PROXY_SCENARIOS
+    elif options.quick:
+        clients, scenarios = QUICK_CLIENTS, QUICK_SCENARIOS
+    return options.client or clients, options.scenario or scenarios
 
 
 def _installed(client: Client, cache: Path) -> Programs:
@@ -99,6 +125,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="two clients, three scenarios"
     )
     options.add_argument(
+        "--proxy",
+        action="store_true",
+        help="behind `ullage proxy`, whose ledger is compared instead of the logs",
+    )
+    options.add_argument(
         "--cache",
         type=Path,
         default=default_cache(),
@@ -118,7 +149,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="FILE",
         help=f"default: {OUT.name} in bench/out",
     )
-    options.add_argument("--write", action="store_true", help="write docs/clients.md")
+    options.add_argument(
+        "--lanes",
+        action="store_true",
+        help="print how many calls a proxy gives the conversation that they belong to",
+    )
+    options.add_argument("--write", action="store_true", help="write the tables")
     return options.parse_args(arguments)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 Lane = Literal["main", "child", "summary", "other"]
 """The conversation, its subagents, requests for a summary, and all others (titles, notes)."""
 
-Deed = Literal["prompt", "compact", "interrupt"]
+Deed = Literal["prompt", "compact", "interrupt", "kill", "drop", "twins"]
 
 Arguments = dict[str, Any]
 
@@ -19,7 +19,9 @@ Arguments = dict[str, Any]
 class Turn(NamedTuple):
     """One run of the client's program. All runs of a scenario but the first continue the same session.
 
-    ``other_model`` uses the client's second model; ``interrupt`` ends the program while the answer streams.
+    ``other_model`` uses the client's second model; ``interrupt`` ends the program while the answer streams, and
+    ``kill`` does so without asking it. ``drop``: the provider's connection breaks while the answer streams.
+    ``twins``: two programs at once, each in a new session of its own.
     """
 
     text: str
@@ -31,12 +33,14 @@ class Turn(NamedTuple):
 class Place(NamedTuple):
     """Where a scenario runs: an empty home directory, and the simulators' base address (without a path).
 
-    ``small_window`` asks for automatic compaction after about ``SMALL_WINDOW`` tokens.
+    ``small_window`` asks for automatic compaction after about ``SMALL_WINDOW`` tokens. ``by_proxy``: the address is
+    that of ``ullage proxy``.
     """
 
     home: Path
     address: str
     small_window: bool = False
+    by_proxy: bool = False
 
     @property
     def project(self) -> Path:

@@ -95,8 +95,14 @@ class ScenarioResult(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     compactions: int = 0
     """Compactions that Ullage reads in the log."""
+    placed: int = 0
+    """Calls of a model, and of these the ones that a proxy gives the conversation that they belong to."""
+    placed_rightly: int = 0
+    misplaced: tuple[str, ...] = ()
     skipped: str = ""
     problem: str = ""
+    by_proxy: bool = False
+    """Whether the proxy's ledger was read, which has every call, instead of the client's log."""
     ended_rightly: str = ""
     """Why the program failed, if the real provider refuses its last request as well; then ``problem`` is no failure."""
 
@@ -109,8 +115,12 @@ class ScenarioResult(Struct, frozen=True):
             found.append(self.problem)
         if self.requests and not self.logs:
             found.append("the client's log was not found or not read")
+        if self.by_proxy and self.unread_lines:
+            found.append(f"{self.unread_lines} lines of the ledger were not read")
+        found += self.misplaced
         for lane in self.lanes:
-            found += _lane_failures(lane, is_read=bool(self.logs))
+            may_lack = lane.lane == "other" and not self.by_proxy
+            found += _lane_failures(lane, is_read=bool(self.logs), may_lack=may_lack)
         return found
 
 
@@ -123,12 +133,12 @@ class _Log(NamedTuple):
     """After the last call of the conversation."""
 
 
-def _lane_failures(lane: LaneResult, *, is_read: bool) -> list[str]:
+def _lane_failures(lane: LaneResult, *, is_read: bool, may_lack: bool) -> list[str]:
     """What must not be in a lane. Titles and notes (``other``) may be missing in a log."""
     found = []
     if lane.wrong:
         found.append(f"{lane.lane}: read {list(lane.wrong)}, which was not billed")
-    if lane.unread and is_read and lane.lane != "other" and not lane.reason:
+    if lane.unread and is_read and not may_lack and not lane.reason:
         found.append(f"{lane.lane}: billed {list(lane.unread)}, which was not read")
     if lane.reason and lane.billed == lane.equal:
         found.append(f"{lane.lane}: all are read, so its reason is wrong: {lane.reason}")
@@ -175,13 +185,17 @@ def lane_result(
     for block in matcher.get_matching_blocks():
         matched_bills.update(range(block.a, block.a + block.size))
         matched_read.update(range(block.b, block.b + block.size))
-    unread = tuple(
-        each.input
-        for place, each in enumerate(billed)
-        if place not in matched_bills and each.shown
-    )
+    unread = []
+    spare = [each.input for each in billed if not each.shown]
+    for place, each in enumerate(billed):
+        if place in matched_bills or not each.shown:
+            continue
+        if each.input in spare:  # the same request again, after an answer that broke off
+            spare.remove(each.input)
+        else:
+            unread.append(each.input)
     wrong = tuple(each for place, each in enumerate(read) if place not in matched_read)
-    return LaneResult(lane, len(bills), len(matched_bills), wrong, unread)
+    return LaneResult(lane, len(bills), len(matched_bills), wrong, tuple(unread))
 
 
 def compared(
@@ -189,10 +203,14 @@ def compared(
     environment: dict[str, str],
     billed: Sequence[BilledRequest],
     unlogged: Mapping[Lane, str],
+    *,
+    in_order: bool = True,
+    by_proxy: bool = False,
 ) -> ScenarioResult:
     """The logs below a home directory beside the bills; without the fields that name the client and its requests.
 
-    ``unlogged`` says of a lane why the client's log lacks its calls.
+    ``unlogged`` says of a lane why the client's log lacks its calls. Of sessions that ran at once, calls are not
+    ``in_order``. ``by_proxy``: it is the proxy's ledger, which knows each call's purpose.
     """
     logs, problems = _logs(home, environment)
     read_by_lane: dict[Lane, list[int]] = {lane: [] for lane in LANES}
@@ -222,8 +240,13 @@ def compared(
                 read_by_lane[lane].append(event.usage.context)
     lanes = []
     for lane, reported in read_by_lane.items():
-        mine = [each for each in billed if _may_be_read(each, lane)]
+        mine = [each for each in billed if each.lane == lane]
+        if not by_proxy:
+            mine = [each for each in billed if _may_be_read(each, lane)]
         if mine or reported:
+            if not in_order:
+                mine.sort(key=_input_of)
+                reported.sort()
             found = lane_result(lane, mine, reported)
             lanes.append(replace(found, reason=unlogged.get(lane, "")))
     main = [each for each in billed if each.lane == "main"]
@@ -242,6 +265,10 @@ def compared(
         compactions=compactions,
         problem="; ".join(problems),
     )
+
+
+def _input_of(request: BilledRequest) -> int:
+    return request.input
 
 
 def _may_be_read(request: BilledRequest, lane: Lane) -> bool:

@@ -36,6 +36,8 @@ class BodyPart(NamedTuple):
     category: Category
     text: str = ""
     framing: str = ""
+    schema: str = ""
+    """JSON of a declaration without its descriptions, which are the text."""
     name: str = ""
     """Of a tool that the request declares."""
 
@@ -56,7 +58,7 @@ def billed_parts(body: Any, drawn: Drawn, reasoning: int) -> BilledParts:
     categories = dict.fromkeys(CATEGORIES, 0.0)
     tools: dict[str, float] = {}
     for part in parts_of(body):
-        size = drawn.factor * tokens(part.text)
+        size = drawn.factor * tokens(part.text) + drawn.declared * tokens(part.schema)
         if part.framing:
             size += getattr(drawn, part.framing)
         categories[part.category] += size
@@ -127,7 +129,24 @@ def _tools(declared: list[Any]) -> Iterator[BodyPart]:
 def _tool(tool: Any) -> BodyPart:
     plain = {key: value for key, value in tool.items() if key != "cache_control"}
     name = tool.get("name") or tool.get("function", {}).get("name") or tool.get("type")
-    return BodyPart("tools", json.dumps(plain, separators=(",", ":")), "tool", str(name))
+    texts: list[str] = []
+    schema = json.dumps(_bare(plain, texts), separators=(",", ":"))
+    return BodyPart("tools", "\n".join(texts), "tool", schema, str(name))
+
+
+def _bare(value: Any, texts: list[str]) -> Any:
+    """The value without its descriptions, which are added to the texts."""
+    if isinstance(value, list):
+        return [_bare(each, texts) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, each in value.items():
+        if key == "description" and isinstance(each, str):
+            texts.append(each)
+        else:
+            found[key] = _bare(each, texts)
+    return found
 
 
 def _prompt(item: Any) -> Iterator[BodyPart]:

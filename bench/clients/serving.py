@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,15 @@ from bench.clients.scenarios import SEED
 
 
 @dataclass(slots=True)
+class Transport:
+    """What an exchange has beside its body: the request's headers, the client's connection, the answer's bytes."""
+
+    headers: dict[str, str]
+    connection: str
+    answer: bytearray = field(default_factory=bytearray)
+
+
+@dataclass(slots=True)
 class Simulators:
     """A running server: its address, and all that was asked of it so far.
 
@@ -25,11 +35,15 @@ class Simulators:
     app: App
     port: int = 0
     hold: str = ""
+    breaks_off: bool = False
+    """The connection of a held answer is broken, and the answer to the next request is whole."""
     held: threading.Event = field(default_factory=threading.Event)
     interrupted: set[int] = field(default_factory=set)
     """Places in ``exchanges`` of the answers that were held back."""
     unserved: list[str] = field(default_factory=list)
     """Requests for paths that no simulator has."""
+    transports: dict[int, Transport] = field(default_factory=dict)
+    """By the number of the exchange."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -52,9 +66,14 @@ class Simulators:
             return
         before = len(self.app.exchanges)
         sent = 0
+        transport = _transport(scope)
 
         async def watched(message: Any) -> None:
             nonlocal sent
+            transport.answer.extend(message.get("body", b""))
+            if message["type"] == "http.response.start" and self.app.exchanges:
+                # Nothing else runs between the end of an exchange and the start of its answer.
+                self.transports[self.app.exchanges[-1].number] = transport
             missing = message.get("status") in (404, 405)
             if missing and len(self.app.exchanges) == before:
                 self.unserved.append(f"{scope['method']} {scope['path']}")
@@ -65,6 +84,8 @@ class Simulators:
             if sent == 1 and self._is_to_be_held(before):
                 self.hold = ""
                 self.held.set()
+                if self.breaks_off:
+                    raise ConnectionAbortedError("the bench breaks this answer off")
                 await self.closing.wait()
 
         await self.app(scope, receive, watched)
@@ -79,12 +100,21 @@ class Simulators:
         return False
 
 
+def _transport(scope: Any) -> Transport:
+    headers = {}
+    for name, value in scope["headers"]:
+        headers[name.decode("latin-1")] = value.decode("latin-1")
+    return Transport(headers, str(scope.get("client", "")))
+
+
 @contextmanager
 def serving(script: Scenario) -> Iterator[Simulators]:
     """The simulators on a free port, for the time of the ``with`` block."""
     simulators = Simulators(prepared(script, seed=SEED))
     listening = listener()
     server = engine(simulators)  # type: ignore[arg-type]
+    # It says of each answer that is broken off what is meant to happen.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     simulators.port = listening.getsockname()[1]
     thread = threading.Thread(
         target=server.run, args=([listening],), name="bench-simulators", daemon=True

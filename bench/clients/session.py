@@ -9,17 +9,20 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from ullage_simulators.server import Exchange
 
 from bench.clients.client import Client, Place, Turn
 from bench.clients.comparison import ScenarioResult, compared, refusals
 from bench.clients.lanes import BilledRequest, billed_requests
+from bench.clients.placing import PlacingResult, judged, placed_requests
+from bench.clients.proxying import proxying
 from bench.clients.scenarios import (
+    LIST,
     WAIT,
     ClientScenario,
     fill,
@@ -56,10 +59,18 @@ class _Ended(NamedTuple):
 
 
 def run(
-    client: Client, scenario: ClientScenario, programs: Programs, keep: Path | None = None
+    client: Client,
+    scenario: ClientScenario,
+    programs: Programs,
+    keep: Path | None = None,
+    *,
+    by_proxy: bool = False,
 ) -> ScenarioResult:
-    """Run all turns in an empty home directory and compare. ``keep``: where its home directory is made and left."""
-    blank = ScenarioResult(client.name, client.version, scenario.name)
+    """Run all turns in an empty home directory and compare. ``keep``: where its home directory is made and left.
+
+    ``by_proxy``: the client is behind a proxy, whose ledger is read instead of the client's log.
+    """
+    blank = ScenarioResult(client.name, client.version, scenario.name, by_proxy=by_proxy)
     reason = reason_against(scenario, client)
     if reason:
         return replace(blank, skipped=reason)
@@ -82,11 +93,16 @@ def _run(
     *,
     keep: bool = False,
 ) -> ScenarioResult:
-    place = Place(home.resolve(), "", scenario.small_window)
+    place = Place(home.resolve(), "", scenario.small_window, blank.by_proxy)
     fill(place.project)
     problem = ""
-    with serving(script(client, place.project)) as simulators:
-        place = place._replace(address=simulators.address)
+    data = place.home / "proxy"
+    with contextlib.ExitStack() as stack:
+        simulators = stack.enter_context(serving(script(client, place.project)))
+        address = simulators.address
+        if blank.by_proxy:
+            address = stack.enter_context(proxying(address, data))
+        place = place._replace(address=address)
         environment = _environment(client, place, programs)
         for number, turn in enumerate(scenario.turns, 1):
             ended = _turn(client, turn, programs, place, environment, simulators)
@@ -95,27 +111,39 @@ def _run(
                 break
     exchanges = simulators.exchanges
     if keep:
-        _write_exchanges(home / "exchanges.jsonl", exchanges)
+        _write_exchanges(home / "exchanges.jsonl", simulators)
     drawn = simulators.app.truth().drawn
     billed = billed_requests(client, exchanges, simulators.interrupted, drawn)
-    logs = client.log_places(place)
-    result = compared(place.home, logs, billed, client.unlogged)
+    if blank.by_proxy:
+        environment = {"ULLAGE_DATA": str(data)}
+        in_order = scenario.turns[0].deed != "twins"
+        result = compared(data, environment, billed, {}, in_order=in_order, by_proxy=True)
+    else:
+        logs = client.log_places(place)
+        result = compared(place.home, logs, billed, client.unlogged)
     ended_rightly = ""
     if problem:
         last_rule = exchanges[-1].rule if exchanges else ""
         ended_rightly = client.refused_rightly.get(last_rule, "")
     elif not any(each.lane == scenario.lane for each in billed):
         problem = f"the client made no request of the kind {scenario.lane!r}"
+    placing = PlacingResult(0, 0)
+    if scenario.is_one_session:
+        placing = judged(placed_requests(client, simulators))
     problems = "; ".join(filter(None, [problem, result.problem, *_miscounted(billed)]))
     return replace(
         result,
         client=blank.client,
         version=blank.version,
         scenario=blank.scenario,
+        by_proxy=blank.by_proxy,
         requests=len(exchanges),
         refusals=refusals(client, exchanges),
         unserved=tuple(sorted(set(simulators.unserved))),
         problem=problems,
+        placed=placing.placed,
+        placed_rightly=placing.right,
+        misplaced=placing.wrong,
         ended_rightly=ended_rightly,
     )
 
@@ -128,11 +156,17 @@ def _miscounted(billed: Iterable[BilledRequest]) -> Iterator[str]:
             yield f"the parts of a request are {total} tokens and {request.input} were billed"
 
 
-def _write_exchanges(path: Path, exchanges: Iterable[Exchange]) -> None:
-    """Each request with its bill or its refusal, to look at."""
+def _write_exchanges(path: Path, simulators: Simulators) -> None:
+    """Each request with its headers, its bill or its refusal, and its answer, to look at."""
     with path.open("wb") as file:
-        for exchange in exchanges:
-            file.write(msgspec.json.encode(exchange) + b"\n")
+        for exchange in simulators.exchanges:
+            fields = msgspec.to_builtins(exchange)
+            transport = simulators.transports.get(exchange.number)
+            if transport is not None:
+                fields["headers"] = transport.headers
+                fields["connection"] = transport.connection
+                fields["answer"] = transport.answer.decode(errors="replace")
+            file.write(msgspec.json.encode(fields) + b"\n")
 
 
 def _environment(client: Client, place: Place, programs: Programs) -> dict[str, str]:
@@ -153,9 +187,12 @@ def _turn(
     simulators: Simulators,
 ) -> _Ended:
     """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
-    if turn.deed == "interrupt":
+    if turn.deed in ("interrupt", "kill", "drop"):
         simulators.held.clear()
         simulators.hold = WAIT
+        simulators.breaks_off = turn.deed == "drop"
+    if turn.deed == "twins":
+        return _twins(client, turn, programs, place, environment, simulators)
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [str(programs.client), *client.arguments(turn)],
@@ -178,16 +215,42 @@ def _turn(
 
 def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulators) -> str:
     """Wait for the end of the program. Gives what went wrong."""
-    if turn.deed == "interrupt":
-        return _interrupted(process, simulators)
+    if turn.deed in ("interrupt", "kill"):
+        return _interrupted(process, simulators, turn)
     try:
         code = process.wait(TURN_LIMIT_S)
     except subprocess.TimeoutExpired:
         return f"it did not end within {TURN_LIMIT_S} s"
+    if turn.deed == "drop":
+        return ""  # it may try again or give up
     return f"it ended with exit code {code}" if code else ""
 
 
-def _interrupted(process: subprocess.Popen[bytes], simulators: Simulators) -> str:
+def _twins(
+    client: Client,
+    turn: Turn,
+    programs: Programs,
+    place: Place,
+    environment: dict[str, str],
+    simulators: Simulators,
+) -> _Ended:
+    """Two runs of the program at the same time."""
+    alone = turn._replace(deed="prompt")
+    with ThreadPoolExecutor(2) as pool:
+        runs = []
+        for text in (turn.text, LIST):
+            one = alone._replace(text=text)
+            given = (client, one, programs, place, environment, simulators)
+            runs.append(pool.submit(_turn, *given))
+        ended = [each.result() for each in runs]
+    problems = [each.problem for each in ended if each.problem]
+    output = "\n".join(each.output for each in ended)
+    return _Ended(output, "; ".join(problems))
+
+
+def _interrupted(
+    process: subprocess.Popen[bytes], simulators: Simulators, turn: Turn
+) -> str:
     """Ctrl-C while the answer streams. A program that ignores three of them is killed, as its user would do."""
     limit = time.monotonic() + TURN_LIMIT_S
     while not simulators.held.wait(0.1):
@@ -195,6 +258,8 @@ def _interrupted(process: subprocess.Popen[bytes], simulators: Simulators) -> st
             return "it ended before it could be interrupted"
         if time.monotonic() > limit:
             return f"it made no request to interrupt within {TURN_LIMIT_S} s"
+    if turn.deed == "kill":
+        return ""  # the caller does it
     for _ in range(3):
         os.killpg(process.pid, signal.SIGINT)
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from bench.clients.before import EARLIER
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
+    LANES,
     Estimate,
     LaneResult,
     ScenarioResult,
@@ -78,6 +79,25 @@ def written(page: str, results: Sequence[ScenarioResult]) -> str:
     return page
 
 
+def lanes_table(results: Sequence[ScenarioResult]) -> str:
+    """For each client, how many calls of each scenario a proxy places in the conversation that they belong to."""
+    names = [scenario.name for scenario in SCENARIOS]
+    lines = [f"| client | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]
+    for name, client in CLIENTS.items():
+        ran = {each.scenario: each for each in results if each.client == name}
+        if not ran:
+            continue
+        cells = []
+        for scenario in names:
+            each = ran.get(scenario)
+            if each is None or not each.placed:
+                cells.append("–")
+            else:
+                cells.append(f"{each.placed_rightly}/{each.placed}")
+        lines.append(f"| {client.title} {client.version} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
     """Two rows for each client: before, and now."""
     rows: list[tuple[str, ...]] = []
@@ -136,6 +156,39 @@ def scenario_table(results: Sequence[ScenarioResult]) -> Table:
         rows.append((scenario.name, *cells))
     titles = tuple(CLIENTS[name].title for name in clients)
     return Table("Scenarios", ("scenario", *titles), tuple(rows))
+
+
+def proxy_table(results: Sequence[ScenarioResult]) -> Table:
+    """What the proxy's ledger has of each client's calls, and how close its estimates were."""
+    rows: list[tuple[str, ...]] = []
+    for name, client in CLIENTS.items():
+        mine = [each for each in results if each.client == name and not each.skipped]
+        if not mine:
+            continue
+        estimates = [each for result in mine for each in result.estimates]
+        rows.append(
+            (
+                f"{client.title} {client.version}",
+                str(len(mine)),
+                *(_lane_sum(mine, lane) for lane in LANES),
+                _signed(estimates, "first"),
+                _sizes(estimates, "later"),
+                _inside(estimates),
+                str(sum(bool(each.failures) for each in mine)),
+            )
+        )
+    columns = ("client", "scenarios", *LANES, "first call", "later: median / p95 / worst")
+    more = ("inside the interval", "failed")
+    return Table("Clients through the proxy", (*columns, *more), tuple(rows))
+
+
+def _lane_sum(results: Sequence[ScenarioResult], name: str) -> str:
+    """How many bills of a lane are in the ledger, with exactly their input."""
+    lanes = [lane for each in results for lane in each.lanes if lane.lane == name]
+    billed = sum(lane.billed for lane in lanes)
+    if not billed:
+        return "–"
+    return f"{sum(lane.equal for lane in lanes)} of {billed}"
 
 
 def row_table(results: Sequence[ScenarioResult]) -> Table:

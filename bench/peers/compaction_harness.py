@@ -1,12 +1,7 @@
-"""pydantic-ai with the harness' compaction: what its README calls a sensible default, or a summary alone.
-
-The third argument is ``tiered`` (its README's tiers and numbers: clear tool results but 3 pairs, then summarise all but
-20 messages) or ``summary`` (the last of these alone).
-"""
+"""pydantic-ai with the harness' compaction (``harness_tiers.py``)."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from compaction_session import (
@@ -19,32 +14,17 @@ from compaction_session import (
     report,
     use,
 )
+from harness_tiers import compaction
 from pydantic_ai import Agent  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.models.openai import OpenAIChatModel  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.providers.openai import OpenAIProvider  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.usage import UsageLimits  # type: ignore[import-not-found,unused-ignore]
-from pydantic_ai_harness.compaction import (  # type: ignore[import-not-found,unused-ignore]
-    ClearToolResults,
-    SummarizingCompaction,
-    TieredCompaction,
-)
 
-TIERED = TieredCompaction(
-    tiers=[
-        ClearToolResults(max_tokens=1, keep_pairs=3),
-        SummarizingCompaction(max_messages=1, keep_messages=20),
-    ],
-    target_fraction=TRIGGER,
-    context_window=WINDOW,
-)
-SUMMARY = SummarizingCompaction(
-    max_fraction=TRIGGER, context_window=WINDOW, keep_messages=20
-)
 AGENT = Agent(
     OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=URL, api_key="none")),
     instructions=SYSTEM,
     tools=[use],
-    capabilities=[TIERED if sys.argv[3] == "tiered" else SUMMARY],
+    capabilities=[compaction(WINDOW, TRIGGER)],
 )
 LIMITS = UsageLimits(request_limit=MOST_STEPS)
 history: list[Any] = []

@@ -1,5 +1,6 @@
 """Ullage: how much room is left in a language model's context window. One ledger, one number."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from ullage import encoding, errors, events
@@ -27,26 +28,36 @@ from ullage.usage import Usage
 
 if TYPE_CHECKING:
     from ullage import compaction
+    from ullage.context.compactor import Fitted
     from ullage.context.strategy import Strategy
+    from ullage.plugins.attach import attach, detach
     from ullage.runtime.agent import Agent
+    from ullage.runtime.compactor import Compactor
     from ullage.runtime.config_file import user_endpoints
     from ullage.runtime.hooks import Hook
     from ullage.runtime.outcome import Result
     from ullage.runtime.session import Session
     from ullage.runtime.subagent import subagent
     from ullage.runtime.telemetry import Telemetry
+    from ullage.runtime.text_stream import TextStream
+    from ullage.runtime.turn_instructions import TurnContext
     from ullage.server.background import http_server
-    from ullage.store.sqlite import SqliteStore
+    from ullage.store.sqlite.store import SqliteStore
     from ullage.store.store import Receipt, Store
     from ullage.tools.builtin import builtin_tools
     from ullage.tools.functions import tool
     from ullage.tools.mcp import McpServer
     from ullage.tools.sandbox import Sandbox
-    from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError
+    from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError, ToolRetry
+
+# A library's log is the host's to show: without a handler here Python would print its warnings to standard error.
+logging.getLogger("ullage").addHandler(logging.NullHandler())
 
 _LATER = {
     "Agent": "ullage.runtime.agent",
     "AgentTool": "ullage.tools.tool",
+    "Compactor": "ullage.runtime.compactor",
+    "Fitted": "ullage.context.compactor",
     "Hook": "ullage.runtime.hooks",
     "McpServer": "ullage.tools.mcp",
     "Output": "ullage.tools.tool",
@@ -54,14 +65,19 @@ _LATER = {
     "Result": "ullage.runtime.outcome",
     "Sandbox": "ullage.tools.sandbox",
     "Session": "ullage.runtime.session",
-    "SqliteStore": "ullage.store.sqlite",
+    "SqliteStore": "ullage.store.sqlite.store",
     "Store": "ullage.store.store",
     "Strategy": "ullage.context.strategy",
     "Telemetry": "ullage.runtime.telemetry",
+    "TextStream": "ullage.runtime.text_stream",
     "ToolContext": "ullage.tools.tool",
+    "TurnContext": "ullage.runtime.turn_instructions",
     "ToolError": "ullage.tools.tool",
+    "ToolRetry": "ullage.tools.tool",
+    "attach": "ullage.plugins.attach",
     "builtin_tools": "ullage.tools.builtin",
     "compaction": "ullage.compaction",
+    "detach": "ullage.plugins.attach",
     "http_server": "ullage.server.background",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
@@ -72,7 +88,9 @@ _LATER = {
 __all__ = [
     "Agent",
     "AgentTool",
+    "Compactor",
     "FilePart",
+    "Fitted",
     "Hook",
     "ImagePart",
     "InputError",
@@ -97,16 +115,21 @@ __all__ = [
     "SystemBlock",
     "Telemetry",
     "TextPart",
+    "TextStream",
     "Tool",
     "ToolCallPart",
     "ToolContext",
     "ToolError",
     "ToolResultPart",
+    "ToolRetry",
+    "TurnContext",
     "UllageError",
     "UnknownPart",
     "Usage",
+    "attach",
     "builtin_tools",
     "compaction",
+    "detach",
     "encoding",
     "errors",
     "events",

@@ -29,3 +29,12 @@ def data_directory(
             Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ullage"
         )
     return home / ".local" / "share" / "ullage"
+
+
+def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where lies what can be made again: ``ullage`` in ``XDG_CACHE_HOME``, else in ``~/.cache``."""
+    shared = environment.get("XDG_CACHE_HOME", "")
+    if shared and Path(shared).is_absolute():
+        return Path(shared) / "ullage"
+    home = Path(environment.get("HOME") or Path.home())
+    return home / ".cache" / "ullage"

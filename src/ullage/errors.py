@@ -13,6 +13,8 @@
     │   ├── SessionBusy           another driver holds the session; says who and until when
     │   └── LeaseLost             this driver's lease was taken over: its write was rejected
     ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
+    ├── CompactorBusy             a Compactor was used for two requests at a time
+    ├── AnswerInvalid             the model's answers do not fit the type that was asked for; keeps the last one's text
     ├── ContextUnfixable          the next request can't be made to fit the input limit
     ├── InternalError             an unexpected exception, of Ullage or of code it was given, stopped a turn
     ├── SettingError              an unknown setting, or a value it can't take
@@ -115,6 +117,18 @@ class LeaseLost(StoreError):
 
 class CommandRefused(UllageError):
     """A command that the session's state does not allow; the message says which state that is."""
+
+
+class CompactorBusy(UllageError):
+    """A ``Compactor`` was used for two requests at a time, or for two conversations. Nothing has changed."""
+
+
+class AnswerInvalid(UllageError):
+    """The model's answers do not fit the ``output_type``, or there is none yet. ``text`` is the last answer's."""
+
+    def __init__(self, message: str, *, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
 
 
 class ContextUnfixable(UllageError):

@@ -8,7 +8,7 @@ envelope's fields stand beside the event's own. A tag or field of a newer versio
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -227,11 +227,13 @@ PauseReason = Literal["approval", "budget", "failed"]
 class TurnStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"
 ):
-    """``tokens`` and ``usd`` are what the session had spent by then: budgets count from here."""
+    """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here."""
 
     turn: str
     tokens: int = 0
     usd: float = 0.0
+    input: int = 0
+    output: int = 0
 
 
 class TurnPaused(
@@ -252,6 +254,32 @@ class TurnResumed(
     turn: str
     tokens: int = 0
     usd: float = 0.0
+    input: int = 0
+    output: int = 0
+
+
+class FellBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="fell_back"):
+    """The model of the turn failed: ``model`` continues it, named as in the setting ``fallback``.
+
+    ``error_kind`` and ``error`` say how the model before failed, as in ``CallEnded``.
+    """
+
+    turn: str
+    model: str
+    error: str = ""
+    error_kind: str = ""
+
+
+class HandedOver(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="handed_over"
+):
+    """The agent with this name continues the conversation, as soon as no tool call is open.
+
+    ``call_id`` is the tool call that asked for it; empty where a person did. An empty ``agent`` is the session's first.
+    """
+
+    agent: str
+    call_id: str = ""
 
 
 class TurnEnded(
@@ -278,6 +306,8 @@ class CallStarted(
     stream: bool = False
     detached: bool = False
     """It runs beside the session, which continues without waiting for it."""
+    mark: str = ""
+    """What a proxy needs to find the conversation again after a restart (``ullage.meter.lanes``). No content."""
 
 
 class CallEnded(
@@ -348,6 +378,10 @@ class ToolEnded(
     """Of the whole result, where the model got only a part of it."""
     found: tuple[str, ...] = ()
     """Names of deferred tools that this call has found, best first: they are declared from the next request on."""
+    retry_of: str = ""
+    """The tool's name, if it asked the model to call it again: one of its retries in this turn is used."""
+    is_answer: bool = False
+    """The arguments of the call are the answer: the turn ends with it."""
 
 
 class ChildStarted(
@@ -715,6 +749,8 @@ Event = (
     | TurnPaused
     | TurnResumed
     | TurnEnded
+    | FellBack
+    | HandedOver
     | CallStarted
     | CallEnded
     | CallRetried
@@ -750,3 +786,27 @@ Event = (
     | RowDamaged
     | UnknownEvent
 )
+
+
+# -- what streams --
+
+
+class DraftPiece(NamedTuple):
+    """A piece of an answer that is still streaming, stored before it is shown. No row of the ledger.
+
+    ``kind`` tells ``text``, ``reasoning`` (thinking) and ``call`` (more of a tool call's arguments) apart; of a
+    ``done`` part, ``text`` is the whole part as JSON, with what its provider attached. ``offset`` counts pieces of the
+    model call from 0, ``part`` is the part's id. The whole answer follows as ``MessageAdded``.
+    """
+
+    call: str
+    offset: int
+    kind: Literal["text", "reasoning", "call", "done"]
+    part: str
+    text: str
+    call_id: str = ""
+    name: str = ""
+
+
+SessionEvent = Event | DraftPiece
+"""What ``Session.events`` gives: each event once it is stored, and between them the pieces of answers that stream."""

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from ullage.extensible import Extensible
+from ullage.extensible import Extensible, OptionalRaw
 
 T = TypeVar("T")
 
@@ -174,6 +174,8 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     call: str | None = None
     interrupted: str | None = None
     revision: int = 0
+    measured: OptionalRaw = None
+    """What the estimators made of content that is not kept (``ullage.meter.measured``)."""
 
     def of_type(self, kind: type[T]) -> Iterator[T]:
         """The parts of one type, in order."""
@@ -187,6 +189,8 @@ class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["prompt", "instructions", "skills", "agents", "memory"] = "prompt"
     name: str = ""
     provider: ProviderData | None = None
+    measured: float | None = None
+    """Tokens of a text that is not kept."""
 
 
 class Tool(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -201,6 +205,8 @@ class Tool(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """True when the model can look it up but its declaration is not in the request."""
     kind: str = "function"
     """``function``, or the provider's own name for a tool that runs on its side."""
+    measured: float | None = None
+    """Tokens of a declaration that is not kept."""
 
 
 class Request(Extensible, frozen=True, kw_only=True, omit_defaults=True):

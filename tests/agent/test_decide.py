@@ -19,11 +19,11 @@ from tests.agent.stories import (
     text,
 )
 from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
+from ullage.agent.budgets import Budget, BudgetUse
 from ullage.agent.closing import closed
 from ullage.agent.decide import (
     MOST_CUTS,
     MOST_RECOVERIES,
-    Budget,
     Headroom,
     LoopRules,
     LoopSituation,
@@ -561,21 +561,21 @@ def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
 
 BUDGETS = [
     (Budget(calls=1), {}, "1 of 1 model calls are made."),
-    (Budget(tokens=110), {"tokens": 110}, "110 of 110 tokens are used."),
-    (Budget(usd=0.5), {"usd": 0.75}, "$0.75 of $0.50 are spent."),
+    (Budget(tokens=110), {"used": BudgetUse(tokens=110)}, "110 of 110 tokens are used."),
+    (Budget(usd=0.5), {"used": BudgetUse(usd=0.75)}, "$0.75 of $0.50 are spent."),
     (Budget(seconds=60), {"elapsed_s": 61.0}, "61 of 60 seconds are over."),
 ]
 
 
 @pytest.mark.parametrize(("budget", "more", "note"), BUDGETS)
 def test_a_budget_that_is_used_up_pauses_before_the_next_call(
-    budget: Budget, more: dict[str, float], note: str
+    budget: Budget, more: dict[str, Any], note: str
 ) -> None:
     turn = [begun(), answered(call("t1"))]
     assert isinstance(step_after(turn, rules=LoopRules(budget=budget), **more), RunTools)
-    assert step_after(turn, ran(), rules=LoopRules(budget=budget), **more) == Pause(
-        "budget", note
-    )
+    step = step_after(turn, ran(), rules=LoopRules(budget=budget), **more)
+    assert isinstance(step, Pause) and step.reason == "budget"
+    assert step.note.startswith(note) and "Resume the turn" in step.note
 
 
 @pytest.mark.parametrize(
@@ -590,8 +590,7 @@ def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
             ran(),
             rules=rules,
             elapsed_s=59.0,
-            tokens=110,
-            usd=0.9,
+            used=BudgetUse(tokens=110, usd=0.9),
         )
         == CallModel()
     )

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tests.agent.stories import fold
+from ullage.agent.budgets import Budget
 from ullage.agent.closing import (
     UnfinishedWork,
     after_cancel,
@@ -19,7 +20,7 @@ from ullage.agent.closing import (
     closed,
     handed_back,
 )
-from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
+from ullage.agent.decide import Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop, OpenCall, apply
 from ullage.agent.steps import (
     AskApproval,
@@ -29,6 +30,7 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    FallBack,
     NextStep,
     Pause,
     Rest,
@@ -347,6 +349,8 @@ class World:
                         )
                     ]
                 )
+            case FallBack():
+                raise AssertionError("no fallback model is set")
             case Rest():
                 self.check_rest()
                 if not self.tape.is_over:

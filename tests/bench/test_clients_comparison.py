@@ -8,6 +8,7 @@ from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
     Estimate,
+    LaneResult,
     Refusal,
     ScenarioResult,
     compared,
@@ -45,6 +46,19 @@ def test_a_bill_that_is_not_read_is_unread_unless_its_answer_was_interrupted() -
     assert lane_result("main", billed(10, 20), [10]).unread == (20,)
     interrupted = [*billed(10), *billed(20, shown=False)]
     assert lane_result("main", interrupted, [10]).unread == ()
+
+
+def test_the_same_request_again_after_an_answer_that_broke_off_is_read_once() -> None:
+    again = [*billed(10), *billed(20, shown=False), *billed(20)]
+    assert lane_result("main", again, [10, 20]).unread == ()
+    assert lane_result("main", billed(10, 20, 20), [10, 20]).unread == (20,)
+
+
+def test_the_proxys_ledger_has_titles_and_notes_too() -> None:
+    lane = LaneResult("other", 1, 0, (), (20,))
+    result = ScenarioResult("codex", "1", "text", requests=1, logs=1, lanes=(lane,))
+    assert not result.failures
+    assert replace(result, by_proxy=True).failures
 
 
 def test_one_sum_may_stand_for_all_requests_of_a_summary_but_not_for_other_calls() -> (
@@ -185,3 +199,10 @@ def test_a_log_is_read_beside_the_bills(tmp_path: Path) -> None:
     assert found.lanes == (lane_result("main", billed(12), [12]),)
     assert [each.billed for each in found.estimates] == [12]
     assert "tool results" in {row.name for row in found.rows}
+
+
+def test_a_ledger_with_a_line_that_is_not_read_is_a_failure_and_a_log_is_none() -> None:
+    ledger = ScenarioResult("pi", "1", "text", logs=1, unread_lines=2, by_proxy=True)
+    log = ScenarioResult("pi", "1", "text", logs=1, unread_lines=2)
+    assert ledger.failures == ["2 lines of the ledger were not read"]
+    assert not log.failures

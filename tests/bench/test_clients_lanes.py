@@ -10,7 +10,7 @@ from bench.clients.scenarios import AGENT, SUBTASK
 
 CLAUDE = CLIENTS["claude-code"]
 QWEN = CLIENTS["qwen-code"]
-NUMBERS = Drawn(1.0, 1.0, 1, 2, 3, 4, 5, 6, 7, loop=True, turns=True)
+NUMBERS = Drawn(1.0, 1.0, 1.0, 1, 2, 3, 4, 5, 6, 7, loop=True, turns=True)
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
 
 

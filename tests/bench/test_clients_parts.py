@@ -7,6 +7,7 @@ from bench.clients.parts import BilledParts, billed_parts
 
 NUMBERS = Drawn(
     factor=2.0,
+    declared=2.0,
     hidden=1.0,
     request=1,
     message=10,

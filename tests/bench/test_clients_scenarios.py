@@ -7,6 +7,7 @@ from bench.clients.client import Client, Place, Turn
 from bench.clients.clients import CLIENTS
 from bench.clients.scenarios import (
     BOTH,
+    DRAWN,
     LARGE_FILES,
     LIST,
     SCENARIOS,
@@ -57,6 +58,8 @@ def test_only_a_sessions_first_turn_starts_a_new_session(client: Client) -> None
     later = client.arguments(Turn("Hello."))
     assert len(later) > len(first)
     for scenario in SCENARIOS:
+        if scenario.only_by_proxy:
+            continue  # a killed client begins anew
         assert [turn.first for turn in scenario.turns] == [
             place == 0 for place in range(len(scenario.turns))
         ]
@@ -79,3 +82,14 @@ def test_the_project_has_large_files_that_differ(tmp_path: Path) -> None:
     texts = {(tmp_path / name).read_text("utf-8") for name in LARGE_FILES.values()}
     assert len(texts) == len(LARGE_FILES)
     assert all(len(text) > 25_000 for text in texts)
+
+
+def test_scenarios_that_begin_anew_or_at_once_are_several_sessions() -> None:
+    several = [each.name for each in SCENARIOS if not each.is_one_session]
+    assert several == ["two at once", "killed"]
+
+
+@EACH
+def test_what_a_model_is_charged_by_is_pinned(client: Client) -> None:
+    models = (client.model, client.other_model)
+    assert all(model.rpartition("/")[2] in DRAWN for model in models)

@@ -1,10 +1,14 @@
+from msgspec.structs import replace
+
 from bench.clients.before import EARLIER
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import Estimate, LaneResult, Refusal, ScenarioResult
 from bench.clients.rows import RowResult
 from bench.clients.table import (
     accuracy_table,
+    lanes_table,
     line,
+    proxy_table,
     refusal_table,
     row_table,
     scenario_table,
@@ -51,6 +55,16 @@ def test_a_line_tells_what_was_compared() -> None:
 def test_a_line_names_each_failure_and_each_reason_of_skipping() -> None:
     assert "\n    refused: param_unknown: Unknown parameter." in line(REFUSED)
     assert line(SKIPPED).endswith("not run: it takes no commands")
+
+
+def test_calls_in_the_right_conversation_are_counted_for_each_scenario() -> None:
+    wrong = ("request 2, summary: taken for main",)
+    tools = replace(GOOD, placed=3, placed_rightly=2, misplaced=wrong)
+    header, _, row = lanes_table([tools, SKIPPED]).splitlines()
+    cells = dict(zip(header.split(" | "), row.split(" | "), strict=True))
+    assert cells["tools"] == "2/3"
+    assert cells["compact"] == "–"
+    assert wrong[0] in line(tools)
 
 
 def test_the_summary_names_what_failed() -> None:
@@ -113,3 +127,9 @@ def test_the_page_has_the_tables_that_a_run_replaces() -> None:
 
 def test_every_client_has_figures_from_before() -> None:
     assert set(EARLIER) == set(CLIENTS)
+
+
+def test_the_proxys_table_counts_the_bills_of_each_lane() -> None:
+    (row,) = proxy_table([GOOD]).rows
+    assert row[:6] == ("Codex 0.169.0", "1", "2 of 2", "–", "0 of 1", "–")
+    assert row[6] == "-30.0 %"

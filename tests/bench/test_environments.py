@@ -27,3 +27,11 @@ def test_an_environment_that_is_complete_is_used_as_it_is(tmp_path: Path) -> Non
     (place / "complete").touch()
     peer = Peer("cask", "cask==1", "count", "cask_count.py", "cask")
     assert python_of(peer, out=tmp_path, uv="no-such-uv").is_relative_to(place)
+
+
+def test_an_environment_with_this_checkout_is_another_one(tmp_path: Path) -> None:
+    place = tmp_path / "environments" / "cask-1+ullage"
+    place.mkdir(parents=True)
+    (place / "complete").touch()
+    peer = Peer("cask", "cask==1", "count", "cask_count.py", "cask", has_ullage=True)
+    assert python_of(peer, out=tmp_path, uv="no-such-uv").is_relative_to(place)

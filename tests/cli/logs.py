@@ -9,8 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ullage.cli.session import metered, read_session
+from ullage.errors import InputError
+from ullage.meter.meter import Meter
+
 CALLS = 4
 SECRET = "the password of the archive is swordfish"
+
+
+def of_context(path: Path) -> bytes:
+    """What ``ullage context`` reads there, or the kind of its error."""
+    try:
+        return (
+            metered(read_session(path), Meter(estimator="pretoken"))
+            .meter.reading()
+            .to_json()
+        )
+    except InputError as problem:
+        return type(problem).__name__.encode()
 
 
 def write_log(

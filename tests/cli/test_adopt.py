@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.hostile.stores import forge
 from ullage.directories import data_directory
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 def adopt(*words: str) -> subprocess.CompletedProcess[str]:

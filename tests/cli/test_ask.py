@@ -248,7 +248,7 @@ def test_a_cut_answer_says_how_to_get_more(capsys: pytest.CaptureFixture[str]) -
     with running(Scenario(answers=answers)) as server:
         assert (
             ask(server, "anthropic", "anthropic:claude-haiku-4-5", "--max-output", "20")
-            == 0
+            == 2
         )
     assert "--max-output" in capsys.readouterr().err
 

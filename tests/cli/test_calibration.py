@@ -89,7 +89,7 @@ def test_a_log_that_can_not_be_used_is_named_and_the_others_are_read(
     log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bad.jsonl").write_text("no json")
-    assert main(["calibration", str(tmp_path / "bad.jsonl"), log]) == 0
+    assert main(["calibration", str(tmp_path / "bad.jsonl"), log]) == 2
     streams = capsys.readouterr()
     assert "bad.jsonl" in streams.err
     assert "claude-haiku-4-5" in streams.out

@@ -48,7 +48,7 @@ def test_an_installation_that_stops_half_way_says_how_to_take_it_back(
 ) -> None:
     settings.write_text('{"hooks": null}')
     installed = run(tmp_path, "install", "claude-code")
-    assert installed.returncode == 1
+    assert installed.returncode == 2
     assert "not changed, because" in installed.stderr
     assert "takes back what is installed" in installed.stdout
     run(tmp_path, "uninstall", "claude-code")
@@ -101,7 +101,7 @@ def test_a_dry_run_shows_the_difference(settings: Path, tmp_path: Path) -> None:
 def test_invalid_json_is_refused_with_what_to_do(settings: Path, tmp_path: Path) -> None:
     settings.write_text('{\n  "model" "opus"\n}')
     refused = run(tmp_path, "install", "claude-code", "--hooks")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert 'line 2: expected ":"' in refused.stderr
     assert "Repair the file" in refused.stderr
     assert settings.read_text() == '{\n  "model" "opus"\n}'
@@ -151,7 +151,7 @@ def test_a_link_to_a_missing_file_is_a_link_again(tmp_path: Path) -> None:
 def test_a_read_only_file_is_left_alone(settings: Path, tmp_path: Path) -> None:
     settings.chmod(0o400)
     refused = run(tmp_path, "install", "claude-code", "--hooks")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert f"not changed, because {settings} is read-only" in refused.stderr
     assert "then run this again" in refused.stderr
     assert settings.read_text() == MINE
@@ -162,8 +162,45 @@ def test_a_directory_that_can_not_be_written_leaves_nothing_behind(
 ) -> None:
     (tmp_path / ".claude").symlink_to("/proc/self")
     refused = run(tmp_path, "install", "claude-code", "--hooks")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "can't be written" in refused.stderr
     assert "Make it writable, then run this again." in refused.stderr
     record = json.loads((tmp_path / ".config" / "ullage" / "installed.json").read_text())
     assert record["changes"] == []
+
+
+def test_without_an_address_the_proxy_is_the_one_of_ullage_proxy(tmp_path: Path) -> None:
+    installed = run(tmp_path, "install", "claude-code", "--proxy")
+    assert installed.returncode == 0
+    path = tmp_path / ".claude" / "settings.json"
+    environment = json.loads(path.read_text())["env"]
+    assert environment["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:4141/anthropic"
+    assert environment["ENABLE_TOOL_SEARCH"] == "true"
+    again = run(tmp_path, "install", "claude-code", "--proxy")
+    assert "already installed" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "address"),
+    [
+        ("codex", ".codex/config.toml", "http://127.0.0.1:4141/openai/v1"),
+        ("opencode", ".config/opencode/opencode.json", "4141/anthropic/v1"),
+        ("pi", ".pi/agent/models.json", "http://127.0.0.1:4141/anthropic"),
+        ("qwen-code", ".qwen/settings.json", "http://127.0.0.1:4141/openai/v1"),
+    ],
+)
+def test_each_client_gets_the_address_of_its_provider(
+    tmp_path: Path, client: str, file: str, address: str
+) -> None:
+    assert run(tmp_path, "install", client, "--proxy").returncode == 0
+    assert f'{address}"' in (tmp_path / file).read_text()
+
+
+def test_an_address_that_the_proxy_does_not_know_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ".qwen" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"env": {"OPENAI_BASE_URL": "https://llm.example/v1"}}')
+    refused = run(tmp_path, "install", "qwen-code", "--proxy")
+    assert refused.returncode == 2
+    assert "--upstream mine=https://llm.example/v1" in refused.stderr
+    assert "llm.example" in path.read_text()

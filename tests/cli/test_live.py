@@ -15,6 +15,7 @@ from ullage.events import (
     CallEnded,
     CallRetried,
     Cancelled,
+    DraftPiece,
     Event,
     LimitLearnt,
     MessageAdded,
@@ -29,7 +30,6 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.store.store import DraftPiece
 
 
 def said(name: str, text: str) -> Message:

@@ -146,7 +146,7 @@ def _interrupted(process: subprocess.Popen[bytes]) -> bytes:
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=2)[1]
+            return process.communicate(timeout=20)[1]
     process.kill()
     raise AssertionError("it did not end")
 
@@ -194,7 +194,7 @@ def test_an_interrupt_anywhere_gives_the_shells_code(
 
 def test_a_wrong_option_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["context", "--no-such-option"]) == 2
-    assert "unrecognized arguments" in capsys.readouterr().err
+    assert "has no option --no-such-option" in capsys.readouterr().err
 
 
 def test_an_ascii_terminal_gets_ascii(log: Path, tmp_path: Path) -> None:

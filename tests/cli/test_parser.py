@@ -31,7 +31,7 @@ def test_a_window_that_is_no_number_of_tokens_is_refused_by_name(
     with pytest.raises(SystemExit) as end:
         parser().parse_args(["context", f"--window={written}"])
     assert end.value.code == 2
-    assert "argument --window" in capsys.readouterr().err
+    assert "ullage: --window: " in capsys.readouterr().err
 
 
 def test_a_reserve_may_be_nothing() -> None:

@@ -295,7 +295,7 @@ class Terminal:
                 break
             self.seen += more.decode("utf-8", "replace")
         os.close(self.near)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=60)
 
 
 @pytest.mark.parametrize(

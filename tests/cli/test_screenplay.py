@@ -28,11 +28,14 @@ from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
+    DraftPiece,
     DroppedMessage,
     Event,
+    FellBack,
     Forked,
     GrantGiven,
     GrantRevoked,
+    HandedOver,
     Imported,
     LimitLearnt,
     MessageAdded,
@@ -63,7 +66,6 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.store.store import DraftPiece
 
 ASKED = ToolCallPart(id="p2", call_id="t1", name="read", arguments='{"path": "a"}')
 
@@ -365,6 +367,15 @@ SHOWN: list[tuple[Event, str]] = [
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
     (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
     (ModelChanged(model="m"), "model: m"),
+    (
+        FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
+        "b:n answers after a:m: rate limited",
+    ),
+    (
+        FellBack(turn="t", model="b:n", error="a:m: 9 tokens at most"),
+        "b:n answers after a:m: 9 tokens at most",
+    ),
+    (HandedOver(agent=""), "handed over to the agent that began the session"),
     (
         CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
         "Overloaded. Trying again in 2.0 s (attempt 2)",

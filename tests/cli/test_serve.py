@@ -10,8 +10,9 @@ from tests.processes import run_python
 from tests.server.served import process
 from ullage.cli import main
 from ullage.cli.parser import parser
-from ullage.cli.serve import agent_of, greeting
+from ullage.cli.serve import agent_of, greeting, should_show_live
 from ullage.installation import extra_command
+from ullage.server.tokens import TokenStore
 
 
 def test_another_address_without_a_token_is_refused(
@@ -92,3 +93,33 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert (ran.returncode, extra_command("server") in ran.stderr) == (2, True), (
         ran.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "is_private", "shown"),
+    [
+        ([], True, True),
+        ([], False, False),
+        (["--live"], False, True),
+        (["--no-live"], True, False),
+        (["--simulate"], True, False),
+    ],
+)
+def test_running_sessions_are_shown_where_the_user_alone_reaches_the_server_or_asks_for_it(
+    said: list[str], is_private: bool, shown: bool
+) -> None:
+    args = parser().parse_args(["serve", *said])
+    assert should_show_live(args, is_private=is_private) is shown
+
+
+def test_named_tokens_keep_running_sessions_from_the_page(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.json"
+    kept = TokenStore(tokens)
+    token = kept.add("ada", ("admin",), expires=None, now=0)
+    headers = {"Authorization": f"Bearer {token}"}
+    for options, status in (((), 404), (("--live",), 200)):
+        with (
+            process("", tmp_path / "s.db", "--tokens", str(tokens), *options) as server,
+            server.api() as api,
+        ):
+            assert api.get("/v1/live", headers=headers).status_code == status

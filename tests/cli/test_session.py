@@ -5,7 +5,6 @@ import pytest
 from tests.cli.logs import write_log
 from ullage.cli.session import (
     NoSuchStep,
-    UnusableSession,
     main_calls,
     metered,
     read_session,
@@ -16,6 +15,7 @@ from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import ImportedSession, Skipped
 from ullage.messages import Message
 from ullage.meter.meter import Meter
+from ullage.runtime.watched import UnusableSession
 
 EVENTS = (
     CallStarted(call="a"),

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -7,11 +8,12 @@ import pytest
 
 from tests.cli.logs import write_log
 from tests.importers.opencode_database import make_database
+from tests.importers.test_proxied_sessions import ID, metered
 from ullage.cli import main
 from ullage.cli import sessions as module
-from ullage.cli.sessions import first_line, outline, shorter, size
-from ullage.errors import FormatMiss, NotASession
+from ullage.cli.sessions import outline, place_of, shorter, size
 from ullage.importers import FoundSession
+from ullage.importers.growing import LogEnds
 
 
 @pytest.fixture(autouse=True)
@@ -166,8 +168,7 @@ def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_log(tmp_path / "a.jsonl", calls=40)
-    monkeypatch.setattr(module, "HEAD_BYTES", 4_000)
-    monkeypatch.setattr(module, "TAIL_BYTES", 20_000)
+    monkeypatch.setattr(module, "ENDS", LogEnds(4_000, 20_000))
     found = outline(place(path))
     assert not found.whole
     assert 0 < found.calls < 40
@@ -193,14 +194,6 @@ def test_a_json_document_that_is_too_large_for_a_list_says_so(
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
     assert "too large for a list" in outline(place(path)).problem
-
-
-def test_an_error_is_shortened_to_its_first_line() -> None:
-    assert first_line(NotASession("x.jsonl", (FormatMiss("pi", "a header"),))) == (
-        "x.jsonl is no session log that Ullage can read."
-    )
-    assert first_line(OSError(13, "Permission denied")) == "Permission denied"
-    assert first_line(ValueError()) == "ValueError"
 
 
 def test_a_call_that_failed_is_no_call_of_the_list(
@@ -233,3 +226,30 @@ def test_a_session_of_a_database_is_as_large_as_what_it_holds_there(
     sizes = [each["size_bytes"] for each in listed(capsys)["sessions"]]
     assert sizes
     assert all(0 < size < database.stat().st_size for size in sizes)
+
+
+async def test_a_session_that_the_proxy_has_metered_is_listed_with_its_program(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await metered(home)
+    (session,) = listed(capsys)["sessions"]
+    assert session["format"] == "ullage"
+    assert main(["sessions"]) == 0
+    assert "claude-code (proxy)" in capsys.readouterr().out
+
+
+async def test_a_session_and_its_subagent_are_named_by_their_ids(home: Path) -> None:
+    path = await metered(home)
+    child = f"{ID}.child-1"
+    for name, session in ((ID, ID), (ID[-8:], ID), (child, child), (child[-16:], child)):
+        place = place_of(name)
+        assert (place.path, place.session) == (path, session)
+
+
+async def test_an_id_without_a_file_is_looked_for_in_all_places(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await metered(home)
+    assert await asyncio.to_thread(main, ["context", "--json", "--session", ID]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["session"], told["log"]["other_sessions"]) == (ID, 0)

@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ullage_simulators import running
@@ -52,10 +53,16 @@ def started(
             process.kill()
 
 
+def answer(url: str, body: object) -> Any:
+    request = urllib.request.Request(url, json.dumps(body).encode(), KEY)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
 def post(url: str, body: object) -> int:
     request = urllib.request.Request(url, json.dumps(body).encode(), KEY)
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return int(response.status)
     except urllib.error.HTTPError as problem:
         return problem.code
@@ -74,7 +81,7 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
             == 400
         )
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
     good, bad, *_, last = [line for line in rest.splitlines() if line]
     assert re.match(
@@ -147,3 +154,12 @@ def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> Non
     with running() as server:
         assert main(["simulate", "--port", str(server.port)]) == 2
     assert "Try --port 0 for a free one." in capsys.readouterr().err
+
+
+def test_a_real_client_is_answered_without_its_tools_being_run() -> None:
+    tool = {"type": "function", "name": "Bash", "parameters": {"type": "object"}}
+    body = {"model": "gpt-5", "input": "run Bash", "tools": [tool]}
+    with simulate("--wire", "openai") as (_, urls, _printed):
+        said = answer(f"{urls['openai']}/responses", body)
+    kinds = [item["type"] for item in said["output"]]
+    assert "message" in kinds and "function_call" not in kinds

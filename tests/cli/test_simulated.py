@@ -17,7 +17,7 @@ from ullage.errors import SettingError, UllageError
 from ullage.models.providers import TABLE
 from ullage.runtime.agent import Agent
 from ullage.store.calibration import CalibrationStore
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture

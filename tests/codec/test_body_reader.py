@@ -1,135 +1,19 @@
 from __future__ import annotations
 
 import copy
+from itertools import groupby
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.codec.bodies import BodyReader, read_body, read_output
+from tests.codec.loop_bodies import WIRES
+from ullage.codec.bodies import BodyReader, read_body, read_body_items, read_output
 from ullage.errors import InvalidRequest
 
 Json = dict[str, Any]
 
-texts = st.sampled_from(["", "hello", "hello", "go on", "naïve \ud800 text", "x" * 300])
-
-
-def calls(name: str) -> Json:
-    return {
-        "id": name,
-        "type": "function",
-        "function": {"name": "read", "arguments": '{"path": "a"}'},
-    }
-
-
-chat_messages = st.one_of(
-    st.builds(lambda text: {"role": "user", "content": text}, texts),
-    st.builds(lambda text: {"role": "system", "content": text}, texts),
-    st.builds(
-        lambda text: {"role": "assistant", "content": text, "reasoning_content": text},
-        texts,
-    ),
-    st.builds(
-        lambda name: {"role": "assistant", "tool_calls": [calls(name)]},
-        st.sampled_from("abc"),
-    ),
-    st.builds(lambda text: {"role": "tool", "tool_call_id": "a", "content": text}, texts),
-    st.just("no message"),
-)
-anthropic_messages = st.one_of(
-    st.builds(lambda text: {"role": "user", "content": text}, texts),
-    st.builds(
-        lambda text: {"role": "assistant", "content": [{"type": "text", "text": text}]},
-        texts,
-    ),
-    st.builds(
-        lambda text: {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}],
-        },
-        texts,
-    ),
-    st.just(
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
-                {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "a"}},
-            ],
-        }
-    ),
-)
-responses_items = st.one_of(
-    st.builds(lambda text: {"role": "user", "content": text}, texts),
-    st.builds(
-        lambda text: {"type": "message", "role": "developer", "content": text}, texts
-    ),
-    st.builds(
-        lambda text: {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": text}],
-        },
-        texts,
-    ),
-    st.builds(
-        lambda name: {"type": "reasoning", "id": name, "summary": []},
-        st.sampled_from("abc"),
-    ),
-    st.builds(
-        lambda name: {
-            "type": "function_call",
-            "call_id": name,
-            "name": "read",
-            "arguments": "{}",
-        },
-        st.sampled_from("abc"),
-    ),
-    st.builds(
-        lambda name, text: {
-            "type": "function_call_output",
-            "call_id": name,
-            "output": text,
-        },
-        st.sampled_from("abc"),
-        texts,
-    ),
-    st.just("no item"),
-)
-gemini_contents = st.one_of(
-    st.builds(lambda text: {"role": "user", "parts": [{"text": text}]}, texts),
-    st.builds(
-        lambda text: {
-            "role": "model",
-            "parts": [{"text": text, "thoughtSignature": "c2ln"}],
-        },
-        texts,
-    ),
-    st.just(
-        {
-            "role": "model",
-            "parts": [{"functionCall": {"name": "read", "args": {"path": "a"}}}],
-        }
-    ),
-    st.builds(
-        lambda text: {
-            "role": "user",
-            "parts": [
-                {"functionResponse": {"name": "read", "response": {"output": text}}},
-                {"text": text},
-            ],
-        },
-        texts,
-    ),
-    st.just("no content"),
-)
-WIRES = {
-    "chat": ("messages", chat_messages, "temperature"),
-    "messages": ("messages", anthropic_messages, "system"),
-    "responses": ("input", responses_items, "instructions"),
-    "generateContent": ("contents", gemini_contents, "systemInstruction"),
-}
 steps = st.sampled_from(
     ["grow", "grow", "grow", "edit", "shrink", "same", "model", "system"]
 )
@@ -158,8 +42,11 @@ def test_a_loops_bodies_read_as_each_of_them_would_alone(
                 body[beside] = data.draw(st.sampled_from(["1", "2"]))
             case _:
                 pass
+        whole = read_body_items(body, wire=wire, provider="somebody", model="")
+        read = reader.read_items(body, wire=wire, provider="somebody", model="")
+        assert read == whole
         alone = read_body(body, wire=wire, provider="somebody", model="")
-        assert reader.read(body, wire=wire, provider="somebody", model="") == alone
+        assert read.request == alone
         answer = (
             [{"type": "text", "text": "hello"}]
             if wire != "generateContent"
@@ -172,6 +59,47 @@ def test_a_loops_bodies_read_as_each_of_them_would_alone(
             reader.read_answer(wire, answer, provider="somebody", model="m")
             == given_alone
         )
+
+
+@given(st.data(), st.sampled_from(sorted(WIRES)))
+def test_the_items_of_the_messages_are_those_of_the_body_in_order(
+    data: st.DataObject, wire: str
+) -> None:
+    field, items, _ = WIRES[wire]
+    listed = data.draw(st.lists(items, max_size=8))
+    reader = BodyReader()
+    for stop in range(len(listed) + 1):
+        read = reader.read_items({"model": "m", field: listed[:stop]}, wire=wire)
+    assert len(read.items) == len(read.request.messages)
+    places = [place for place, _ in groupby(read.items)]
+    said = [at for place in places for at in place]
+    assert said == sorted(set(said))
+    head = len(read.request.system)
+    is_item = [at for at, item in enumerate(listed) if isinstance(item, dict)]
+    assert said == is_item[head:]
+    for role, place in zip(read.request.messages, read.items, strict=True):
+        assert len(place) == 1 or (wire == "responses" and role.role != "user")
+
+
+def test_items_of_the_system_prompt_belong_to_no_message_and_a_text_is_one_item() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    user = {"role": "user", "content": "hello"}
+    chat = read_body_items({"model": "m", "messages": [system, user]}, wire="chat")
+    assert chat.items == ((1,),)
+    text = read_body_items({"model": "m", "input": "hello"})
+    assert text.items == ((0,),)
+
+
+def test_one_item_may_be_two_messages_and_several_items_one() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "done"}
+    both = {"role": "user", "content": [result, {"type": "text", "text": "go on"}]}
+    read = read_body_items({"model": "m", "messages": [both]}, wire="messages")
+    assert [one.role for one in read.request.messages] == ["tool", "user"]
+    assert read.items == ((0,), (0,))
+    thought = {"type": "reasoning", "id": "r", "summary": []}
+    call = {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"}
+    read = read_body_items({"model": "m", "input": [thought, call]})
+    assert read.items == ((0, 1),)
 
 
 @pytest.mark.parametrize("wire", sorted(WIRES))

@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from google.genai import types as genai
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.codec.foreign import (
     as_plain,
+    as_wire_json,
     fields_of,
     get_list,
     get_object,
@@ -181,3 +183,12 @@ def test_what_json_can_not_hold_is_spelt() -> None:
         "a": "\\ud83d",
         "b": "nan",
     }
+
+
+def test_an_sdk_object_has_the_names_of_the_wire() -> None:
+    answer = genai.GenerateContentResponse(
+        usage_metadata=genai.GenerateContentResponseUsageMetadata(prompt_token_count=7)
+    )
+    assert as_wire_json(answer) == {"usageMetadata": {"promptTokenCount": 7}}
+    assert as_wire_json(Dumps()) == as_plain(Dumps())
+    assert as_wire_json({"usage_metadata": 1}) == {"usage_metadata": 1}

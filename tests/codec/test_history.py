@@ -1,17 +1,27 @@
 """What is fed in pieces is, byte for byte, what is fed at once; and what was made before is not made again."""
 
+import dataclasses
 from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from random import Random
+from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, broken_request
+from tests.codec.loop_bodies import WIRES
 from tests.codec.sessions import OPTIONS, POLICIES, Asked, Session
 from tests.tiers import examples
 from ullage.codec.blocks import Options
-from ullage.codec.history import History, Made
-from ullage.codec.repair import EVERYTHING
+from ullage.codec.bodies import read_body_items
+from ullage.codec.history import History, Made, encode, encode_items
+from ullage.codec.repair import EVERYTHING, repair
+from ullage.codec.wires import wire_named
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.reasoning import ReasoningPolicy
@@ -214,3 +224,78 @@ def test_a_deferred_tool_goes_out_as_one(wire: str) -> None:
     request = Request(wire=wire, model="m", tools=(now, later))
     content = History().prepare(request).content
     assert b'"later"' in content and b'"defer_loading":true' in content
+
+
+def written(request: Request, options: Options) -> Any:
+    """The items of the body's list, without those of the system prompt."""
+    body = msgspec.json.decode(encode(request, options=options).content)
+    bare = replace(request, messages=())
+    head = msgspec.json.decode(encode(bare, options=options).content)
+    field = wire_named(request.wire).field
+    return body[field][len(head[field]) :]
+
+
+def speakers(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
+    """Neighbours of one speaker, whom some wires join."""
+    for _, run in groupby(messages, key=lambda one: one.role == "assistant"):
+        yield list(run)
+
+
+def test_messages_by_themselves_are_the_items_that_they_are_in_the_whole_body() -> None:
+    for seed in range(CASES):
+        options = dataclasses.replace(Random(seed).choice(OPTIONS), cache=None)
+        request = repair(broken_request(seed)).request
+        expected = written(request, options)
+        at_once = list(encode_items(request, request.messages, options=options))
+        assert msgspec.json.encode(at_once) == msgspec.json.encode(expected), seed
+        by_speaker: list[Any] = []
+        for run in speakers(request.messages):
+            by_speaker += encode_items(request, run, options=options)
+        assert msgspec.json.encode(by_speaker) == msgspec.json.encode(expected), seed
+
+
+def content(message: Message) -> list[Any]:
+    """What a message says, without its names and empty texts."""
+    said: list[Any] = []
+    for part in message.parts:
+        bare = replace(part, id="")
+        if isinstance(bare, TextPart):
+            bare = replace(bare, raw=None)  # half a letter is sent as its replacement
+        elif isinstance(bare, ToolResultPart):
+            texts = [one.text for one in bare.content if isinstance(one, TextPart)]
+            said += [text for text in texts if text]
+            bare = replace(bare, content=())
+        if not isinstance(bare, TextPart) or bare.text:
+            said.append(bare)
+    return said
+
+
+@given(st.data(), st.sampled_from(sorted(WIRES)))
+def test_the_messages_of_an_item_are_encoded_to_an_equivalent_item(
+    data: st.DataObject, wire: str
+) -> None:
+    field, items, _ = WIRES[wire]
+    first: dict[str, Any] = {"role": "user", "content": "go"}
+    if wire == "generateContent":
+        first = {"role": "user", "parts": [{"text": "go"}]}
+    listed = [first, *data.draw(st.lists(items, max_size=6))]
+    read = read_body_items({"model": "m", field: listed}, wire=wire)
+    pairs = zip(read.request.messages, read.items, strict=True)
+    for _, run in groupby(pairs, key=lambda pair: pair[1]):
+        messages = [message for message, _ in run]
+        made = list(encode_items(read.request, messages))
+        again = read_body_items({"model": "m", field: [first, *made]}, wire=wire)
+        found = [content(one) for one in again.request.messages[1:]]
+        said = [content(one) for one in messages]
+        assert [one for one in found if one] == [one for one in said if one]
+
+
+def test_a_result_is_encoded_by_what_its_call_says_elsewhere() -> None:
+    call = ToolCallPart(id="c", call_id="a", name="read", arguments="{}")
+    answer = Message(id="x", role="assistant", parts=(call,))
+    result = Message(id="y", role="tool", parts=(ToolResultPart(id="r", call_id="a"),))
+    request = Request(
+        wire="generateContent", model="gemini-3-pro", messages=(answer, result)
+    )
+    (item,) = encode_items(request, [result])
+    assert item["parts"][0]["functionResponse"]["name"] == "read"

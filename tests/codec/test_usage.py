@@ -230,6 +230,60 @@ GOLDEN = [
         {"total": 4_632, "input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
         input=4_512, output=120, read=4_000, write=500, reasoning=40,
     ),
+    Golden(
+        "langchain",
+        {"input_tokens": 350, "output_tokens": 240, "total_tokens": 590,
+         "input_token_details": {"audio": 10, "cache_creation": 200, "cache_read": 100},
+         "output_token_details": {"audio": 10, "reasoning": 200}},
+        input=350, output=240, read=100, write=200, reasoning=200,
+    ),
+    Golden(  # langchain-anthropic lists the writes by lifetime and leaves the sum at zero
+        "langchain",
+        {"input_tokens": 4_000, "output_tokens": 20, "total_tokens": 4_020,
+         "input_token_details": {"cache_read": 3_000, "cache_creation": 0, "ephemeral_5m_input_tokens": 400,
+                                 "ephemeral_1h_input_tokens": 100}},
+        input=4_000, output=20, read=3_000, write=500,
+    ),
+    Golden(  # its TypedDict alone, as on Anthropic's wire without a cache
+        "langchain",
+        {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15,
+         "input_token_details": {"flex_cache_read": 5}, "output_token_details": {"flex_reasoning": 2}},
+        input=12, output=3, read=5, reasoning=2,
+    ),
+    Golden(
+        "pydantic-ai",
+        {"input_tokens": 80, "cache_write_tokens": 20, "cache_read_tokens": 50, "output_tokens": 17,
+         "output_reasoning_tokens": 7, "details": {}},
+        input=80, output=17, read=50, write=20, reasoning=7,
+    ),
+    Golden(
+        "openai-agents",
+        {"requests": 2, "input_tokens": 300, "input_tokens_details": {"cached_tokens": 90, "cache_write_tokens": 10},
+         "output_tokens": 70, "output_tokens_details": {"reasoning_tokens": 40}, "total_tokens": 370,
+         "request_usage_entries": [
+             {"input_tokens": 100, "output_tokens": 30, "total_tokens": 130},
+             {"input_tokens": 200, "output_tokens": 40, "total_tokens": 240},
+         ]},
+        input=300, output=70, read=90, write=10, reasoning=40, context=200,
+    ),
+    Golden(  # LiteLlm: the candidates hold the reasoning
+        "google-adk",
+        {"prompt_token_count": 900, "candidates_token_count": 45, "total_token_count": 945,
+         "cached_content_token_count": 800, "thoughts_token_count": 20, "cache_creation_input_tokens": 60},
+        input=900, output=45, read=800, write=60, reasoning=20,
+    ),
+    Golden(  # AnthropicLlm: they leave it out
+        "google-adk",
+        {"prompt_token_count": 900, "candidates_token_count": 25, "total_token_count": 945,
+         "cached_content_token_count": 800, "thoughts_token_count": 20, "tool_use_prompt_token_count": None},
+        input=900, output=45, read=800, reasoning=20,
+    ),
+    Golden(
+        "google-adk",
+        {"prompt_token_count": 100, "candidates_token_count": 5, "tool_use_prompt_token_count": 40,
+         "total_token_count": 145},
+        input=140, output=5, context=100,
+    ),
 ]  # fmt: skip
 
 

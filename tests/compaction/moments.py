@@ -80,13 +80,16 @@ def holding(store: Store, moments: Moments) -> Store:
 
 
 class FakeHoldingTransport(httpx2.AsyncHTTPTransport):
-    """A connection with a moment before each request, behind its answer's head, and behind each piece of its body."""
+    """A connection with a moment before each request but a count, behind its answer's head, and behind each piece."""
 
     def __init__(self, moments: Moments) -> None:
         super().__init__()
         self._moments = moments
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if "count" in request.url.path.lower():
+            # It runs beside the compaction, which goes on when it is held, and comes early or late.
+            return await super().handle_async_request(request)
         await self._moments.reach("a request is ready")
         response = await super().handle_async_request(request)
         try:

@@ -21,7 +21,7 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
 from ullage.store.export import export_lines
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 

@@ -60,7 +60,7 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.runtime.outcome import CancelAnswer
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.wire.client import Client
 
 WINDOW = 16_000
@@ -363,7 +363,7 @@ async def test_a_cancel_before_a_model_is_asked_for_its_limits_ends_the_turn(
     with running(script(ANTHROPIC, window=WINDOW)) as server:
         stage = Stage(server, ANTHROPIC, tmp_path / "had.db", asks=False, queue="keep")
         moments = Moments("behind the write of TurnStarted QueueLeft MessageAdded, 1")
-        async with asyncio.timeout(20), stage.session("a", moments) as session:
+        async with asyncio.timeout(60), stage.session("a", moments) as session:
             moments.is_armed = True
             await stage.compact(session)
             await moments.held.wait()

@@ -29,7 +29,7 @@ from ullage.events import (
     Pruned,
     SessionStarted,
 )
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
 
 WINDOW = 32_000

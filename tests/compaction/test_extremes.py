@@ -46,9 +46,9 @@ from ullage.errors import ContextUnfixable
 from ullage.events import MessageAdded, SessionStarted
 from ullage.messages import ImagePart, Message, Part
 from ullage.runtime.agent import Agent
-from ullage.runtime.compacting import SUMMARY_TRIES
 from ullage.runtime.outcome import Result
-from ullage.store.sqlite import SqliteStore
+from ullage.runtime.summary_calls import SUMMARY_TRIES
+from ullage.store.sqlite.store import SqliteStore
 
 WINDOW = 16_000
 MOST_CALLS = 1 + MOST_PIECES
@@ -263,7 +263,7 @@ async def pictured(store: Path, messages: int, each: int, size: int) -> None:
 def png(side: int) -> bytes:
     """What begins like a picture of so many pixels a side."""
     head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + side.to_bytes(4) * 2 + b"\x08\x02\0\0\0"
-    return head + b"\0" * (side * side // 16)
+    return head + b"\0" * (side * side // 16) + b"IEND"
 
 
 @pytest.mark.parametrize(

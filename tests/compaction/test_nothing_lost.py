@@ -249,7 +249,7 @@ async def test_cancelling_a_compaction_leaves_the_history_untouched(
             await session.ask(f"No. {number:03}: {words(350, number)}")
         before = await session.messages()
         await session.compact()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(generated(server)) < 13:
                 await asyncio.sleep(0.01)
         answer = await session.cancel()
@@ -283,7 +283,7 @@ async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(
         for number in range(12):
             await session.ask(f"No. {number:03}: {words(350, number)}")
         await session.compact()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not of_kind(await session.history(), CompactionStarted):
                 await asyncio.sleep(0.005)
         for name in ("one", "two"):

@@ -36,7 +36,7 @@ from ullage.context.rules import NOTICE
 from ullage.events import CompactionCommitted, CompactionRolledBack, Pruned
 from ullage.messages import Message
 from ullage.runtime.opening import written_by
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 WINDOW = 150_000
 HAD = turns(230, size=100)

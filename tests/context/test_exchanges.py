@@ -1,4 +1,5 @@
 from tests.meter.session import answer, result, said
+from ullage.codec.bodies import read_body
 from ullage.context.exchanges import exchanges, is_request, latest_request
 from ullage.messages import Message, ReasoningPart, TextPart
 
@@ -68,3 +69,24 @@ def test_the_latest_request_is_the_newest_one() -> None:
         (said("u", "hi"), said("v", "and"), answer("a", "yes"))
     ) == said("v", "and")
     assert latest_request((answer("a", "yes"),)) is None
+
+
+def test_gemini_s_calls_without_ids_stay_with_their_results() -> None:
+    call = {"functionCall": {"name": "look", "args": {}}}
+    found = {"functionResponse": {"name": "look", "response": {"output": "dry"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Look at both."}]},
+        {"role": "model", "parts": [call, call]},
+        {"role": "user", "parts": [found, found]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [found]},
+        {"role": "model", "parts": [{"text": "Dry."}]},
+        {"role": "model", "parts": [call]},
+    ]
+    made = exchanges(read_body({"contents": contents}, model="small").messages)
+    roles = [[message.role for message in each.messages] for each in made]
+    assert [each[0] for each in roles] == ["user"] + ["assistant"] * 4
+    assert all(set(each[1:]) <= {"tool"} for each in roles)
+    assert [bool(each.open) for each in made] == [False, False, False, False, True]
+    assert roles[1].count("tool") >= 1
+    assert roles[2].count("tool") == 1

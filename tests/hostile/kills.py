@@ -42,7 +42,7 @@ from tests.sweeps.sweep import Runs, error_of
 from tests.sweeps.wires import WIRES
 from tests.sweeps.wires import script as turn_script
 from ullage.events import MessageAdded, Queued, ToolEnded
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 SESSIONS = ("red", "green", "blue")
 LIVES_S = 2.0

@@ -20,7 +20,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 SESSION = "forged"
 
@@ -52,4 +52,5 @@ async def forge(path: Path, data: Path, command: str) -> None:
     await store.create(SESSION, approved_command(command))
     await store.close()
     with closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO due SELECT key, 0 FROM sessions")
         database.execute("UPDATE sessions SET generation = 7")

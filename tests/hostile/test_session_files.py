@@ -14,7 +14,7 @@ from tests.hostile.session_files import SESSION_FILES, Lure, SessionFile, lines_
 from tests.server.served import Local, script, serving
 from ullage.errors import UllageError
 from ullage.store.export import import_file
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 ALLOWED: dict[str, Any] = {"tools": ("shell", "read", "list")}
 LOOKS = (

@@ -13,7 +13,7 @@ from ullage.directories import data_directory
 from ullage.runtime.agent import Agent
 from ullage.runtime.copying import harmless
 from ullage.runtime.hosting import Host
-from ullage.store.ownership import adopt
+from ullage.store.sqlite.ownership import adopt
 
 
 def agent_of(url: str, directory: Path) -> Agent:
@@ -55,8 +55,8 @@ async def test_a_store_that_was_taken_over_runs_nothing_that_it_holds(
     adopt(tmp_path / "sessions.db", data_directory(), keep=harmless)
     with running(script({"text": "Calm."})) as provider:
         async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
-            assert await host.recover() == []
-            session = await host.session(SESSION)
+            assert await host.store.unattended(10) == []
+            session = await host.look(SESSION)
             assert (await session.ask("Hello?")).text == "Calm."
     assert not marker.exists()
 
@@ -69,6 +69,6 @@ async def test_a_store_of_ones_own_that_was_moved_goes_on_where_its_owner_says_s
     adopt(tmp_path / "sessions.db", data_directory(), keep=None)
     with running(script({"text": "Calm."})) as provider:
         async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
-            assert await host.recover() == [SESSION]
-            await (await host.session(SESSION)).wait()
+            assert [one.id for one in await host.store.unattended(10)] == [SESSION]
+            await (await host.wake(SESSION)).wait()
     assert marker.exists()

@@ -19,6 +19,7 @@ TYPES = frozenset(
         "envelope",
         "bounds",
         "directories",
+        "similar",
     }
 )
 PUBLIC = frozenset({"__init__", "compaction"})
@@ -36,6 +37,7 @@ CORE = frozenset(
         "codec",
         "agent",
         "checkpoint",
+        "advice",
     }
 )
 SHELL = frozenset({"wire", "tools", "store", "importers"})
@@ -54,20 +56,26 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
+    "advice": frozenset(
+        {"types", "clients", "models", "tokens", "reasoning", "codec", "meter", "context"}
+    ),
     "agent": frozenset({"types", *(CORE - {"agent"})}),
     "installation": frozenset(),
     "tasks": frozenset(),
     "wire": frozenset({"types", "installation", "tasks", *CORE}),
     "tools": frozenset({"types", "installation", "tasks", *CORE}),
-    "store": frozenset({"types", "tasks", *CORE}),
+    "store": frozenset({"types", "installation", "tasks", *CORE}),
     "importers": frozenset({"types", *CORE}),
     "runtime": frozenset({"types", "installation", "tasks", *CORE, *SHELL}),
     "server": frozenset({"types", "installation", "tasks", "runtime", *CORE, *SHELL}),
     "cli": frozenset(
         {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
     ),
+    "plugins": frozenset(
+        {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
+    ),
     "the public names": frozenset(
-        {"types", "runtime", "store", "tools", "server", *CORE}
+        {"types", "runtime", "store", "tools", "server", "plugins", *CORE}
     ),
 }
 """Each package, and the packages that it may import besides itself. ``the public names`` are ``PUBLIC``."""
@@ -85,17 +93,37 @@ PURE_STDLIB = frozenset(
 
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
+    "store": frozenset({"msgspec", "asyncpg"}),  # loaded for a URL of PostgreSQL
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
     ),  # the bridge loads pydantic_ai when it is asked for
-    # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches
-    "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2"}),
+    # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches; typing_extensions is read by
+    # type checkers alone, which bring it
+    "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2", "typing_extensions"}),
     "the public names": frozenset(),
+    # opentelemetry by ``telemetry.py`` alone, when it is asked for; of the relay the frames; typing_extensions by type
+    # checkers alone, which bring it
     "runtime": frozenset(
-        {"msgspec", "opentelemetry"}
-    ),  # only ``telemetry.py``, when it is asked for
+        {"msgspec", "opentelemetry", "typing_extensions", "ullage_relay"}
+    ),
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
+    # each framework in the file that is for it; of the relay a limit
+    "plugins": frozenset(
+        {
+            "msgspec",
+            "ullage_relay",
+            "agents",
+            "google",
+            "litellm",
+            "langchain",
+            "langchain_core",
+            "openai",
+            "opentelemetry",
+            "pydantic",
+            "pydantic_ai",
+        }
+    ),
     "cli": frozenset(
         {
             "msgspec",
@@ -103,7 +131,10 @@ PACKAGES: dict[str, frozenset[str]] = {
             "textual",
             "ullage_simulators",
             "ullage_line",
+            "ullage_relay",
             "genai_prices",
+            "mcp",  # ``mcp_server.py`` alone, when it is started
+            "uvicorn",  # ``mcp_http.py`` alone, when it is started
         }
     ),
 }

@@ -14,7 +14,7 @@ from tests.processes import run_python
 
 LATE = {
     ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
-    ("tools/functions.py", "convert"): "of a user's types, one at a time",
+    ("tools/typed_values.py", "convert"): "of a user's types, one at a time",
     (
         "tools/result_budget.py",
         "convert",

@@ -28,4 +28,4 @@ def test_no_files_of_the_line_import_each_other_in_a_circle() -> None:
 
 def test_the_wheel_holds_both_packages() -> None:
     project = (SOURCE.parents[1] / "pyproject.toml").read_text("utf-8")
-    assert 'packages = ["src/ullage", "src/ullage_line"]' in project
+    assert '"src/ullage", "src/ullage_line"' in project

@@ -10,7 +10,9 @@ import ullage
 PUBLIC = [
     "Agent",
     "AgentTool",
+    "Compactor",
     "FilePart",
+    "Fitted",
     "Hook",
     "ImagePart",
     "InputError",
@@ -35,16 +37,21 @@ PUBLIC = [
     "SystemBlock",
     "Telemetry",
     "TextPart",
+    "TextStream",
     "Tool",
     "ToolCallPart",
     "ToolContext",
     "ToolError",
     "ToolResultPart",
+    "ToolRetry",
+    "TurnContext",
     "UllageError",
     "UnknownPart",
     "Usage",
+    "attach",
     "builtin_tools",
     "compaction",
+    "detach",
     "encoding",
     "errors",
     "events",
@@ -76,7 +83,7 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
     agent = set(all_matches(completer, "ullage.Agent.")) - {"ullage.Agent.mro"}
     assert agent == {
         f"ullage.Agent.{name}"
-        for name in ("ask", "run", "session", "sessions", "warnings")
+        for name in ("ask", "run_sync", "session", "sessions", "stream", "warnings")
     }
     session = set(all_matches(completer, "ullage.Session."))
     assert "ullage.Session.send" in session and "ullage.Session.look" not in session

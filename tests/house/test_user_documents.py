@@ -21,6 +21,21 @@ MODULES = {
 }
 """What a user may import from, derived from the public names."""
 
+PLUGINS = {
+    f"ullage.plugins.{name}"
+    for name in (
+        "agno",
+        "google_adk",
+        "langchain",
+        "litellm",
+        "openai_agents",
+        "pydantic_ai",
+        "smolagents",
+        "strands",
+    )
+}
+"""Each loads its framework, so that ``ullage`` itself can't name them."""
+
 CONTRIBUTORS = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/why/")
 
 
@@ -31,7 +46,8 @@ def inner_imports(source: str) -> Iterator[str]:
         is_ours = name.partition(".")[0] in ("ullage", "ullage_simulators")
         is_public = (
             name == "ullage_simulators"
-            or name in MODULES
+            or name in MODULES | PLUGINS
+            or name.rpartition(".")[0] in PLUGINS
             or name.removeprefix("ullage.") in ullage.__all__
         )
         if is_ours and not is_public:

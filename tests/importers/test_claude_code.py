@@ -14,7 +14,7 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.importers import ImportedSession, read
-from ullage.importers.claude_code import ClaudeCodeReader
+from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.messages import ImagePart, ReasoningPart, ToolCallPart, ToolResultPart
 
 
@@ -180,6 +180,21 @@ def test_logs_of_subagents_beside_a_session_add_to_its_spend(tmp_path: Path) -> 
         if call.purpose == "child" and call.usage
     ] == [50003]
     assert session.inputs() == [803, 863]
+
+
+def test_whose_subagent_a_log_is_of_is_read_once_and_again_while_it_is_empty(
+    tmp_path: Path,
+) -> None:
+    main, log = tmp_path / "main.jsonl", tmp_path / "agent-1.jsonl"
+    known: dict[Path, str] = {}
+    log.write_bytes(b"")
+    assert subagent_logs(main, "s-1", known) == []
+    log.write_bytes(b'{"sessionId":"s-1"}\n')
+    assert subagent_logs(main, "s-1", known) == [log]
+    assert subagent_logs(main, "s-2", known) == []
+    log.write_bytes(b"no longer JSON")
+    assert subagent_logs(main, "s-1", known) == [log]
+    assert subagent_logs(main, "s-1") == []
 
 
 def test_a_compaction_leaves_its_summary_and_what_it_kept() -> None:

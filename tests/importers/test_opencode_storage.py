@@ -137,7 +137,7 @@ def test_the_session_file_itself_must_be_readable(tmp_path: Path) -> None:
     path = tmp_path / "ses_1.json"
     path.write_text('{"id": "ses_1", "time": {}, "title": "a"')
     shutil.copytree(STORAGE, tmp_path / "storage")
-    with pytest.raises(UnreadableInput, match="nothing is known"):
+    with pytest.raises(UnreadableInput, match="nothing can be read without it"):
         read(path)
 
 

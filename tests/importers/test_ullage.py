@@ -1,19 +1,24 @@
 from pathlib import Path
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.importers.folding import FIXTURES, Folded
+from ullage.encoding import encode
 from ullage.events import (
     CallEnded,
     CallStarted,
     CompactionCommitted,
+    Event,
     MessageAdded,
     UnknownEvent,
 )
 from ullage.importers import read, reader_for
 from ullage.importers.ullage import FORMAT, UllageReader
+from ullage.meter.meter import Meter
 from ullage.store import export
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 LOG = FIXTURES / "ullage" / "session.jsonl"
 
@@ -100,6 +105,21 @@ def test_a_compaction_names_only_what_was_read() -> None:
     assert committed.summarised == ("m1", "r1")
 
 
+def test_a_message_that_is_summed_up_may_come_back_as_the_summary() -> None:
+    reader = UllageReader()
+    events = reader.feed(lines())
+    added = [event.message for event in events if isinstance(event, MessageAdded)]
+    again = CompactionCommitted(
+        seq=90,
+        compaction="again",
+        summary=msgspec.structs.replace(added[-1], origin="summary"),
+        summarised=(added[-1].id,),
+    )
+    assert [type(each) for each in reader.feed([encode(again) + b"\n"])] == [type(again)]
+    stays = msgspec.structs.replace(again, seq=91, compaction="third", summarised=())
+    assert not reader.feed([encode(stays) + b"\n"])
+
+
 def test_lines_that_do_not_follow_are_counted_with_their_reason() -> None:
     whole = lines()
     added = next(line for line in whole if b'"id":"m3"' in line)
@@ -119,3 +139,35 @@ def test_it_can_be_followed_while_it_grows() -> None:
     events = [event for line in lines() for event in reader.feed([line])]
     assert tuple(events) == read(LOG).events
     assert any(isinstance(event, MessageAdded) for event in events)
+
+
+TEXTS = ("Count the casks.", "Which one is full?", "None of them.", "Look again.")
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6), min_size=1, max_size=6
+    )
+)
+def test_every_ledger_that_a_meter_writes_is_read_without_a_gap(
+    histories: list[list[str]],
+) -> None:
+    """Also one in which the same messages leave and come again, as their ids are then the same."""
+    events: list[Event] = []
+    meter = Meter("anthropic:claude-haiku-4-5", session="s", on_event=events.append)
+    for texts in histories:
+        roles = ("user", "assistant") * len(texts)
+        messages = [
+            {"role": role, "content": text}
+            for role, text in zip(roles, texts, strict=False)
+        ]
+        body = {"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}
+        call = meter.before(body).call
+        meter.after(call, {"input_tokens": 20, "output_tokens": 5})
+    reader = UllageReader("s")
+    folded = Meter()
+    for event in [*reader.feed([encode(each) for each in events]), *reader.settle()]:
+        folded.apply(event)
+    assert not reader.skips.reasons
+    assert folded.messages == meter.messages
+    assert folded.reading().used == meter.reading().used

@@ -7,10 +7,13 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.errors import NotASession, UnreadableInput
+from ullage.events import Event
 from ullage.importers import find_sessions, read
+from ullage.importers.growing import GrowingLog
 from ullage.importers.ullage import FILE, VERSION
-from ullage.store import opening, sqlite
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite import opening
+from ullage.store.sqlite import store as sqlite_store
+from ullage.store.sqlite.store import SqliteStore
 
 LOG = FIXTURES / "ullage" / "session.jsonl"
 
@@ -54,7 +57,7 @@ async def test_our_own_sessions_are_found_in_their_place(tmp_path: Path) -> None
 
 
 def test_the_store_and_its_importer_agree_what_it_is() -> None:
-    assert FILE == sqlite.FILE
+    assert FILE == sqlite_store.FILE
     assert VERSION == opening.VERSION
 
 
@@ -90,3 +93,47 @@ async def test_a_damaged_database_never_raises_anything_untyped(tmp_path: Path) 
             Folded(read(path).events)
         except (UnreadableInput, NotASession):
             continue
+
+
+async def test_of_a_session_that_grows_the_new_events_are_given_and_together_they_are_all(
+    tmp_path: Path,
+) -> None:
+    events = read(LOG).events
+    path = tmp_path / "x.db"
+    store = SqliteStore(path)
+    await store.create("s", events[:1])
+    lease = await store.acquire("s", "test", ttl_s=60)
+    log = GrowingLog(path, "s")
+    certain: list[Event] = []
+    for number in range(len(events)):
+        if number:
+            await store.append(lease, [events[number]], after=number)
+        growth = log.look()
+        assert growth is not None
+        assert growth.is_whole == (number == 0)
+        assert len(growth.certain) == 1
+        certain += growth.certain
+        wanted = read(path, session="s").events
+        assert (*certain, *growth.held) == wanted
+    assert log.look() is None
+    await store.close()
+
+
+async def test_a_session_that_was_deleted_and_made_anew_is_read_from_its_begin(
+    tmp_path: Path,
+) -> None:
+    events = read(LOG).events
+    path = tmp_path / "x.db"
+    store = SqliteStore(path)
+    await store.create("s", events[:9])
+    log = GrowingLog(path, "s")
+    assert log.look() is not None
+    await store.delete("s")
+    with pytest.raises(NotASession, match="no session s"):
+        log.look()
+    await store.create("s", (events[0], *events[9:20]))
+    growth = log.look()
+    assert growth is not None
+    assert growth.is_whole
+    assert (*growth.certain, *growth.held) == read(path, session="s").events
+    await store.close()

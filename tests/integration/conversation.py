@@ -166,7 +166,7 @@ class Conversation:
         self.system, self.tools = tuple(system), tuple(tools)
         self.messages: list[Message] = []
         self.sent: list[Sent] = []
-        self.http = httpx2.Client(timeout=30.0)
+        self.http = httpx2.Client(timeout=60.0)
 
     def __enter__(self) -> Self:
         return self

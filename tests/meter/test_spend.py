@@ -16,7 +16,12 @@ from ullage.meter.reading import (
     Used,
     Window,
 )
-from ullage.meter.spend import Money, Spend, cost_of, merge_sums
+from ullage.meter.spend import (
+    Money,
+    Spend,
+    cost_of,
+    merge_sums,
+)
 from ullage.usage import Usage, UsageSum
 
 PRICES = Prices((Rate(0, 3.0, 15.0, 0.3, 3.75), Rate(200_000, 6.0, 22.5, 0.6, 7.5)))
@@ -205,3 +210,12 @@ def test_passes_that_a_provider_bills_beside_a_call_stand_under_their_own_purpos
     own = 5 * (9_000 + 180_000) + 25 * (50 + 3_500)
     assert spend.money.usd == pytest.approx((own + 15 * 400 + 75 * 30) / 1_000_000)
     assert meter.reading().basis.last_input == 9_000
+
+
+def test_a_call_whose_input_is_unknown_costs_what_is_known_and_never_less_than_nothing() -> (
+    None
+):
+    cost = cost_of(Usage(output=100, cache_read=1_000_000), PRICES)
+    assert cost is not None
+    assert cost.usd == pytest.approx((100 * 15.0 + 1_000_000 * 0.3) / 1e6)
+    assert not cost.exact

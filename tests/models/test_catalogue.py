@@ -173,6 +173,7 @@ def test_the_differences_of_two_catalogues_are_counted() -> None:
 
 
 LOOKS_UP = (
+    "import logging; logging.basicConfig(); "
     "from ullage.meter.limits import lookup; print(lookup('anthropic', 'claude-new-9'))"
 )
 

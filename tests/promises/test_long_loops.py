@@ -38,7 +38,7 @@ from tests.promises.stage import (
 )
 from ullage.events import EpochChanged, Event, ToolEnded, TurnEnded
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40
 CANCELLED, SUSPENDED = STEPS // 5, STEPS // 2

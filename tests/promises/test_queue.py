@@ -34,6 +34,7 @@ from tests.tiers import first_of
 from ullage.agent.loop import Loop, apply
 from ullage.errors import CommandRefused
 from ullage.events import (
+    CancelAsked,
     Cancelled,
     CompactionCommitted,
     Event,
@@ -42,7 +43,9 @@ from ullage.events import (
     QueueLeft,
     TurnEnded,
 )
+from ullage.messages import Message, TextPart
 from ullage.runtime.session import Session
+from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import QueueKind
 from ullage.tools.functions import tool
 
@@ -150,7 +153,7 @@ async def is_over(session: Session, shown: Shown) -> bool:
 async def to_rest(session: Session) -> None:
     """Until nothing waits, whatever has failed meanwhile."""
     for _ in range(20):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             if not (await session.wait(check=False)).is_paused:
                 return
             await session.resume()
@@ -193,6 +196,9 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
                     await session.wait(check=False)
             await sending(session, run, first, "cancel" if does == "keep" else does)
             await to_rest(session)
+            # A cancel can end a call before its request is sent: all that was delivered is in the next one.
+            await session.send("<last>", id="last")
+            await to_rest(session)
             assert not await session.pending()
             events = await session.history()
         judge(run, events, server, does, told)
@@ -203,7 +209,7 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
 def judge(
     run: Run, events: list[Event], server: Server, does: str, told: list[str]
 ) -> None:
-    how = assert_queue(events, [*told, "first", *(name for name, _ in run.sent)])
+    how = assert_queue(events, [*told, "first", *(name for name, _ in run.sent), "last"])
     assert set(how.values()) <= (
         {"delivered", "returned"} if does == "cancel" else {"delivered"}
     )
@@ -433,6 +439,45 @@ async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(
     assert [event.reason for event in of_kind(events, TurnEnded)] == ["cancelled"] + [
         "finished"
     ] * (2 if queue == "keep" else 0)
+
+
+class FakeLateSender(SqliteStore):
+    """A store in which something is sent right before a cancel, by another process."""
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        if isinstance(events[0], CancelAsked):
+            await self.send(session, said("late"), "steer")
+            await self.edit(session, said("early", "<edited>"))
+        return await super().command(session, events)
+
+
+def said(name: str, text: str = "") -> Message:
+    return Message(
+        id=name,
+        role="user",
+        parts=(TextPart(id=f"{name}.text", text=text or f"<{name}>"),),
+    )
+
+
+async def test_a_cancel_hands_back_what_was_sent_and_edited_until_it_was_stored(
+    tmp_path: Path,
+) -> None:
+    work, begun, _ = gated()
+    path = tmp_path / "s.db"
+    with running(one_tool()) as server:
+        driver = agent_for(path, tools=[work], server=server)
+        async with driver.session("s", **CLAUDE.settings()) as session:
+            await session.send("Do the work.", id="first")
+            await until(lambda: begun)
+            await session.send("<early>", id="early")
+            store = FakeLateSender(path)
+            async with agent_for(store, server=server).session(
+                "s", resume=False
+            ) as other:
+                answer = await other.cancel()
+            await store.close()
+            await session.wait()
+    assert [text_of(message) for message in answer.returned] == ["<edited>", "<late>"]
 
 
 async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_opens_it(

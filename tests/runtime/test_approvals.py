@@ -15,7 +15,7 @@ from ullage.agent.approving import NOBODY_COULD_BE_ASKED, digest_of
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalAsked, ApprovalGiven, GrantGiven, ToolEnded, ToolStarted
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.functions import tool
 from ullage.tools.tool import AgentTool
 

@@ -15,7 +15,7 @@ from ullage.errors import SettingError
 from ullage.events import SessionStarted, SettingsChanged
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.tool import ToolError
 from ullage.wire.client import Client, Post
 

@@ -8,7 +8,7 @@ from ullage.errors import SettingError
 from ullage.events import SessionStarted, SettingsChanged
 from ullage.runtime.copying import NARROWED, fork, harmless, kept_in_fork
 from ullage.runtime.settings import KEYS, meaning_of, read_value
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 WITH_AUTHORITY = {
     "tools": ["shell"],
@@ -72,7 +72,7 @@ VALUES: tuple[object, ...] = (
     1, 0.5, 2_000, "high", "auto", "workspace", "anthropic:claude-haiku-4-5", "chat", True, ["AGENTS.md"],
     {"temperature": 0.5}, {"claude-haiku-4-5": {"window": 1000}}, {"x": {"url": "https://a.example/mcp"}}, "/",
     {"x": {"base_url": "https://a.example/v1", "wire": "chat"}},
-    "https://a.example", ["read"], "stop", "finish", "return", "all", 0.1, "text", "hybrid",
+    "https://a.example", ["read"], "stop", "finish", "return", "all", 0.1, "text", "hybrid", "schema",
 )  # fmt: skip
 
 

@@ -26,7 +26,12 @@ from ullage.wire.endpoints import Endpoint
 
 COUNTING = [speaker for speaker in FIVE if speaker.codec != "chat"]
 PIXEL = (
-    b"\x89PNG\r\n\x1a\n" + b"\0" * 8 + (640).to_bytes(4) + (480).to_bytes(4) + b"\0" * 9
+    b"\x89PNG\r\n\x1a\n"
+    + b"\0" * 8
+    + (640).to_bytes(4)
+    + (480).to_bytes(4)
+    + b"\0" * 9
+    + b"IEND"
 )
 
 
@@ -252,6 +257,7 @@ async def test_a_surprising_report_alone_ends_no_session(tmp_path: Path) -> None
 async def test_a_slow_count_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ullage.runtime.count_endpoints.COUNT_S", 0.1)
     async with serving(Reply(chat("Hello."))) as server:
         answering(server, Reply(then="hang", headers=JSON))
         async with local(server, tmp_path).session("s") as session:
@@ -271,7 +277,7 @@ async def test_a_count_in_flight_ends_with_a_cancel(tmp_path: Path) -> None:
             await session.cancel()
             result = await session.wait()
             assert result.reason == "cancelled"
-            await asyncio.wait_for(server.gone.wait(), 10)
+            await asyncio.wait_for(server.gone.wait(), 60)
             events = list(await session.history())
     assert counts(events) == []
     assert not [event for event in events if isinstance(event, CallStarted)]
@@ -284,7 +290,8 @@ async def test_a_count_in_flight_ends_with_its_session(tmp_path: Path) -> None:
             await session.send("Hello.")
             while not counted(server):
                 await asyncio.sleep(0.01)
-        await asyncio.wait_for(server.gone.wait(), 10)
+            await session.close()
+        await asyncio.wait_for(server.gone.wait(), 60)
 
 
 async def test_the_way_a_server_counts_is_found_once_and_kept(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ullage.events import Event, MessageAdded, RowDamaged, SettingsChanged
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.store.export import export_file, import_file
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.functions import tool
 
 

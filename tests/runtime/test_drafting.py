@@ -7,8 +7,9 @@ from typing import Any, cast
 import pytest
 
 from ullage.codec.stream import TextDelta
+from ullage.events import DraftPiece
 from ullage.runtime.drafting import drafting
-from ullage.store.store import DraftPiece, Lease, Store
+from ullage.store.store import Lease, Store
 
 
 class SlowStore:

@@ -1,12 +1,18 @@
 """Who drives a session lets it go, at whichever moment it is stopped."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from tests.agents import haiku
-from ullage.store.sqlite import SqliteStore
+from ullage.events import Event, QueueLeft, ReadingTaken
+from ullage.messages import Message, TextPart
+from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Lease
 
 
@@ -17,9 +23,11 @@ class Asked(SqliteStore):
         super().__init__(path)
         self.is_asked = asyncio.Event()
 
-    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+    async def acquire(
+        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
+    ) -> Lease:
         self.is_asked.set()
-        return await super().acquire(session, owner, ttl_s=ttl_s)
+        return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
 
 
 async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_others(
@@ -33,4 +41,37 @@ async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_o
             raise RuntimeError("Its user went away.")
     assert (await store.about("one")).held_by == ""
     await store.delete("one")
+    await store.close()
+
+
+class FakeSendingAtRest(SqliteStore):
+    """A store in which another process sends a message while the driver records the reading at rest."""
+
+    is_sent = False
+
+    async def append(
+        self, lease: Lease, events: Sequence[Event], **more: Any
+    ) -> tuple[Event, ...]:
+        if isinstance(events[0], ReadingTaken) and not self.is_sent:
+            self.is_sent = True
+            text = TextPart(id="late.text", text="And this?")
+            late = Message(id="late", role="user", parts=(text,))
+            await self.send(lease.session, late, "steer")
+        return await super().append(lease, events, **more)
+
+
+async def test_a_message_that_comes_while_a_session_comes_to_rest_is_driven(
+    tmp_path: Path,
+) -> None:
+    store = FakeSendingAtRest(tmp_path / "s.db")
+    with running(read({"answers": [{"text": "Yes."}]})) as server:
+        agent = haiku(store, base_url=server.url("anthropic"))
+        async with agent.session("one", resume=False) as session:
+            await session._driving.drive()
+            left = [
+                event.message_id
+                for event in await session.history()
+                if isinstance(event, QueueLeft)
+            ]
+    assert left == ["late"]
     await store.close()

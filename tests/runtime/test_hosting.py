@@ -14,18 +14,17 @@ from ullage_simulators.scenario import read
 from tests.agents import haiku
 from ullage.errors import CommandRefused, SessionNotFound, SettingError
 from ullage.events import (
-    CancelAsked,
+    CallEnded,
+    CallStarted,
     Event,
     Queued,
     ReadingTaken,
-    SettingsChanged,
+    ToolStarted,
     TurnEnded,
-    TurnPaused,
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.runtime.hosting import Host, is_child, is_unfinished
-from ullage.store.sqlite import SqliteStore
+from ullage.runtime.hosting import Host, is_child
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +39,10 @@ def provider() -> Iterator[str]:
 
 @asynccontextmanager
 async def hosting(
-    provider: str, store: Path, *, idle_s: float = 300.0
+    provider: str, store: Path, *, idle_s: float = 300.0, attends: bool = False
 ) -> AsyncIterator[Host]:
     agent = haiku(store, base_url=provider, yields=True)
-    async with Host(agent, idle_s=idle_s) as host:
+    async with Host(agent, idle_s=idle_s, attends=attends) as host:
         yield host
 
 
@@ -53,7 +52,7 @@ async def test_a_session_is_opened_once_however_many_ask_for_it(
     async with hosting(provider, tmp_path / "s.db") as host:
         await host.begin("s")
         await host.forget("s")
-        found = await asyncio.gather(*(host.session("s") for _ in range(10)))
+        found = await asyncio.gather(*(host.look("s") for _ in range(10)))
         assert len({id(session) for session in found}) == 1
         assert host.open_sessions == 1
 
@@ -68,7 +67,7 @@ async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(
         with pytest.raises(SettingError):
             await host.begin("t", {"trigger": -1})
         with pytest.raises(SessionNotFound):
-            await host.session("t")
+            await host.look("t")
 
 
 async def test_settings_of_the_session_win_over_those_of_a_yielding_agent(
@@ -104,9 +103,7 @@ async def test_who_leaves_a_host_leaves_work_that_the_next_one_finds(
             if not isinstance(event, Event):
                 break
     async with hosting(provider, store) as host:
-        assert await host.recover() == ["busy"]
-        assert (await (await host.session("busy")).wait()).reason == "finished"
-        assert await host.recover() == []
+        assert (await (await host.wake("busy")).wait()).reason == "finished"
 
 
 async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when_needed(
@@ -117,42 +114,82 @@ async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when
         await session.ask("hello")
         while host.open_sessions:
             await asyncio.sleep(0.01)
-        again = await host.session("s")
+        again = await host.look("s")
         assert again is not session
         assert len(await again.messages()) == 2
 
 
-def said(name: str) -> Queued:
-    message = Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="x"),))
-    return Queued(message=message, kind="steer", position=1)
+def said(name: str) -> Message:
+    return Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="x"),))
 
 
-RESTING: list[Event] = [
-    TurnStarted(turn="t"),
-    TurnEnded(turn="t"),
-    SettingsChanged(settings={"trigger": 0.5}),
-]
-
-
-@pytest.mark.parametrize(
-    ("events", "is_left"),
-    [
-        ([], False),
-        (RESTING, False),
-        ([TurnStarted(turn="t")], True),
-        ([*RESTING, CancelAsked()], True),
-        ([*RESTING, said("m")], True),
-        ([TurnStarted(turn="t"), TurnPaused(turn="t", reason="approval")], False),
-        ([TurnStarted(turn="t"), *[SettingsChanged(settings={})] * 60], True),
-    ],
-)
-async def test_what_is_left_to_do_is_told_from_the_ledger(
-    events: list[Event], is_left: bool, tmp_path: Path
+async def test_a_host_that_attends_resumes_what_others_left_and_looking_resumes_nothing(
+    provider: str, tmp_path: Path
 ) -> None:
-    store = SqliteStore(tmp_path / "s.db")
-    await store.create("s", events)
-    assert await is_unfinished(store, await store.about("s")) is is_left
-    await store.close()
+    path = tmp_path / "s.db"
+    async with hosting(provider, path) as host:
+        await (await host.begin("s")).wait()
+        await host.store.send("s", said("m"), "steer")
+        async with hosting(provider, path) as other:
+            before = await other.store.read("s")
+            looked = await other.look("s")
+            await looked.context()
+            assert len(await looked.pending()) == 1
+            assert await looked.is_interrupted()
+            assert await other.store.read("s") == before
+            assert (await other.store.about("s")).held_by == ""
+        async with hosting(provider, path, attends=True) as third:
+            async for event in (await third.look("s")).events(after=len(before)):
+                if isinstance(event, TurnEnded):
+                    break
+        assert len(await (await host.look("s")).messages()) == 2
+
+
+async def test_a_drained_host_ends_the_model_call_and_leaves_the_rest_to_another(
+    tmp_path: Path,
+) -> None:
+    script = read(
+        {
+            "answers": [
+                {"calls": [{"name": "search", "arguments": {"pattern": "x"}}]},
+                {"text": "Done. " * 40},
+            ],
+            "server": {"delay_s": 0.01},
+        }
+    )
+    with running(script) as simulator:
+        provider = simulator.url("anthropic")
+        agent = haiku(
+            tmp_path / "s.db",
+            base_url=provider,
+            tools=["search"],
+            root=tmp_path,
+            yields=True,
+        )
+        async with Host(agent) as host:
+            session = await host.begin("s")
+            await session.send("hello")
+            async for event in session.events(after=0):
+                if isinstance(event, CallStarted):
+                    break
+            await host.drain()
+            left = await host.store.read("s")
+            assert (await host.store.about("s")).held_by == ""
+            assert [e.outcome for e in left if isinstance(e, CallEnded)] == ["finished"]
+            assert not any(isinstance(event, ToolStarted) for event in left)
+            await session.send("and more")
+            await session.until_idle()
+            assert len(await host.store.pending("s")) == 1
+        async with Host(agent, attends=True) as host:
+            async for event in (await host.look("s")).events(after=len(left)):
+                if isinstance(event, TurnEnded):
+                    break
+            calls = [
+                event
+                for event in await host.store.read("s")
+                if isinstance(event, CallEnded)
+            ]
+            assert [call.outcome for call in calls] == ["finished"] * len(calls)
 
 
 async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
@@ -162,9 +199,9 @@ async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
     assert is_child("parent/call-1") and not is_child("parent")
     async with hosting(provider, tmp_path / "s.db") as host:
         started = (await host.begin("parent"), await host.store.read("parent"))[1]
-        await host.store.create("parent/call-1", [*started[:1], said("m")])
-        assert await host.recover() == []
-        child = await host.session("parent/call-1")
+        queued = Queued(message=said("m"), kind="steer", position=1)
+        await host.store.create("parent/call-1", [*started[:1], queued])
+        child = await host.wake("parent/call-1")
         await asyncio.sleep(0.1)
         assert not any(
             isinstance(event, ReadingTaken | TurnStarted)
@@ -186,4 +223,4 @@ async def test_busy_is_who_is_worked_for(provider: str, tmp_path: Path) -> None:
 async def test_a_host_that_is_not_open_says_so(tmp_path: Path) -> None:
     agent = haiku(tmp_path / "s.db", environment={})
     with pytest.raises(RuntimeError, match="async with"):
-        await Host(agent).session("s")
+        await Host(agent).look("s")

@@ -7,7 +7,7 @@ from ullage.agent.loop import Loop
 from ullage.events import CompactAsked, TurnStarted
 from ullage.meter.meter import Meter
 from ullage.runtime.ledger import Ledger
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_waited(

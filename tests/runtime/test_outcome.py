@@ -1,5 +1,7 @@
+from ullage.errors import UllageError
 from ullage.messages import Message, Role, TextPart
-from ullage.runtime.outcome import last_words
+from ullage.meter.meter import Meter
+from ullage.runtime.outcome import Result, last_words
 
 
 def said(role: Role, text: str, origin: str = "said") -> Message:
@@ -46,3 +48,19 @@ def test_a_note_of_the_program_behind_an_answer_hides_nothing_of_it() -> None:
         )
         == "one"
     )
+
+
+def test_a_result_prints_as_its_text_and_shows_as_one_short_line() -> None:
+    reading = Meter("claude-haiku-4-5", wire="messages").reading()
+    said = Result("One\ntwo. " * 200, "finished", "", False, reading)
+    assert str(said) == said.text
+    shown = repr(said)
+    assert shown.startswith("Result(text='One\\ntwo. ")
+    assert shown.endswith("reason='finished', used='4 tokens')")
+    assert "\n" not in shown
+    assert len(shown) < 200
+    silent = Result("", "too_large", "It is too large.", False, reading, UllageError("x"))
+    assert str(silent) == "It is too large."
+    assert repr(silent).endswith("used='4 tokens', error=UllageError)")
+    cancelled = Result("", "cancelled", "", False, reading)
+    assert str(cancelled) == "(cancelled, without text)"

@@ -16,7 +16,7 @@ from ullage.events import Event, OverheadLearnt
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
 from ullage.store.overhead import OverheadStore
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture

@@ -327,9 +327,19 @@ def test_a_session_gets_no_more_than_the_operator_allows(
     assert [one.key for one in resolved.narrowed] == [key]
     with pytest.raises(
         SettingError,
-        match=rf"^{key}: .* is more than this program was started with\. .*ullage.toml",
+        match=rf"^{key}: .* is more than (this program was started|the agent was made) with\. .*(ullage.toml|Agent)",
     ):
         refuse_beyond(resolved, [key])
+
+
+def test_the_refusal_of_a_limit_given_in_python_says_to_give_a_larger_one_there() -> None:
+    made = {"budget_session_calls": 3}
+    resolved = resolve(made, {"budget_session_calls": 50}, [], {})
+    with pytest.raises(
+        SettingError,
+        match=r"^budget_session_calls: 50 is more than the agent .* Agent\(budget_session_calls=…\)",
+    ):
+        refuse_beyond(resolved, ["budget_session_calls"])
 
 
 def test_the_refusal_names_the_launch_option() -> None:

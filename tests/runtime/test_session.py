@@ -25,7 +25,7 @@ from ullage.messages import FilePart, Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import INTERRUPTED
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture

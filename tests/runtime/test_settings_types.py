@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from scripts.make_settings_types import TARGET, argument_type, source
+from scripts.make_settings_types import OWN_PARAMETERS, TARGET, argument_type, source
 from ullage.runtime.settings import KEYS
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
 
@@ -36,7 +36,7 @@ def test_the_types_are_those_of_the_settings_table() -> None:
 
 def test_every_setting_is_an_argument_of_a_session_and_of_an_agent() -> None:
     assert set(get_type_hints(SessionSettings)) == set(KEYS)
-    assert set(get_type_hints(AgentSettings)) == set(KEYS) - {"model", "system", "tools"}
+    assert set(get_type_hints(AgentSettings)) == set(KEYS) - {*OWN_PARAMETERS}
 
 
 @pytest.mark.parametrize(

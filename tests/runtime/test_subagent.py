@@ -12,7 +12,7 @@ from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, u
 from ullage.events import Event, ToolStarted
 from ullage.runtime.agent import Agent
 from ullage.runtime.subagent import subagent
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 class Crash(Exception):

@@ -21,13 +21,13 @@ from tests.promises.stage import (
     script,
 )
 from ullage.errors import InternalError, StoreUnavailable
-from ullage.events import Event, TurnEnded, TurnPaused
+from ullage.events import DraftPiece, Event, TurnEnded, TurnPaused
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.server.sessions import session_state
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import Checkpoint, DraftPiece, Lease
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Checkpoint, Lease
 from ullage.tools.functions import tool
 from ullage.wire.client import Client, Incoming, Post
 
@@ -57,9 +57,11 @@ class ShakyStore(SqliteStore):
         super().__init__(path)
         self.counter = counter
 
-    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+    async def acquire(
+        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
+    ) -> Lease:
         self.counter.count()
-        return await super().acquire(session, owner, ttl_s=ttl_s)
+        return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
 
     async def append(
         self, lease: Lease, events: Sequence[Event], **more: Any

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Answer(NamedTuple):

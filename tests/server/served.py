@@ -24,10 +24,11 @@ from ullage.runtime.agent import Agent
 from ullage.server.app import application
 from ullage.server.connections import StreamSlots, TimeLimits
 from ullage.server.guard import LOOPBACK
+from ullage.server.live import LiveSessions
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.tokens import TokenStore
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 MODEL = "anthropic:claude-haiku-4-5"
 WAIT_S = 60.0
@@ -154,6 +155,7 @@ def serving(
     tokens: TokenStore | None = None,
     headers: Mapping[str, str] | None = None,
     limits: TimeLimits | None = None,
+    shows: LiveSessions | None = None,
     **said: Any,
 ) -> Iterator[Local]:
     """The API in a thread of its own. ``provider`` is the URL of the provider's simulator."""
@@ -171,7 +173,12 @@ def serving(
     with listener("127.0.0.1", 0) as listening:
         url = url_of(listening)
         made = application(
-            agent, metrics=metrics, token=token, tokens=tokens, names=LOOPBACK
+            agent,
+            metrics=metrics,
+            token=token,
+            tokens=tokens,
+            names=LOOPBACK,
+            shows=shows,
         )
         server = HttpServer(made, limits)
 

@@ -15,6 +15,7 @@ from ullage_simulators import running
 
 from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
+from ullage.events import DraftPiece
 from ullage.server.event_stream import StreamPosition, moved, position_of
 
 LONG = {
@@ -260,7 +261,6 @@ def test_a_place_is_read_as_it_is_written() -> None:
 def test_pieces_are_counted_per_call() -> None:
     from ullage.events import CallEnded, CallStarted, Queued
     from ullage.messages import Message
-    from ullage.store.store import DraftPiece
 
     place = moved(StreamPosition(4, 9), CallStarted(call="a", seq=5))
     place = moved(place, DraftPiece("a", 0, "text", "p", "x"))

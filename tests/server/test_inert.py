@@ -34,7 +34,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.store.export import Header, one_line
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 
 def hostile(place: Path) -> list[Event]:

@@ -150,6 +150,7 @@ def _everything(api: Api, session: str = "planted") -> Iterator[str]:
             "handle": "none",
             "call": "none",
             "grant": "none",
+            "live": "none",
         }.items():
             path = path.replace(f"{{{part}:str}}", value)
         path = path.replace("{path:path}", "main.js")

@@ -13,7 +13,7 @@ from tests.server.served import Local, patiently, script, serving
 from ullage.errors import SessionNotFound
 from ullage.events import Amount, CallEnded, CallStarted, CancelAsked, TurnEnded
 from ullage.server.metrics import MOST_AWAITED, Metrics, measured
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
 
 

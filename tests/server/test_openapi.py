@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from ullage_simulators import running
 
+from tests.server.running_logs import GrowingSession, live_in
 from tests.server.served import Api, Local, script, serving
 from tests.tiers import examples
 from ullage.server.app import HANDLERS
@@ -42,11 +43,13 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """A server with a session that has something in it."""
+    """A server with a session that has something in it, and another program's that runs."""
+    place = tmp_path_factory.mktemp("described")
+    GrowingSession(place, "11111111-aaaa").turn("Which price?")
     with (
         running(script({"text": "Here is an answer. " * 5})) as simulator,
         serving(
-            simulator.url("anthropic"), tmp_path_factory.mktemp("described") / "s.db"
+            simulator.url("anthropic"), place / "s.db", shows=live_in(place)
         ) as server,
     ):
         api = server.api
@@ -104,17 +107,18 @@ def test_no_request_finds_an_error_of_the_server_or_an_answer_that_is_not_descri
     """Whatever is sent, to sessions that are there and to others, fits the description and is no 5xx."""
     schema = schemathesis.openapi.from_dict(document(described.api))
     schema.config.update(base_url=described.url)
+    (line,) = described.api.get("/v1/live").json()["sessions"]
     tried = 0
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found
         operation = found.ok()
         if operation.definition.raw["operationId"] != ENDLESS:
-            _fuzz(operation, described.url)
+            _fuzz(operation, described.url, line["id"])
             tried += 1
     assert tried == len(HANDLERS) - 3
 
 
-def _fuzz(operation: Any, url: str) -> None:
+def _fuzz(operation: Any, url: str, running_id: str) -> None:
     kinds = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 
     @settings(
@@ -127,6 +131,8 @@ def _fuzz(operation: Any, url: str) -> None:
     def holds(case: Any, there: bool) -> None:
         if there and "session" in (case.path_parameters or {}):
             case.path_parameters["session"] = "there"
+        if there and "live" in (case.path_parameters or {}):
+            case.path_parameters["live"] = running_id
         response = case.call(base_url=url, timeout=60)
         case.validate_response(response, checks=CHECKS)
 

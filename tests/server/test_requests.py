@@ -3,6 +3,7 @@
 import json
 import tempfile
 from contextlib import closing
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ EXPORT = {"format": "ullage-session", "version": 1, "session": "left"}
 def uploads(content: bytes) -> list[Path]:
     """The files of uploads that begin with these bytes: other programs' uploads may be in the same directory."""
     found = []
-    for path in Path(tempfile.gettempdir()).glob("ullage-upload-*/*"):
+    for name in glob(f"{tempfile.gettempdir()}/ullage-upload-*/*"):
+        path = Path(name)
         try:
             if path.read_bytes().startswith(content):
                 found.append(path)

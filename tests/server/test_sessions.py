@@ -61,7 +61,7 @@ def test_a_list_has_the_one_changed_last_first_and_goes_on_behind_itself(
         for number in range(5):
             server.api.until(server.api.session(f"s{number}"))
         names: list[str] = []
-        before: float | None = None
+        before: str | None = None
         while True:
             params = {"limit": 2} | ({} if before is None else {"before": before})
             page = server.api.get("/v1/sessions", params=params).json()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.served import Api, Local, patiently, serving
+from tests.server.served import WAIT_S, Api, Local, patiently, serving
 from ullage.errors import SettingError
 from ullage.server.tokens import (
     WRONG_AT_ONCE,
@@ -229,7 +229,8 @@ def test_a_token_is_told_what_it_may(
 ) -> None:
     server, _, made = named
     told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
-    assert told == {"name": "write", "scopes": ["read", "write"], "expires": None}
+    rights = {"name": "write", "scopes": ["read", "write"], "expires": None}
+    assert told == {**rights, "live": False}
 
 
 def test_revoking_needs_no_restart_and_ends_what_is_followed(
@@ -239,7 +240,7 @@ def test_revoking_needs_no_restart_and_ends_what_is_followed(
     token = kept.add("short", ("read",), expires=None, now=NOW)
     write = as_bearer(made["write"])
     server.api.post("/v1/sessions", json={"id": "followed"}, headers=write)
-    with Api(base_url=server.url, timeout=30, headers=as_bearer(token)) as api:
+    with Api(base_url=server.url, timeout=WAIT_S, headers=as_bearer(token)) as api:
         assert api.get("/v1/sessions").status_code == 200
         with api.stream("GET", "/v1/sessions/followed/events?after=0") as stream:
             chunks = stream.iter_text()

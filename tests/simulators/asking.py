@@ -44,7 +44,7 @@ class Talk:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.http = httpx2.Client(timeout=20)
+        self.http = httpx2.Client(timeout=60)
 
     def send(self, wire: str, ask: Ask) -> httpx2.Response:
         headers = {

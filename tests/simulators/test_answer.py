@@ -9,7 +9,7 @@ from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, ScriptContext
 
 MODEL = Model("m", "openai", 1_000, 100)
-PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
+PLAIN = Drawn(1.0, 1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
 
 
 def test_the_default_assistant_repeats_calls_and_reports() -> None:

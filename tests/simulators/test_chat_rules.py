@@ -180,6 +180,12 @@ CASES: dict[str, dict[str, Maker]] = {
         ),
     },
     "deepseek": {
+        "schema_refused": of(
+            "deepseek",
+            "This response_format type is unavailable now",
+            ask("deepseek", response_format={"type": "json_schema"}),
+            ask("deepseek", response_format={"type": "json_object"}),
+        ),
         "bad_json": of(
             "deepseek",
             "Failed to parse the request body as JSON: no low surrogate in string: line 1 column 68 (char 67)",

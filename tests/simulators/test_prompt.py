@@ -1,15 +1,16 @@
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import PrefixCache, PromptPieces, count
+from ullage_simulators.prompt import PrefixCache, PromptPieces, count, declaration
+from ullage_simulators.tokenizer import tokens
 
 MODEL = Model("m", "openai", 1_000, 100)
-PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
+PLAIN = Drawn(1.0, 1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
 
 
 def counted(
     prompt: PromptPieces, *, loop: bool = True, turns: bool = False
 ) -> tuple[int, int, int]:
-    drawn = Drawn(2.0, 2.0, 1, 2, 3, 4, 5, 6, 7, loop, turns)
+    drawn = Drawn(2.0, 3.0, 1.0, 1, 2, 3, 4, 5, 6, 7, loop, turns)
     found = count(prompt, MODEL, drawn, stream=False)
     return found.input, found.kept, found.dropped
 
@@ -20,6 +21,23 @@ def test_a_prompt_is_its_text_by_the_factor_its_framing_and_what_is_hidden() -> 
     prompt.add("hello world", framing="message")
     prompt.add(hidden=10, reasoning=True)
     assert counted(prompt) == (1 + 2 + 4 + 10, 10, 0)
+
+
+def test_a_declaration_is_its_descriptions_by_one_factor_and_its_json_by_another() -> (
+    None
+):
+    prompt = PromptPieces()
+    prompt.add_tools([{"name": "look", "description": "hello world"}])
+    schema = tokens('{"name":"look"}')
+    assert counted(prompt)[0] == 4 + 3 + 2 * 2 + 3 * schema
+
+
+def test_only_texts_are_descriptions_whatever_a_property_is_called() -> None:
+    tool = {"properties": {"description": {"type": "string", "description": "Why."}}}
+    assert declaration(tool) == (
+        "Why.",
+        '{"properties":{"description":{"type":"string"}}}',
+    )
 
 
 def test_reasoning_leaves_by_where_it_stands() -> None:

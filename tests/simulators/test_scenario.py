@@ -66,6 +66,7 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"server": {"port": 1}}, "may have"),
         ({"drawn": {"factors": 1}}, "Did you mean 'factor'"),
         ({"drawn": {"loop": 1}}, "loop is bool"),
+        ({"drawn": {"gpt-5": {"factors": 1}}}, "Did you mean 'factor'"),
         ([], "a scenario is a table"),
     ],
 )

@@ -1,3 +1,4 @@
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -173,3 +174,16 @@ def test_no_thread_is_left_behind() -> None:
     assert not [
         thread for thread in threading.enumerate() if thread.name == "ullage-simulators"
     ]
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    head = b"POST /openai/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+    with running() as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+            leaving.sendall(head + b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n{")
+            assert b"100 Continue" in leaving.recv(1_000)
+        Talk(server).ok("openai", CHAT)
+        assert len(server.exchanges) == 1
+    assert not caplog.records

@@ -1,20 +1,54 @@
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from ullage.store.sqlite import SqliteStore
+from tests.postgres import TEMPLATE, shared_server
+from ullage.store.places import store_at
+from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
 
-STORES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda directory: SqliteStore(directory / "sessions.db")
-}
-"""Every store by its name: each test with the fixture ``store`` holds each of them to the contract of ``Store``."""
+STORES = ("sqlite", "postgres")
+"""Every kind of store: each test with ``store`` or ``place`` holds each of them to the contract of ``Store``."""
 
 
 @pytest.fixture(params=STORES)
-async def store(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
-    opened = STORES[request.param](tmp_path)
+def new_place(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], str]]:
+    """Gives places of empty stores of one kind, as ``store_at`` takes them."""
+    if request.param == "sqlite":
+        names = (str(tmp_path / f"sessions-{number}.db") for number in count())
+        yield lambda: next(names)
+        return
+    server = shared_server()
+    made: list[str] = []
+
+    def new() -> str:
+        made.append(server.new_database(TEMPLATE))
+        return server.url(made[-1])
+
+    yield new
+    for name in made:
+        server.drop_database(name)
+
+
+@pytest.fixture
+def place(new_place: Callable[[], str]) -> str:
+    """Where an empty store is."""
+    return new_place()
+
+
+@pytest.fixture
+def other_place(new_place: Callable[[], str]) -> str:
+    """A second place of the same kind."""
+    return new_place()
+
+
+@pytest.fixture
+async def store(place: str) -> AsyncIterator[Store]:
+    opened = store_at(place)
     yield opened
     await opened.close()
 

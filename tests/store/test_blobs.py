@@ -3,7 +3,6 @@ import random
 import pytest
 
 from ullage.errors import SessionNotFound
-from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Store
 
 
@@ -22,20 +21,6 @@ async def test_kept_bytes_are_read_back_whole_or_in_part(store: Store) -> None:
 async def test_nothing_can_be_kept_too(store: Store) -> None:
     await store.create("s")
     assert await store.kept("s", await store.keep("s", b"")) == b""
-
-
-async def test_the_same_bytes_are_stored_once_for_all_sessions(
-    sqlite_store: SqliteStore,
-) -> None:
-    data = random.Random(1).randbytes(500_000)
-    for number in range(20):
-        await sqlite_store.create(f"s{number}")
-        assert await sqlite_store.keep(f"s{number}", data) == await sqlite_store.keep(
-            f"s{number}", data
-        )
-        assert len(await sqlite_store.handles(f"s{number}")) == 1
-    await sqlite_store.close()
-    assert sqlite_store.path.stat().st_size < 700_000
 
 
 async def test_a_session_reads_only_what_it_keeps_itself(store: Store) -> None:

@@ -3,10 +3,8 @@ import asyncio
 import pytest
 
 from ullage.errors import StoreUnavailable
-from ullage.events import TurnStarted
-from ullage.store.changes import MOST_HELD, Subscription, Watchers
-from ullage.store.store import DraftPiece
-from ullage.store.transaction import Change
+from ullage.events import DraftPiece, TurnStarted
+from ullage.store.changes import MOST_HELD, Change, Subscription, Watchers
 
 STORED = Change("s", 1, (TurnStarted(turn="t", seq=1),))
 
@@ -20,7 +18,7 @@ async def test_a_watcher_is_told_of_its_session_alone() -> None:
     watchers.tell_foreign({"other"})
     assert not await subscription.wait(0.01)
     watchers.tell([STORED])
-    assert await subscription.wait(1)
+    assert await subscription.wait(60)
     assert subscription.take() == ([STORED], False)
     watchers.remove(subscription)
     watchers.remove(subscription)
@@ -34,7 +32,7 @@ async def test_what_another_process_stored_has_to_be_looked_up(
     watchers, subscription = Watchers(), Subscription("s")
     watchers.add(subscription)
     watchers.tell_foreign(sessions)
-    assert await subscription.wait(1)
+    assert await subscription.wait(60)
     assert subscription.take() == ([], True)
     assert subscription.take() == ([], False)
 

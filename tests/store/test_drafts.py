@@ -1,11 +1,9 @@
-from pathlib import Path
-
 import pytest
 
 from ullage.errors import LedgerError
-from ullage.events import CallEnded
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece, Lease, Store
+from ullage.events import CallEnded, DraftPiece
+from ullage.store.places import store_at
+from ullage.store.store import Lease, Store
 
 
 async def driven(store: Store) -> Lease:
@@ -61,10 +59,10 @@ async def test_an_offset_is_used_once_and_in_a_row(store: Store) -> None:
     assert await store.read_draft("s") == PIECES[:2]
 
 
-async def test_pieces_outlive_the_store(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s.db")
+async def test_pieces_outlive_the_store(place: str) -> None:
+    store = store_at(place)
     await store.draft(await driven(store), PIECES)
     await store.close()
-    again = SqliteStore(tmp_path / "s.db")
+    again = store_at(place)
     assert await again.read_draft("s") == PIECES
     await again.close()

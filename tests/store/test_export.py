@@ -26,7 +26,7 @@ from ullage.store.export import (
     import_file,
     one_line,
 )
-from ullage.store.sqlite import SqliteStore
+from ullage.store.places import store_at
 from ullage.store.store import Store
 
 LONG = random.Random(2).randbytes(PIECE_BYTES * 2 + 17)
@@ -53,10 +53,10 @@ async def exported(store: Store, path: Path) -> list[Event]:
 
 
 async def test_a_session_comes_back_from_its_file_as_it_was(
-    store: Store, tmp_path: Path
+    store: Store, other_place: str, tmp_path: Path
 ) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
-    other = SqliteStore(tmp_path / "other.db")
+    other = store_at(other_place)
     taken = await import_file(other, tmp_path / "s.jsonl")
     assert taken == Taken("s", len(events), 3, (), ("the queued message waits",))
     whole = await other.read("s")
@@ -181,9 +181,8 @@ async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -
 
 
 async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file_is_refused(
-    tmp_path: Path,
+    store: Store, tmp_path: Path
 ) -> None:
-    store = SqliteStore(tmp_path / "s.db")
     path = tmp_path / "session.jsonl"
     deep = (
         b'{"type":"params_changed","params":{"x":'
@@ -206,4 +205,3 @@ async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file
     os.truncate(path, 1 << 40)
     with pytest.raises(UnreadableInput, match="the most that is imported"):
         await import_file(store, path)
-    await store.close()

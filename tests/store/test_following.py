@@ -3,7 +3,6 @@ import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,23 +14,27 @@ from ullage.events import (
     CallEnded,
     CallStarted,
     CancelAsked,
+    DraftPiece,
     Event,
     MessageAdded,
     TurnStarted,
 )
+from ullage.store.changes import Change
 from ullage.store.drafts import DraftRow
 from ullage.store.following import Follower, FoundEvents
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece, Store
-from ullage.store.transaction import Change
+from ullage.store.places import store_at
+from ullage.store.store import Store
 
 Items = list[Event | DraftPiece]
 
 ENDS = "the end"
 
 
-async def until_the_end(stream: AsyncIterator[Event | DraftPiece]) -> Items:
-    seen: Items = []
+async def until_the_end(
+    stream: AsyncIterator[Event | DraftPiece], seen: Items | None = None
+) -> Items:
+    """All that comes; it is added to ``seen`` as it comes."""
+    seen = [] if seen is None else seen
     async for each in stream:
         seen.append(each)
         if isinstance(each, TurnStarted) and each.turn == ENDS:
@@ -88,14 +91,17 @@ async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     for each in await asyncio.gather(*followers):
         examine(each)
     lease = await store.acquire("before", "o", ttl_s=60)
-    follower = asyncio.create_task(until_the_end(store.follow("before")))
-    await asyncio.sleep(0.05)
-    for offset in range(50):
+    seen: Items = []
+    follower = asyncio.create_task(until_the_end(store.follow("before"), seen))
+    await store.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
+    while not seen:
+        await asyncio.sleep(0.001)
+    for offset in range(1, 50):
         await store.draft(lease, [DraftPiece("c", offset, "text", "p", "x")])
     await store.append(
         lease, [CallEnded(call="c"), TurnStarted(turn=ENDS)], after=0, ends_draft="c"
     )
-    seen = await follower
+    await follower
     examine(seen, with_all_pieces=50)
     assert len(seen) == 52
 
@@ -164,22 +170,22 @@ async def test_a_slow_follower_misses_no_event(store: Store) -> None:
 
 
 STREAMS = """
-import asyncio, pathlib, sys
-from ullage.store.sqlite import SqliteStore
+import asyncio, sys
+from ullage.store.places import store_at
 from tests.store.test_following import stream_calls
 async def main():
-    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    store = store_at(sys.argv[1])
     await stream_calls(store, sys.argv[2], 4, 40)
     await store.close()
 asyncio.run(main())
 """
 
 FOLLOWS = """
-import asyncio, pathlib, sys
-from ullage.store.sqlite import SqliteStore
+import asyncio, sys
+from ullage.store.places import store_at
 from tests.store.test_following import examine, until_the_end
 async def main():
-    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    store = store_at(sys.argv[1])
     stream = store.follow("s")
     seen = [await anext(stream)]
     print("follows", flush=True)
@@ -191,14 +197,12 @@ asyncio.run(main())
 """
 
 
-async def test_what_another_process_writes_is_followed(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    store = SqliteStore(path)
+async def test_what_another_process_writes_is_followed(place: str) -> None:
+    store = store_at(place)
     names = [f"s{number}" for number in range(3)]
     await store.create("quiet")
     writers = [
-        subprocess.Popen([sys.executable, "-c", STREAMS, str(path), name])
-        for name in names
+        subprocess.Popen([sys.executable, "-c", STREAMS, place, name]) for name in names
     ]
     for name in names:
         while name not in {row.id for row in await store.sessions()}:
@@ -215,19 +219,18 @@ async def test_what_another_process_writes_is_followed(tmp_path: Path) -> None:
 
 
 async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    path = tmp_path / "s.db"
-    store = SqliteStore(path)
+    store = store_at(place)
     await store.create("s", [TurnStarted(turn="1")])
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", FOLLOWS, str(path), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", FOLLOWS, place, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     assert await process.stdout.readline() == b"follows\n"
     own = asyncio.create_task(until_the_end(store.follow("s")))
     lease = await store.acquire("s", "o", ttl_s=60)
-    other = SqliteStore(path)
+    other = store_at(place)
     for number in range(60):
         await store.append(lease, [TurnStarted(turn="x")], after=0)
         await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])
@@ -241,9 +244,9 @@ async def test_a_follower_in_another_process_sees_a_session_that_two_processes_w
 
 
 async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of_other_sessions(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    store, other = SqliteStore(tmp_path / "s.db"), SqliteStore(tmp_path / "s.db")
+    store, other = store_at(place), store_at(place)
     await store.create("s")
     await store.create("t")
     async with store.watch("s") as watch:
@@ -252,17 +255,17 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
         await store.command("t", [CancelAsked()])
         assert not await watch.wait(0)
         await store.command("s", [CancelAsked()])
-        assert await watch.wait(10)
+        assert await watch.wait(60)
         assert not await watch.wait(0)
         await other.command("t", [CancelAsked()])
         assert not await watch.wait(0.2)
         await other.command("s", [CancelAsked()])
-        assert await watch.wait(10)
+        assert await watch.wait(60)
         lease = await other.acquire("s", "o", ttl_s=60)
         while await watch.wait(0.2):
             pass
         await other.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
-        assert await watch.wait(10)
+        assert await watch.wait(60)
     await other.close()
     await store.close()
 
@@ -278,7 +281,7 @@ async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(
         await asyncio.sleep(0)
         waiting.cancel()
         await store.command("s", [CancelAsked()])
-        assert await watch.wait(10)
+        assert await watch.wait(60)
 
 
 async def test_following_ends_with_the_session_and_with_the_store(store: Store) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.processes import run_python
 from ullage.errors import SessionBusy
 from ullage.store.leases import is_dead, new_owner
-from ullage.store.sqlite import SqliteStore
+from ullage.store.places import store_at
 from ullage.store.store import Store
 
 needs_proc = pytest.mark.skipif(
@@ -20,12 +20,12 @@ needs_proc = pytest.mark.skipif(
 OWNER_OF_ANOTHER_PROCESS = "from ullage.store.leases import new_owner; print(new_owner())"
 
 RACER = """
-import asyncio, json, pathlib, sys
+import asyncio, json, sys
 from ullage.errors import SessionBusy
 from ullage.store.leases import new_owner
-from ullage.store.sqlite import SqliteStore
+from ullage.store.places import store_at
 async def main():
-    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    store = store_at(sys.argv[1])
     owner = new_owner()
     won = []
     await store.sessions()
@@ -111,13 +111,12 @@ async def test_of_many_who_ask_at_once_exactly_one_holds(store: Store) -> None:
 
 
 async def test_of_two_processes_that_race_exactly_one_holds_each_session(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    path = tmp_path / "s.db"
-    store = SqliteStore(path)
+    store = store_at(place)
     for number in range(100):
         await store.create(f"s{number}")
-    command = [sys.executable, "-c", RACER, str(path)]
+    command = [sys.executable, "-c", RACER, place]
     racers = [
         subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1)
         for _ in range(2)

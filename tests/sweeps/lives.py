@@ -15,12 +15,19 @@ from tests.sweeps.mortal import CountingLoop, Switch, cramp, mortal
 from tests.sweeps.orders import SESSION, Order, Piece, Report, Shown
 from ullage.encoding import encode
 from ullage.errors import SessionNotFound, StoreError, UllageError
-from ullage.events import CallStarted, MessageAdded, QueueLeft, ToolStarted, TurnEnded
+from ullage.events import (
+    CallStarted,
+    DraftPiece,
+    MessageAdded,
+    QueueLeft,
+    ToolStarted,
+    TurnEnded,
+)
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece, Store
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Store
 from ullage.tools.functions import tool
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.shell import shell

@@ -20,7 +20,7 @@ from tests.sweeps.orders import (
 )
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 NEVER = Kill()
 

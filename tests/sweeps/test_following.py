@@ -7,9 +7,8 @@ from tests.sweeps.lives import agent_of, tools_of
 from tests.sweeps.mortal import Switch
 from tests.sweeps.orders import Order
 from tests.sweeps.wires import WIRES, messages, script
-from ullage.events import TurnEnded
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece
+from ullage.events import DraftPiece, TurnEnded
+from ullage.store.sqlite.store import SqliteStore
 
 LONGEST_S = 60.0
 

@@ -30,10 +30,10 @@ from tests.sweeps.points import IS_THOROUGH, spread
 from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
 from ullage.errors import StoreUnavailable
-from ullage.events import TurnEnded
+from ullage.events import DraftPiece, TurnEnded
 from ullage.runtime.session import Session
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece, Store
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Store
 
 ANTHROPIC = WIRES[0]
 WRITES = (

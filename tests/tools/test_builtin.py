@@ -30,9 +30,9 @@ def test_only_what_is_asked_for_is_there_in_its_order() -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(SettingError, match="no built-in tool cat"):
+    with pytest.raises(SettingError, match="no built-in tool 'cat'"):
         builtin_tools(("cat",))
-    with pytest.raises(SettingError, match="no built-in tool rm"):
+    with pytest.raises(SettingError, match="no built-in tool 'rm'"):
         builtin_tools(("read",), approve=("rm",))
 
 

@@ -152,7 +152,7 @@ async def test_a_server_over_http_that_went_away_is_reached_again() -> None:
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on() -> None:
-    async with on_stdio(timeout_s=0.2) as server:
+    async with on_stdio(timeout_s=3) as server:
         ran = await call(server, "sleep", text="1000")
         assert ran.outcome == "timed_out"
         assert "whether it takes effect is unknown" in ran.output.text

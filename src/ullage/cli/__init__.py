@@ -1,25 +1,24 @@
-"""The command ``ullage``: reads what it is asked for, prints it, and says in its exit code whether anything was usable.
+"""The command ``ullage``: reads what it is asked for, prints it, and says in its exit code whether all of it was done.
 
-0: something was usable. 2: nothing was, and standard error says why. 130: interrupted.
+``exit_codes.py`` has the codes.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Final
 
+from ullage.cli.exit_codes import DONE, FAILED, INTERRUPTED
+from ullage.cli.mistyped import CommandParser
 from ullage.cli.parser import parser
 from ullage.display.text import safe
 from ullage.errors import UllageError
 from ullage.installation import extra_command
-
-INTERRUPTED = 130
-"""What a shell expects of a program that Ctrl-C ended: 128 + SIGINT."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
     except BrokenPipeError:
         _discard_output()  # the reader has what it wanted
-        return 0
+        return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except (MemoryError, RecursionError) as problem:
@@ -43,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"ullage: What was read {what}. Nothing was changed; give a smaller file.",
             file=sys.stderr,
         )
-        return 2
+        return FAILED
     except UllageError as problem:
         print(f"ullage: {safe(str(problem))}", file=sys.stderr)
-        return 2
+        return FAILED
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
@@ -54,14 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"ullage: This needs the simulators. Install them: {extra_command('simulators')}",
             file=sys.stderr,
         )
-        return 2
+        return FAILED
     except OSError as problem:
         print(
             f"ullage: The output can't be written: {problem.strerror or problem}.",
             file=sys.stderr,
         )
         _discard_output()
-        return 2
+        return FAILED
 
 
 def _discard_output() -> None:
@@ -72,21 +71,53 @@ def _discard_output() -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
     command = parser()
     try:
         if given[:1] == ["simulate"]:
             return _simulate(given[1:])
-        options = command.parse_args(given)
+        options = _options(command, given)
     except SystemExit as end:  # argparse has printed its help, or what is wrong
         sys.stdout.flush()
-        return end.code if isinstance(end.code, int) else 2
+        return end.code if isinstance(end.code, int) else FAILED
     if options.command is None:
         command.print_help()
-        code = 0
+        code = DONE
     else:
         code = _perform(options)
     sys.stdout.flush()
     return code
+
+
+OF_THE_PROXY: Final = ("--upstream", "--host", "--port", "--token-file")
+"""Options of ``ullage proxy`` that ``ullage wrap`` works out itself."""
+
+
+def _options(command: CommandParser, given: list[str]) -> argparse.Namespace:
+    """The options. What follows ``--`` after ``wrap`` is another program's own."""
+    if given[:1] != ["wrap"]:
+        options, unknown = command.parse_known_args(given)
+        if unknown:
+            command.refuse_unknown(given, unknown)
+        return options
+    at = given.index("--") if "--" in given else len(given)
+    of_the_program = argparse.Namespace(arguments=given[at + 1 :])
+    options, unknown = command.parse_known_args(given[:at], of_the_program)
+    if unknown:
+        wrap = command.for_command(given[:1])
+        words = " ".join(unknown)
+        name = unknown[0].partition("=")[0]
+        if name in OF_THE_PROXY:
+            wrap.error(
+                f"`ullage wrap` has no {name}: it sends the calls on to where the client is set to send them. "
+                f"Set that in the client, or run `ullage proxy {name} …` and point the client there."
+            )
+        wrap.error(
+            f"`ullage wrap` has no {words}. Arguments of the client stand behind --, as in: "
+            f"ullage wrap {options.client} -- {words}"
+        )
+    return options
 
 
 def _simulate(arguments: list[str]) -> int:
@@ -98,8 +129,6 @@ def _simulate(arguments: list[str]) -> int:
 
 def _perform(options: argparse.Namespace) -> int:
     """One command; each brings its own imports, so that no command pays for another's."""
-    # What the meter logs is for the programs it runs in; here the reading itself says it.
-    logging.getLogger("ullage").addHandler(logging.NullHandler())
     module, _, name = options.function.partition(":")
     perform: Callable[[argparse.Namespace], int] = getattr(
         import_module(f"ullage.cli.{module}"), name

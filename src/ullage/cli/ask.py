@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import msgspec
 
 from ullage.cli.context import stored_calibration
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.screenplay import retry_sentence
 from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
@@ -91,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         for line in closing_lines(asked):
             print(line, file=sys.stderr)
-    return 0 if asked.answer.outcome == "finished" else 2
+    is_whole = asked.answer.outcome == "finished" and asked.answer.stop not in _ENDS
+    return DONE if is_whole else FAILED
 
 
 def question_of(text: str) -> str:
@@ -141,7 +143,7 @@ async def _ask(request: Request, endpoint: Endpoint, args: argparse.Namespace) -
         finally:
             pen.end()
         if answer is None:
-            raise ProviderError("The call ended without an answer.")
+            raise ProviderError("The call ended without an answer. Try again.")
         if not request.stream and not args.json:
             pen.write_whole(answer.message)
         meter.after(call, answer.usage, answer.message, outcome=answer.outcome)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.listing import Column, columns
 from ullage.cli.overhead import (
     overhead_table,
@@ -20,11 +21,12 @@ from ullage.cli.overhead import (
 )
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
-from ullage.display.text import Line, Span, counted, number, printable, wrapped
+from ullage.display.text import Line, Span, counted, number, printable, quoted, wrapped
 from ullage.errors import InputError, SettingError
 from ullage.events import FirstCall
 from ullage.meter.meter import Meter
 from ullage.meter.overhead import kept
+from ullage.similar import did_you_mean
 from ullage.store.calibration import CalibrationStore
 from ullage.store.overhead import OverheadStore
 from ullage.tokens.calibration import Calibration
@@ -52,10 +54,11 @@ class Taught(NamedTuple):
 
 
 def calibration(options: argparse.Namespace) -> int:
-    """Print what was learnt; gives the exit code. Raises ``UllageError`` when nothing is usable."""
+    """Print what was learnt; ``FAILED`` where a file could not be used. Raises ``UllageError`` where none could."""
     store = CalibrationStore()
     if options.forget is not None:
         return forget(options.forget, options.files)
+    is_whole = True
     if not options.files:
         if options.save:
             raise SettingError(
@@ -67,6 +70,7 @@ def calibration(options: argparse.Namespace) -> int:
         logs = [Path(file) for file in options.files]
         learnt, used, first_calls = learn_from(logs, options.estimator)
         source = counted(used, "log")
+        is_whole = used == len(logs)
         if options.save:
             store.add(learnt)
             for call in first_calls:
@@ -90,7 +94,7 @@ def calibration(options: argparse.Namespace) -> int:
         if first_calls:
             lines += overhead_table(overheads(first_calls), screen.width)
         screen.show(lines)
-    return 0
+    return DONE if is_whole else FAILED
 
 
 def forget(name: str, files: Sequence[str]) -> int:
@@ -101,8 +105,14 @@ def forget(name: str, files: Sequence[str]) -> int:
         )
     models = CalibrationStore().forget(name)
     calls = OverheadStore().forget(name)
+    if name and not models and not calls:
+        known_names = [each.model for each in known(CalibrationStore().read())]
+        raise InputError(
+            f"Nothing is stored of {quoted(name)}.{did_you_mean(name, known_names)} "
+            "`ullage calibration` lists what is stored."
+        )
     print(f"Forgotten: {counted(models, 'model')}, {counted(calls, 'first call')}.")
-    return 0
+    return DONE
 
 
 class LearntFromLogs(NamedTuple):
@@ -137,7 +147,9 @@ def learn_from(files: Sequence[Path], estimator: str) -> LearntFromLogs:
         raise (
             problem
             if len(files) == 1
-            else InputError(f"None of the {len(files)} files could be used.")
+            else InputError(
+                f"None of the {len(files)} files could be used. `ullage sessions` lists the logs it finds."
+            )
         )
     return LearntFromLogs(learnt, used, kept(first_calls))
 

@@ -11,13 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ullage.cli.drawing import WIDEST, Subject, draw
+from ullage.advice.history import history_of
+from ullage.advice.suggestions import advice_of
+from ullage.cli.advice import advice_lines
+from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
 from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.logged import logged
 from ullage.cli.on_disk import with_files
 from ullage.cli.overhead import remember_first_call, usable_overhead
-from ullage.cli.screen import Screen
+from ullage.cli.screen import Screen, progress
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
@@ -25,6 +28,7 @@ from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
 from ullage.importers import ImportedSession
 from ullage.importers.client_settings import FoundSettings, settings_of
+from ullage.importers.subagent_tools import subagent_tools
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
@@ -34,22 +38,11 @@ from ullage.tokens.calibration import Calibration
 
 def context(options: argparse.Namespace) -> int:
     """Print the reading of the chosen session; gives the exit code. Raises ``UllageError`` when nothing is usable."""
-    imported = (
-        newest_session()
-        if options.file is None
-        else chosen_session(options.file, options.session)
-    )
+    named = options.file or options.session
+    imported = chosen_session(named, options.session) if named else newest_session()
     learnt = stored_calibration()
     found = client_settings(imported)
-    meter = Meter(
-        calibration=learnt,
-        overhead=usable_overhead(),
-        window=options.window,
-        reserve=options.reserve,
-        trigger=options.trigger,
-        estimator=options.estimator,
-        client_settings=found.values,
-    )
+    meter = _meter(options, learnt, found)
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
     remember_first_call(meter.first_call)
@@ -59,11 +52,58 @@ def context(options: argparse.Namespace) -> int:
         for key, state in learnt.models.items()
         if key.endswith(f"/{meter.reading().model}")
     )
-    if options.json:
+    if options.advice:
+        with progress("Looking for what could be left out"):
+            _advise(session, options, _meter(options, learnt, found), screen)
+    elif options.json:
         screen.show_json(as_json(session, options, earlier, found.notes))
     else:
         _show(session, options, screen, earlier, found.notes)
     return 0
+
+
+def _meter(
+    options: argparse.Namespace,
+    learnt: Calibration,
+    found: FoundSettings,
+) -> Meter:
+    """A meter without events, with the user's options and what is known already."""
+    return Meter(
+        calibration=learnt,
+        overhead=usable_overhead(),
+        window=options.window,
+        reserve=options.reserve,
+        trigger=options.trigger,
+        estimator=options.estimator,
+        client_settings=found.values,
+    )
+
+
+def _advise(
+    session: Metered,
+    options: argparse.Namespace,
+    meter: Meter,
+    screen: Screen,
+) -> None:
+    """Print the advice. ``meter`` has no events yet: they are folded once more, with each item followed."""
+    history = history_of(session.events, meter)
+    advice = advice_of(
+        history,
+        meter,
+        session.events,
+        no_content=options.no_content,
+        subagent_tools=subagent_tools(session.imported),
+    )
+    if options.json:
+        if options.no_content:
+            history = history.without_content()
+        whole = {"advice": advice, "history": history}
+        screen.show_json(msgspec.json.encode(whole))
+        return
+    subject = subject_of(session, no_content=options.no_content)
+    lines = draw_top(subject, screen.width, screen.glyphs)
+    lines += advice_lines(advice, history, screen.width, screen.glyphs)
+    screen.show(lines)
 
 
 def stored_calibration() -> Calibration:

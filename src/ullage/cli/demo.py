@@ -21,6 +21,7 @@ from ullage_simulators.scenario import read
 
 import ullage.cli.demo_script as script
 from ullage.cli.drawing import WIDEST, Subject, draw
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.listing import step_table
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
@@ -28,13 +29,12 @@ from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
 from ullage.display.text import Line, Span, counted, fine_percent, number, wrapped
 from ullage.errors import UllageError
-from ullage.events import ToolStarted
+from ullage.events import DraftPiece, ToolStarted
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
-from ullage.store.store import DraftPiece
 
 
 class Pace(NamedTuple):
@@ -130,7 +130,7 @@ async def _play(server: Server, place: Path, screen: Screen, pace: Pace) -> int:
     screen.show(closing(meter, reading, len(server.exchanges), len(refused), screen))
     for said in refused:
         print(f"The simulator refused a request: {said}", file=sys.stderr)
-    return 0 if not refused and is_mostly_inside(reading) else 2
+    return DONE if not refused and is_mostly_inside(reading) else FAILED
 
 
 async def _turn(
@@ -139,7 +139,7 @@ async def _turn(
     """One turn: say something more while its tools run, or cancel its answer in the middle."""
     await session.send(request)
     started = written = 0
-    async with aclosing(session.events(after=live.seen, until_rest=True)) as events:  # type: ignore[type-var]
+    async with aclosing(session.events(after=live.seen, until_rest=True)) as events:
         async for event in events:
             live.show(event, session.reading)
             if isinstance(event, ToolStarted):

@@ -62,17 +62,30 @@ class Subject:
 
 def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     """The whole drawing, for a display ``width`` columns wide."""
-    width = min(max(width, NARROWEST), WIDEST)
+    lines = draw_top(subject, width, glyphs)
+    width = drawn_width(width)
     reading = subject.reading
-    lines = _headline(subject, width)
-    bar = gauge(reading, min(width, GAUGE_WIDEST), glyphs)
-    lines += [bar] if bar else []
     lines += table_of(
         reading, width, largest=subject.largest, every_row=subject.every_row
     )
     beside = footing(reading, subject.steps, subject.skipped, width, glyphs)
     lines += [(), *beside] if beside else []
     return [spelled(line, glyphs) for line in lines]
+
+
+def draw_top(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """The headline and the gauge alone."""
+    width = drawn_width(width)
+    lines = _headline(subject, width)
+    bar = gauge(subject.reading, min(width, GAUGE_WIDEST), glyphs)
+    if bar:
+        lines.append(bar)
+    return [spelled(line, glyphs) for line in lines]
+
+
+def drawn_width(width: int) -> int:
+    """The columns that are filled on a display of ``width`` columns."""
+    return min(max(width, NARROWEST), WIDEST)
 
 
 def _headline(subject: Subject, width: int) -> list[Line]:

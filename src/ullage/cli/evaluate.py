@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 from msgspec import Raw
 from msgspec.structs import replace
 
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.recorded import (
     LARGEST,
     MEDIA,
@@ -31,6 +33,7 @@ from ullage.cli.recorded import (
 )
 from ullage.cli.session import metered, read_session
 from ullage.codec.foreign import parse_json
+from ullage.display.text import safe
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import UnreadableInput
 from ullage.events import Calibrated
@@ -98,6 +101,12 @@ class Evaluation:
         self.outcomes.append(outcome)
 
 
+NOTHING_TO_COMPARE: Final = (
+    "no call in it can be compared with a prediction. That takes calls that report their input tokens, from the second "
+    "call of a session on. `ullage sessions` lists the logs it finds."
+)
+
+
 def perform(options: argparse.Namespace) -> int:
     """Run the command with its options; gives the exit code."""
     predictions = Path(options.predictions) if options.predictions else None
@@ -105,8 +114,9 @@ def perform(options: argparse.Namespace) -> int:
 
 
 def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
-    """Predict every call of ``path``, print the error table and, if asked, write the predictions; 0 when it was read.
+    """Predict every call of ``path``, print the error table and, if asked, write the predictions.
 
+    Gives ``FAILED`` where no call can be compared, unless the predictions were asked for.
     Raises ``UllageError`` for a file that can't be read or is no recording, for predictions that can't be written, and
     for the estimator.
     """
@@ -117,10 +127,14 @@ def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
                 file.writelines(json.dumps(line) + "\n" for line in evaluation.written)
         except OSError as error:
             raise UnreadableInput(
-                f"the predictions can't be written to {predictions}: {error.strerror}"
+                f"The predictions can't be written to {predictions}: {error.strerror}. Name another file."
             ) from error
-    print("\n".join(table(evaluation.outcomes)))
-    return 0
+    lines = table(evaluation.outcomes)
+    if not lines:
+        print(f"ullage: {safe(str(path))}: {NOTHING_TO_COMPARE}", file=sys.stderr)
+        return FAILED if predictions is None else DONE
+    print("\n".join(lines))
+    return DONE
 
 
 def evaluate(path: Path, estimator: Estimator = "auto") -> Evaluation:
@@ -354,10 +368,8 @@ OVER_GROWTH: Final = frozenset({f"{AGENTS}, clean", PLACEHOLDERS, FURTHER})
 
 
 def table(outcomes: Sequence[EvaluatedPrediction]) -> list[str]:
-    """The error table as lines of text: one block per group, ours first."""
+    """The error table as lines of text: one block per group, ours first. None where nothing can be compared."""
     names = sorted({group for outcome in outcomes for group in outcome.groups})
-    if not names:
-        return ["No row holds what is needed to compare a prediction with."]
     lines: list[str] = []
     for name in names:
         rows = [outcome for outcome in outcomes if name in outcome.groups]

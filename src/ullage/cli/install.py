@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.installing import (
     claude_code,
     codex,
@@ -18,8 +20,18 @@ from ullage.cli.installing import (
 )
 from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
 from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.parser import USUAL_PROXY
+from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
+from ullage.cli.wrapping import claude_code as claude_code_start
+from ullage.cli.wrapping import codex as codex_start
+from ullage.cli.wrapping import opencode as opencode_start
+from ullage.cli.wrapping import pi as pi_start
+from ullage.cli.wrapping import qwen_code as qwen_code_start
+from ullage.cli.wrapping.setup import Start, UsedAddress
 from ullage.display.text import safe
+from ullage.errors import SettingError
 from ullage.installation import is_temporary
+from ullage.runtime.config_file import user_endpoints
 from ullage_line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
@@ -27,6 +39,15 @@ CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
     for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
 }
 """What an installation changes, by client."""
+
+USED_ADDRESSES: dict[str, Callable[[Start], UsedAddress]] = {
+    claude_code.CLIENT: claude_code_start.used_address,
+    codex.CLIENT: codex_start.used_address,
+    opencode.CLIENT: opencode_start.used_address,
+    pi.CLIENT: pi_start.used_address,
+    qwen_code.CLIENT: qwen_code_start.used_address,
+}
+"""Where the clients whose address can be changed send their calls today."""
 
 KINDS = {"statusline": "statusline", "hooks": "hook", "proxy": "proxy"}
 """Each option, and the word in the kinds of the changes that it makes."""
@@ -38,12 +59,14 @@ FROM_CACHE = (
 
 
 def install(options: argparse.Namespace) -> int:
-    """Change the client's configuration. Gives 1 when a file could not be changed."""
+    """Change the client's configuration. Gives ``FAILED`` when a file could not be changed."""
     if is_temporary() and not options.dry_run:
         return _refuse("install", FROM_CACHE)
     editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
     try:
         planned = _planned(options)
+    except SettingError as problem:
+        return _refuse("install", str(problem))
     except CannotEdit as problem:
         return _refuse(
             "install",
@@ -68,7 +91,7 @@ def install(options: argparse.Namespace) -> int:
 
 
 def uninstall(options: argparse.Namespace) -> int:
-    """Take back what was installed. Gives 1 when a file could not be changed."""
+    """Take back what was installed. Gives ``FAILED`` when a file could not be changed."""
     editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
     try:
         outcomes = editor.uninstall(options.client, _wanted(options))
@@ -82,12 +105,12 @@ def uninstall(options: argparse.Namespace) -> int:
 def _no_place(client: str) -> str:
     """What can be installed instead."""
     possible = []
-    for option in ("--statusline", "--hooks", "--proxy URL"):
+    for option in ("--statusline", "--hooks", "--proxy"):
         try:
             planned = CHANGES[client](
                 statusline=option == "--statusline",
                 hooks=option == "--hooks",
-                proxy="URL" if option == "--proxy URL" else "",
+                proxy="URL" if option == "--proxy" else "",
                 project=False,
             )
         except CannotEdit:
@@ -102,11 +125,29 @@ def _no_place(client: str) -> str:
 
 def _planned(options: argparse.Namespace) -> list[PlannedChange]:
     everything = not (options.statusline or options.hooks or options.proxy)
+    if options.proxy == USUAL_PROXY:
+        options.proxy = _own_proxy(options.client)
     return CHANGES[options.client](
         statusline=options.statusline or everything,
         hooks=options.hooks or everything,
         proxy=options.proxy,
         project=options.project,
+    )
+
+
+def _own_proxy(client: str) -> str:
+    """The address of ``ullage proxy`` that leads to where the client's calls go today. Raises ``SettingError``."""
+    used_address = USED_ADDRESSES.get(client)
+    if used_address is None:
+        return PROXY
+    used = used_address(Start(os.environ, Path.cwd()))
+    address = through_proxy(used.url, default_upstreams(user_endpoints()))
+    if address:
+        return address
+    raise SettingError(
+        f"{client} sends its calls to {used.url} ({used.where}), which is no upstream of `ullage proxy` by itself. "
+        f"Start `ullage proxy --upstream mine={used.url}`, and install the address "
+        f"`--proxy {PROXY}/mine`."
     )
 
 
@@ -133,9 +174,9 @@ def _show(outcome: ChangeOutcome, options: argparse.Namespace) -> int:
     print(safe(outcome.message), file=sys.stderr if outcome.failed else sys.stdout)
     if outcome.difference and options.dry_run:
         print(safe(outcome.difference))
-    return 1 if outcome.failed else 0
+    return FAILED if outcome.failed else DONE
 
 
 def _refuse(command: str, message: str) -> int:
     print(f"ullage {command}: {safe(message)}", file=sys.stderr)
-    return 1
+    return FAILED

@@ -27,6 +27,7 @@ from ullage.events import (
     ApprovalAsked,
     CallEnded,
     CallStarted,
+    DraftPiece,
     Event,
     LimitLearnt,
     MessageAdded,
@@ -36,7 +37,6 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading, Used
-from ullage.store.store import DraftPiece
 
 LONGEST_CALL: Final = 44
 """Columns of a call in its line; the rest is for its result."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import difflib
 import importlib
 import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -36,10 +35,8 @@ from ullage.models.catalogue import (
 )
 from ullage.models.genai_prices import PACKAGE, catalogue_of
 from ullage.models.providers import read_name
+from ullage.models.similar_models import similar_models
 from ullage.store.private_file import replace_file
-
-SUGGESTED: Final = 3
-"""How many similar names are suggested for an unknown one."""
 
 
 class ListedModel(NamedTuple):
@@ -101,7 +98,7 @@ def write_refreshed(new: Catalogue, directory: Path) -> Path:
         replace_file(path, encode(new))
     except OSError as problem:
         raise UllageError(
-            f"{path} can't be written: {problem.strerror or problem}. Nothing was changed."
+            f"{path} can't be written: {problem.strerror or problem}. Nothing was changed. Check who may write there."
         ) from problem
     return path
 
@@ -152,14 +149,7 @@ def _looked_up(name: str) -> ModelLimits | None:
 
 
 def _unknown(name: str) -> str:
-    names = [f"{listed.provider}:{listed.name}" for listed in _listed("")]
-    bare = {full.partition(":")[2]: full for full in reversed(names)}
-    near = difflib.get_close_matches(name.lower(), names, SUGGESTED, 0.75)
-    near += [
-        bare[one]
-        for one in difflib.get_close_matches(name.lower(), bare, SUGGESTED, 0.75)
-    ]
-    suggested = list(dict.fromkeys(near))[:SUGGESTED]
+    suggested = similar_models(name)
     if suggested:
         return f"No model {name!r} is in the catalogue. Did you mean {' or '.join(suggested)}?"
     return f"No model {name!r} is in the catalogue. `ullage models --filter TEXT` lists those it has."

@@ -1,4 +1,4 @@
-"""The commands and their options. Nothing of the package is imported here, so that ``--help`` is quick."""
+"""The commands and their options. Nothing heavy is imported here, so that ``--help`` is quick."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from ullage.cli.mistyped import CommandParser
+
 ESTIMATORS = ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
+
+DRAIN_S = 20.0
+"""Seconds for steps under way after SIGTERM: within the 30 s that Kubernetes gives a container."""
+
+GROUPINGS = ("day", "week", "month", "project", "model", "program", "session")
 
 _MULTIPLES = {"k": 1_000, "m": 1_000_000}
 
@@ -31,9 +38,7 @@ class _ShowVersion(argparse.Action):
 class _Commands:
     """The commands of ``ullage``, each added together with the function that performs it."""
 
-    def __init__(
-        self, parsers: argparse._SubParsersAction[argparse.ArgumentParser]
-    ) -> None:
+    def __init__(self, parsers: argparse._SubParsersAction[CommandParser]) -> None:
         self._parsers = parsers
 
     def add(self, name: str, about: str, function: str) -> argparse.ArgumentParser:
@@ -48,12 +53,12 @@ class _Commands:
         return command
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> CommandParser:
     """The parser of ``ullage`` and its commands.
 
     In its result ``command`` is the command's name or ``None``, ``function`` what performs it.
     """
-    root = argparse.ArgumentParser(
+    root = CommandParser(
         prog="ullage",
         description="How much room is left in a model's context window, and what fills the rest.",
         epilog="`ullage COMMAND --help` says more about a command.",
@@ -68,17 +73,8 @@ def parser() -> argparse.ArgumentParser:
         "context", "show what fills the window of a recorded session", "context:context"
     )
     _describe_context(context)
-    about = "list the sessions found in the usual places, newest first"
-    sessions = commands.add("sessions", about, "sessions:sessions")
-    sessions.add_argument("--json", action="store_true", help="print one JSON object")
-    sessions.add_argument(
-        "-n",
-        "--limit",
-        type=_positive,
-        default=20,
-        metavar="N",
-        help="at most N sessions (default 20)",
-    )
+    _add_sessions(commands)
+    _add_usage(commands)
     about = "show what is known of a model: its window, its largest output and its prices, with their sources"
     models = commands.add("models", about, "models:run")
     models.add_argument(
@@ -135,7 +131,11 @@ def parser() -> argparse.ArgumentParser:
         "--fast", action="store_true", help="without the pauses that make it readable"
     )
     demo.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="draws what a meter can't know"
+        "--seed",
+        type=_whole,
+        default=0,
+        metavar="N",
+        help="another conversation: other token counts (default 0)",
     )
     serve = commands.add(
         "serve",
@@ -143,38 +143,79 @@ def parser() -> argparse.ArgumentParser:
         "serve:run",
     )
     _describe_serve(serve)
+    _add_mcp(commands)
     _add_grants(commands)
     _add_token(commands)
-    about = "follow the session of another agent and show its window as its log grows"
-    watch = commands.add("watch", about, "watch:watch")
-    _describe_watch(watch)
-    _add_statusline(commands)
-    _add_install(commands)
+    _add_watch(commands)
+    _add_top(commands)
+    _add_other_programs(commands)
     _add_trust(commands)
     about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
-    parsers.add_parser(
-        "simulate", help=about
-    )  # the package ullage-simulators reads its options
+    # The package ullage-simulators reads its options.
+    parsers.add_parser("simulate", help=about)
     return root
 
 
-def _describe_context(context: argparse.ArgumentParser) -> None:
-    context.add_argument(
+def _add_sessions(commands: _Commands) -> None:
+    about = "list the sessions found in the usual places, newest first"
+    sessions = commands.add("sessions", about, "sessions:sessions")
+    sessions.add_argument("--json", action="store_true", help="print one JSON object")
+    sessions.add_argument(
+        "-n",
+        "--limit",
+        type=_positive,
+        default=20,
+        metavar="N",
+        help="at most N sessions (default 20)",
+    )
+
+
+def _add_usage(commands: _Commands) -> None:
+    about = "show what was spent by day, project or model, over the logs of all programs"
+    usage = commands.add("usage", about, "usage:usage")
+    usage.add_argument(
+        "--by", choices=GROUPINGS, default="day", help="what a row is (default day)"
+    )
+    about = "the first day: 2026-11-20, today, or 7d, 4w, 3m, 1y for so much up to today (default 14d)"
+    usage.add_argument("--since", default="", metavar="DATE", help=about)
+    usage.add_argument("--until", default="", metavar="DATE", help="the last day")
+    about = "only what this program spent: claude-code, codex, opencode, ullage ..."
+    usage.add_argument("--program", default="", metavar="NAME", help=about)
+    about = "only sessions of this directory and those below it"
+    usage.add_argument("--project", default="", metavar="PATH", help=about)
+    about = "whose days: Europe/Paris, UTC ... (default: this machine's)"
+    usage.add_argument("--timezone", default="", metavar="ZONE", help=about)
+    form = usage.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--csv", action="store_true", help="print the rows as CSV")
+
+
+def _add_session_log(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "file",
         nargs="?",
         metavar="FILE",
         help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
-    context.add_argument(
+    command.add_argument(
         "--session",
         default="",
         metavar="ID",
-        help="the session, where FILE holds several (OpenCode)",
+        help="the session, where FILE holds several; without FILE, as its id in the place of FILE",
     )
+
+
+def _describe_context(context: argparse.ArgumentParser) -> None:
+    _add_session_log(context)
     shown = context.add_argument_group("what is shown")
     shown.add_argument("--json", action="store_true", help="print one JSON object")
     shown.add_argument(
-        "--at", type=int, metavar="STEP", help="the reading before call number STEP"
+        "--at", type=_whole, metavar="STEP", help="the reading before call number STEP"
+    )
+    shown.add_argument(
+        "--advice",
+        action="store_true",
+        help="instead of the rows: what could be left out, what that saves, and how",
     )
     shown.add_argument(
         "--top",
@@ -204,37 +245,8 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "question", metavar="QUESTION", help="what to ask; - reads it from standard input"
     )
-    ask.add_argument(
-        "--model",
-        required=True,
-        metavar="NAME",
-        help="provider:model, as in anthropic:claude-haiku-4-5",
-    )
-    ask.add_argument(
-        "--base-url",
-        default="",
-        metavar="URL",
-        help="another address, of a local server or a gateway",
-    )
-    ask.add_argument(
-        "--wire",
-        default="",
-        metavar="WIRE",
-        help="messages, responses, chat or generateContent (default: the usual)",
-    )
-    ask.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    ask.add_argument(
-        "--max-output",
-        type=_tokens,
-        metavar="N",
-        help="at most N tokens of output (also as 2k)",
-    )
-    ask.add_argument(
-        "--window",
-        type=_tokens,
-        metavar="N",
-        help="the model's context window, where it is unknown",
-    )
+    _add_model(ask, required=True)
+    _add_endpoint(ask)
     ask.add_argument("--no-stream", action="store_true", help="wait for the whole answer")
     ask.add_argument(
         "--raw",
@@ -248,8 +260,18 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_model(group: argparse._ActionsContainer, *, required: bool = False) -> None:
+    group.add_argument(
+        "--model",
+        required=required,
+        default="",
+        metavar="NAME",
+        help="provider:model, as in anthropic:claude-haiku-4-5",
+    )
+
+
 def _add_endpoint(group: argparse._ActionsContainer) -> None:
-    """How the model is reached, how much it may hold and say, how it is compacted and counted: for agents."""
+    """How the model is reached, and how much it may hold and say."""
     group.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
     group.add_argument(
         "--base-url",
@@ -261,7 +283,7 @@ def _add_endpoint(group: argparse._ActionsContainer) -> None:
         "--wire",
         default="",
         metavar="WIRE",
-        help="messages, responses, chat or generateContent",
+        help="messages, responses, chat or generateContent (default: the usual)",
     )
     group.add_argument(
         "--window",
@@ -273,8 +295,13 @@ def _add_endpoint(group: argparse._ActionsContainer) -> None:
         "--max-output",
         type=_tokens,
         metavar="N",
-        help="at most N tokens of output a call",
+        help="at most N tokens of output a call (also as 2k)",
     )
+
+
+def _add_agent_model(group: argparse._ActionsContainer) -> None:
+    """The same for agents, and how their windows are compacted and counted."""
+    _add_endpoint(group)
     group.add_argument(
         "--strategy",
         default="",
@@ -292,12 +319,7 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "request", metavar="REQUEST", help="what to do; - reads it from standard input"
     )
-    run.add_argument(
-        "--model",
-        default="",
-        metavar="NAME",
-        help="provider:model, as in anthropic:claude-haiku-4-5",
-    )
+    _add_model(run)
     run.add_argument(
         "--session", default="", metavar="ID", help="resume this session, or begin it"
     )
@@ -308,19 +330,13 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell (default: those of ullage.toml, else none); write, "
         "edit, shell and tools of MCP servers need your approval",
     )
-    run.add_argument(
-        "--root",
-        default=None,
-        metavar="DIR",
-        help="the directory that file tools are confined to",
-    )
-    _add_sandbox(run)
+    _add_file_tools(run)
     run.add_argument(
         "--yes",
         action="store_true",
         help="allow every call that a person would be asked about",
     )
-    _add_endpoint(run)
+    _add_agent_model(run)
     run.add_argument(
         "--max-steps",
         type=_positive,
@@ -349,7 +365,22 @@ def _add_log(to: argparse._ActionsContainer) -> None:
     )
 
 
-def _add_sandbox(to: argparse._ActionsContainer) -> None:
+def _add_scenario(to: argparse._ActionsContainer) -> None:
+    to.add_argument(
+        "--scenario",
+        default="",
+        metavar="FILE",
+        help="with --simulate: what the model answers",
+    )
+
+
+def _add_file_tools(to: argparse._ActionsContainer) -> None:
+    to.add_argument(
+        "--root",
+        default=None,
+        metavar="DIR",
+        help="the directory that file tools are confined to",
+    )
     to.add_argument(
         "--sandbox",
         default="",
@@ -365,12 +396,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use a simulated model with a separate store: no key needed",
     )
-    serve.add_argument(
-        "--scenario",
-        default="",
-        metavar="FILE",
-        help="with --simulate: what the model answers",
-    )
+    _add_scenario(serve)
     where = serve.add_argument_group("where")
     where.add_argument(
         "--host",
@@ -380,7 +406,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
     )
     where.add_argument(
         "--port",
-        type=int,
+        type=_port,
         default=8801,
         metavar="N",
         help="the port (default 8801; 0: a free one)",
@@ -406,17 +432,27 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--store",
         default="",
-        metavar="FILE",
-        help="the sessions' database (default: the user's own)",
+        metavar="PLACE",
+        help="the sessions' database: a file, or postgresql://… (default: the user's own file)",
+    )
+    where.add_argument(
+        "--live",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="show the running sessions of all programs of this machine, to tokens with the scope admin (default: "
+        "on loopback without `ullage token`)",
+    )
+    where.add_argument(
+        "--drain",
+        type=_patience,
+        default=DRAIN_S,
+        metavar="S",
+        help=f"seconds that model calls and tools may still take after SIGTERM (default {DRAIN_S:.0f}; after Ctrl-C "
+        "none)",
     )
     _add_log(serve)
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
-    agent.add_argument(
-        "--model",
-        default="",
-        metavar="NAME",
-        help="provider:model, as in anthropic:claude-haiku-4-5",
-    )
+    _add_model(agent)
     agent.add_argument(
         "--tools",
         default="",
@@ -424,14 +460,8 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell (default: none); write, edit, shell and tools of MCP "
         "servers need approval, on the page or over HTTP, unless the setting `approve` says otherwise",
     )
-    agent.add_argument(
-        "--root",
-        default=None,
-        metavar="DIR",
-        help="the directory that file tools are confined to",
-    )
-    _add_sandbox(agent)
-    _add_endpoint(agent)
+    _add_file_tools(agent)
+    _add_agent_model(agent)
 
 
 def _add_token(commands: _Commands) -> None:
@@ -476,23 +506,13 @@ def _add_token(commands: _Commands) -> None:
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:
-    chat.add_argument(
-        "--model",
-        default="",
-        metavar="NAME",
-        help="provider:model, as in anthropic:claude-haiku-4-5",
-    )
+    _add_model(chat)
     chat.add_argument(
         "--simulate",
         action="store_true",
         help="talk to a simulated model on this machine, with a store of its own: no key needed",
     )
-    chat.add_argument(
-        "--scenario",
-        default="",
-        metavar="FILE",
-        help="with --simulate: what the model answers",
-    )
+    _add_scenario(chat)
     sessions = chat.add_argument_group("sessions")
     sessions.add_argument(
         "--session", default="", metavar="ID", help="resume this session, or begin it"
@@ -503,8 +523,8 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
     sessions.add_argument(
         "--store",
         default=None,
-        metavar="FILE",
-        help="where sessions live (default: your own store)",
+        metavar="PLACE",
+        help="where sessions live: a file, or postgresql://… (default: your own store)",
     )
     agent = chat.add_argument_group("the agent")
     agent.add_argument(
@@ -514,19 +534,39 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
         help="built-in tools: read,write,edit,list,search,shell, or none (default: those of ullage.toml, else "
         "read,list,search); write, edit, shell and tools of MCP servers need your approval",
     )
-    agent.add_argument(
-        "--root",
-        default=None,
-        metavar="DIR",
-        help="the directory that file tools are confined to",
-    )
-    _add_sandbox(agent)
+    _add_file_tools(agent)
     agent.add_argument(
         "--yes",
         action="store_true",
         help="line by line: allow every call that asks first",
     )
-    _add_endpoint(agent)
+    _add_agent_model(agent)
+
+
+def _add_mcp(commands: _Commands) -> None:
+    about = "offer readings, explanations and compaction to other programs, as an MCP server on standard input"
+    mcp = commands.add("mcp", about, "mcp_server:run")
+    mcp.add_argument(
+        "--http",
+        type=int,
+        metavar="PORT",
+        help="over HTTP at 127.0.0.1 (0: a free port); ULLAGE_TOKEN and `ullage token` ask for a token",
+    )
+    mcp.add_argument(
+        "--here",
+        action="store_true",
+        help="only sessions that were begun in this directory",
+    )
+    mcp.add_argument(
+        "--no-content",
+        action="store_true",
+        help="no titles, paths and commands, only ids and numbers",
+    )
+    mcp.add_argument(
+        "--compact",
+        action="store_true",
+        help="offer the tool that compacts sessions of your own store; it calls their models",
+    )
 
 
 def _add_grants(commands: _Commands) -> None:
@@ -587,7 +627,33 @@ def _add_trust(commands: _Commands) -> None:
         action="store_true",
         help="resume unfinished work and approved calls as well: only for a store of your own that you moved",
     )
+    store = commands.add(
+        "store",
+        "bring a PostgreSQL store up to date, or copy a file's sessions into one",
+        "store_commands:run",
+    )
+    actions = store.add_subparsers(
+        dest="action", metavar="ACTION", title="actions", required=True
+    )
+    migrate = actions.add_parser(
+        "migrate",
+        help="make the tables, or bring them to this version",
+        allow_abbrev=False,
+    )
+    copy = actions.add_parser(
+        "copy",
+        help="copy every session and compare it; again resumes a copy that was ended",
+        allow_abbrev=False,
+    )
+    copy.add_argument("file", metavar="FILE", help="the database file of SQLite")
+    for action in (migrate, copy):
+        action.add_argument(
+            "database", metavar="URL", help="postgresql://USER@HOST/DATABASE"
+        )
 
+
+USUAL_PROXY = "usual"
+"""What ``--proxy`` is without an address."""
 
 CLIENTS = (
     "claude-code",
@@ -607,9 +673,11 @@ def _add_install(commands: _Commands) -> None:
     uninstall = commands.add("uninstall", about, "install:uninstall")
     install.add_argument(
         "--proxy",
+        nargs="?",
         default="",
+        const=USUAL_PROXY,
         metavar="URL",
-        help="the address that the program sends its requests to",
+        help="the address that the program sends its requests to (without URL: that of `ullage proxy`)",
     )
     install.add_argument(
         "--project",
@@ -632,6 +700,97 @@ def _add_install(commands: _Commands) -> None:
         )
 
 
+def _add_other_programs(commands: _Commands) -> None:
+    _add_proxy(commands)
+    _add_statusline(commands)
+    _add_install(commands)
+
+
+WRAPPED = "claude, codex, opencode, gemini, qwen, copilot, pi"
+
+
+def _add_proxy(commands: _Commands) -> None:
+    about = "run a client, with every call that it makes metered from its real body"
+    wrap = commands.add("wrap", about, "wrap:wrap")
+    wrap.usage = "ullage wrap CLIENT [options] [-- ARGUMENTS]\n       ullage wrap [options] -- PROGRAM [ARGUMENTS]"
+    wrap.epilog = (
+        "Arguments behind -- are the client's own: ullage wrap claude -- --model opus. Any other program gets the "
+        "variables that the providers' libraries read: ullage wrap -- python agent.py"
+    )
+    wrap.add_argument(
+        "client",
+        nargs="?",
+        default="",
+        metavar="CLIENT",
+        help=WRAPPED,
+    )
+    wrap.add_argument("--quiet", action="store_true", help="print nothing of our own")
+    _add_metering(wrap)
+    about = "pass the requests of any client on to its provider, and meter them"
+    proxy = commands.add("proxy", about, "proxy:proxy")
+    where = proxy.add_argument_group("where")
+    where.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="default 127.0.0.1: this machine only; any other needs a token",
+    )
+    where.add_argument(
+        "--port",
+        type=_port,
+        default=4141,
+        metavar="N",
+        help="the port (default 4141; 0: a free one)",
+    )
+    where.add_argument(
+        "--token-file",
+        default="",
+        metavar="FILE",
+        help="a file with the token that clients have to send (or the variable ULLAGE_PROXY_TOKEN)",
+    )
+    where.add_argument(
+        "--upstream",
+        action="append",
+        default=[],
+        metavar="NAME=URL",
+        help="pass /NAME/… on to URL/…; adds a provider or replaces one",
+    )
+    proxy.add_argument(
+        "--quiet", action="store_true", help="print nothing but what goes wrong"
+    )
+    _add_metering(proxy)
+
+
+def _add_metering(command: argparse.ArgumentParser) -> None:
+    stored = command.add_argument_group("what is stored")
+    place = stored.add_mutually_exclusive_group()
+    place.add_argument(
+        "--store",
+        default="",
+        metavar="FILE",
+        help="the sessions' database (default: proxy.db in your data)",
+    )
+    place.add_argument("--no-store", action="store_true", help="store nothing")
+    stored.add_argument(
+        "--no-content",
+        action="store_true",
+        help="sizes and digests instead of what was written",
+    )
+    stored.add_argument(
+        "--keep-days",
+        type=_days,
+        default=30.0,
+        metavar="N",
+        help="delete sessions N days after their last call (default 30; 0: never)",
+    )
+    command.add_argument(
+        "--guard",
+        type=_trigger,
+        metavar="X",
+        help="refuse a request above X tokens, or above this share of the window, as its provider would",
+    )
+
+
 def _add_statusline(commands: _Commands) -> None:
     about = (
         "print Claude Code's status line: the next call's size and the room to compaction"
@@ -652,19 +811,47 @@ def _add_statusline(commands: _Commands) -> None:
     )
 
 
-def _describe_watch(watch: argparse.ArgumentParser) -> None:
-    watch.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
+def _add_top(commands: _Commands) -> None:
+    about = "show all sessions of all agents that run on this machine, a line each, live"
+    top = commands.add("top", about, "top:top")
+    top.add_argument(
+        "--since",
+        type=_period,
+        default=3_600.0,
+        metavar="TIME",
+        help="sessions that were written to within 30m, 8h or 2d (default 60m)",
     )
-    watch.add_argument(
-        "--session",
-        default="",
-        metavar="ID",
-        help="the session, where FILE holds several (OpenCode)",
+    top.add_argument("--all", action="store_true", help="all sessions, however old")
+    top.add_argument(
+        "--sort",
+        choices=("activity", "fullness", "cost"),
+        default="activity",
+        help="what comes first (default activity)",
     )
+    top.add_argument(
+        "--once", action="store_true", help="show it once and end, as on a pipe"
+    )
+    top.add_argument(
+        "--json", action="store_true", help="print one JSON line for each look"
+    )
+    top.add_argument(
+        "--no-content",
+        action="store_true",
+        help="no names of projects and no titles, only ids and numbers",
+    )
+    top.add_argument(
+        "--interval",
+        type=_seconds,
+        default=2.0,
+        metavar="S",
+        help="look every S seconds (default 2)",
+    )
+
+
+def _add_watch(commands: _Commands) -> None:
+    about = "follow the session of another agent and show its window as its log grows"
+    watch = commands.add("watch", about, "watch:watch")
+    _add_session_log(watch)
     watch.add_argument(
         "--json",
         action="store_true",
@@ -761,10 +948,52 @@ def _reserve(text: str) -> int:
     return 0 if text.strip() == "0" else _tokens(text)
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no port: give one from 1 to 65535, or 0 for a free one"
+        )
+    return int(text)
+
+
+def _days(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not math.isfinite(value) or value < 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of days: give one like 30, or 0 to keep everything"
+        )
+    return value
+
+
+_PERIODS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def _period(text: str) -> float:
+    """Seconds of a time such as ``30m``, ``8h`` or ``2d``."""
+    count = text[:-1]
+    unit = _PERIODS.get(text[-1:].lower(), 0)
+    is_whole = count.isascii() and count.isdigit() and len(count) < 7
+    if not unit or not is_whole or int(count) < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time: write one like 30m, 8h or 2d"
+        )
+    return float(int(count) * unit)
 
 
 def _seconds(text: str) -> float:
@@ -777,6 +1006,10 @@ def _seconds(text: str) -> float:
             f"{text!r} is no number of seconds: give one like 0.25"
         )
     return value
+
+
+def _patience(text: str) -> float:
+    return 0.0 if text == "0" else _seconds(text)
 
 
 def _trigger(text: str) -> float:

@@ -30,6 +30,7 @@ from ullage.cli.agent_options import (
 )
 from ullage.cli.ask import question_of
 from ullage.cli.asking import Approver, Reply, ask_person, give, granted_line
+from ullage.cli.exit_codes import FAILED, OF_TURNS
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.logged import logged
@@ -38,17 +39,14 @@ from ullage.cli.trusting import project_settings
 from ullage.display.text import counted, json_text, number, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, SessionNotFound, SettingError
-from ullage.events import Event
+from ullage.events import DraftPiece, Event
 from ullage.runtime.agent import Agent
 from ullage.runtime.approvals import Question
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
-from ullage.store.store import DraftPiece
 from ullage.tasks import start, stop
 
 DEMO: Final = "`ullage demo` needs none."
-
-_EXITS: Final = {"finished": 0, "cancelled": 130}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,7 +109,7 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         finally:
             live.end()
         print_result(result, session.id, args)
-    return _EXITS.get(result.reason, 2)
+    return OF_TURNS.get(result.reason, FAILED)
 
 
 async def _check(agent: Agent, args: argparse.Namespace) -> bool:
@@ -168,7 +166,7 @@ async def follow(
     What a person was asked before ``after`` is asked again. ``heard`` gets each event as well.
     """
     while True:
-        async with aclosing(session.events(after=after, until_rest=True)) as events:  # type: ignore[type-var]
+        async with aclosing(session.events(after=after, until_rest=True)) as events:
             async for event in events:
                 if heard is not None:
                     heard(event)
@@ -203,7 +201,7 @@ async def _answer(session: Session, question: Question, ask: Approver | None) ->
 async def _moved(session: Session, call_id: str) -> None:
     """Until this call needs no answer any more."""
     loop = (await session._look()).ledger.loop
-    async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:  # type: ignore[type-var]
+    async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:
         async for _ in events:
             loop = (await session._look()).ledger.loop
             if not any(

@@ -7,6 +7,7 @@ sentence for a single event; ``Screenplay`` folds all events of a session into i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -28,10 +29,13 @@ from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
+    DraftPiece,
     Event,
+    FellBack,
     Forked,
     GrantGiven,
     GrantRevoked,
+    HandedOver,
     Imported,
     LimitLearnt,
     MessageAdded,
@@ -66,7 +70,6 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading
-from ullage.store.store import DraftPiece
 
 LONGEST_ARGUMENT: Final = 40
 """Characters of one argument in a described call."""
@@ -299,6 +302,11 @@ def window_notice(event: Event) -> Notice | None:
             )
         case ModelChanged():
             return _notice("dim", f"model: {printable(event.model)}")
+        case FellBack():
+            return _notice("warn", printable(fallback_sentence(event)))
+        case HandedOver():
+            agent = printable(event.agent) or "the agent that began the session"
+            return _notice("mark", f"handed over to {agent}")
         case LimitLearnt() if event.window and event.source != "user":
             return _notice(
                 "dim",
@@ -306,6 +314,13 @@ def window_notice(event: Event) -> Notice | None:
             )
         case _:
             return None
+
+
+def fallback_sentence(event: FellBack) -> str:
+    """Which model answers, after which one, and why: ``b answers after a: rate limited``."""
+    failed, _, error = event.error.partition(": ")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", event.error_kind).lower()
+    return f"{event.model} answers after {failed}: {words or error}"
 
 
 def report_notice(event: ReadingTaken) -> Notice | None:

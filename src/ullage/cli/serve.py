@@ -1,7 +1,7 @@
 """``ullage serve``: the HTTP API and the page, until SIGTERM or Ctrl-C.
 
-The agent is the one that ``ullage run`` would be with the same options. Sessions outlive the server: what is under way
-when it ends is gone on with by the next one.
+The agent is the one that ``ullage run`` would be with the same options. Sessions outlive the server: the next one
+resumes unfinished turns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ullage.cli.agent_options import (
 )
 from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
-from ullage.cli.stores import store_at
+from ullage.cli.stores import place_of
 from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
@@ -33,7 +33,9 @@ from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenStore
-from ullage.store.sqlite import FILE, SqliteStore
+from ullage.store.places import store_at
+from ullage.store.sqlite.store import FILE
+from ullage.store.store import Store
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
@@ -60,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
             )
             args.tools = args.tools or LOOKING
             environment = simulation.within(environment)
-        store = SqliteStore(
-            store_at(args.store) if args.store else data_directory(environment) / FILE
+        store = store_at(
+            place_of(args.store) if args.store else data_directory(environment) / FILE
         )
         tokens = TokenStore(
             Path(args.tokens).expanduser()
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
             listener(args.host, args.port, has_token=has_token)
         )
         asyncio.run(_serve(args, token, tokens, store, listening, environment))
-    print("Stopped. What was under way is gone on with by the next `ullage serve`.")
+    print("Stopped. The next `ullage serve` resumes unfinished turns.")
     return 0
 
 
@@ -82,13 +84,14 @@ async def _serve(
     args: argparse.Namespace,
     token: str,
     tokens: TokenStore,
-    store: SqliteStore,
+    store: Store,
     listening: Any,
     environment: Mapping[str, str],
 ) -> None:
     from ullage.server.admission import host_name
     from ullage.server.app import application
     from ullage.server.guard import LOOPBACK
+    from ullage.server.live import LiveSessions
     from ullage.server.masking import secrets_in
     from ullage.server.metrics import Metrics, measured
     from ullage.server.serving import is_loopback, serve, url_of
@@ -101,6 +104,7 @@ async def _serve(
         await store.sessions(
             limit=1
         )  # a store that can't be opened is said before anything is promised
+        is_private = is_local and tokens.read() is None
         names = {*LOOPBACK, host_name(url.partition("://")[2])} if is_local else set()
         origins = set()
         if args.public_url:
@@ -115,6 +119,10 @@ async def _serve(
             names=names,
             origins=origins,
             hidden=secrets_in(environment),
+            shows=LiveSessions(own=getattr(store, "path", None))
+            if should_show_live(args, is_private=is_private)
+            else None,
+            drain_s=args.drain,
         )
         has_token = bool(token) or tokens.read() is not None
         print(
@@ -124,6 +132,13 @@ async def _serve(
         await serve(app, listening)
     finally:
         await store.close()
+
+
+def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:
+    """Whether the page lists what runs on this machine: by default where the user alone reaches the server."""
+    if args.live is not None:
+        return bool(args.live)
+    return is_private and not args.simulate
 
 
 def public_address(url: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +14,10 @@ from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CallStarted, Event
 from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
+from ullage.runtime.watched import UnusableSession
 
 LINES_NAMED = 3
 """How many line numbers are named for each reason of skipping."""
-
-
-class UnusableSession(InputError):
-    """A log that was recognised, but holds nothing of a conversation."""
 
 
 class NoSuchStep(InputError):
@@ -34,6 +32,8 @@ class Metered:
     meter: Meter
     calls: int
     step: int | None = None
+    events: Sequence[Event] = ()
+    """Those that the meter has applied."""
 
 
 def read_session(path: Path, session: str = "") -> ImportedSession:
@@ -54,6 +54,9 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
             f"{path} looks like a log of {program}, but holds no message and no model call that can be read: {why}. "
             "Give another file; `ullage sessions` lists those it finds."
         )
+    if session:
+        # it was chosen, so the others are nothing to say
+        return dataclasses.replace(imported, other_sessions=0)
     return imported
 
 
@@ -73,7 +76,7 @@ def metered(imported: ImportedSession, meter: Meter, step: int | None = None) ->
     with progress(f"Measuring {counted(len(events), 'event')}"):
         for event in events:
             meter.apply(event)
-    return Metered(imported, meter, len(starts), step)
+    return Metered(imported, meter, len(starts), step, events)
 
 
 def main_calls(events: Sequence[Event]) -> list[int]:

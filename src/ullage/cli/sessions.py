@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,8 @@ import msgspec
 from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen, progress
-from ullage.cli.session import UnusableSession, read_session
+from ullage.cli.session import read_session
+from ullage.clients.limits import name_and_version
 from ullage.display.gauge_line import spelled
 from ullage.display.text import (
     Line,
@@ -28,7 +29,7 @@ from ullage.display.text import (
     shortened,
     wrapped,
 )
-from ullage.errors import InputError
+from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, Event
 from ullage.importers import (
     Found,
@@ -37,21 +38,14 @@ from ullage.importers import (
     directory_of,
     find_sessions,
     read,
-    reader_for,
 )
 from ullage.importers.client_settings import settings_of
-from ullage.importers.regular import lines_of, open_regular, pass_over_line
+from ullage.importers.growing import GrowingLog
+from ullage.importers.ullage import PROXY_CHILD, PROXY_FILE
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-
-HEAD_BYTES = 65_536
-"""Read from the start of a log: who wrote it, and the first prompt."""
-
-TAIL_BYTES = 262_144
-"""Read from its end: the last calls and what came after them. The median call of a coding agent adds 3 KB."""
-
-DOCUMENT_BYTES = 4_194_304
-"""A log that is one JSON value can't be read in part; above this size it is listed without its numbers."""
+from ullage.runtime.running import DOCUMENT_BYTES, ENDS, first_line
+from ullage.runtime.watched import UnusableSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,41 +107,19 @@ def _answered_calls(events: Sequence[Event]) -> int:
     return calls
 
 
-def first_line(problem: Exception) -> str:
-    """An error in one line, without the list that may follow it."""
-    said = (
-        problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
-    )
-    return (
-        printable(said.splitlines()[0].removesuffix(" Tried:"))
-        if said
-        else type(problem).__name__
-    )
-
-
 def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
     """The session as far as it was read, and whether that is all of it."""
     in_lines = not place.session and place.path.suffix != ".json"
-    if in_lines and size > HEAD_BYTES + TAIL_BYTES:
-        return _head_and_tail(place.path, size), False
+    if in_lines and size > ENDS.head_bytes + ENDS.tail_bytes:
+        growth = GrowingLog(place.path, ends=ENDS).look()
+        assert growth is not None
+        events = (*growth.certain, *growth.held)
+        return replace(growth.imported, events=events), False
     if not in_lines and not place.session and size > DOCUMENT_BYTES:
         raise InputError(
-            f"one JSON value of {size >> 20} MB, which is too large for a list"
+            f"It holds one JSON value of {size >> 20} MB, which is too large for a list. Give the file itself."
         )
     return read(place.path, session=place.session), True
-
-
-def _head_and_tail(path: Path, size: int) -> ImportedSession:
-    reader = reader_for(path)
-    events: list[Event] = []
-    with open_regular(path) as file:
-        head = file.read(HEAD_BYTES)
-        events += reader.feed(head[: head.rfind(b"\n") + 1].splitlines())
-        file.seek(size - TAIL_BYTES)
-        pass_over_line(file)
-        events += reader.feed(lines_of(file))
-    events += reader.settle()
-    return reader.imported(events, str(path))
 
 
 NEWEST_TRIED = 20
@@ -174,7 +146,7 @@ class Listed(NamedTuple):
 
 def sessions(options: argparse.Namespace) -> int:
     """Print the list; gives the exit code. Raises ``NoSessionFound``."""
-    found = find_sessions()
+    found = find_sessions().once
     if not found.places:
         raise no_session(found)
     with progress(
@@ -197,23 +169,34 @@ def sessions(options: argparse.Namespace) -> int:
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
     """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
-    path = Path(name)
-    if (
-        os.path.exists(path)
-        or session
-        or len(name) < SHORTEST_ID
-        or not name.replace("-", "").replace("_", "").isalnum()
-    ):
-        return read_session(path, session)
-    matching = [place for place in find_sessions().places if place.id.endswith(name)]
+    place = place_of(name, session)
+    return read_session(place.path, place.session)
+
+
+def place_of(name: str, session: str = "") -> FoundSession:
+    """The log of that name, or of the session whose id ends so; ``session`` is one of several in a file.
+
+    Raises ``UnreadableInput``.
+    """
+    path = Path(name).expanduser()
+    if os.path.exists(path):
+        return FoundSession("", path, 0.0, session)
+    listed, mark, child = name.partition(PROXY_CHILD)
+    matching: list[FoundSession] = []
+    if len(listed) >= SHORTEST_ID:
+        places = find_sessions().once.places
+        matching = [place for place in places if place.id.endswith(listed)]
     if not matching:
-        return read_session(path)  # which says what is wrong with it
+        raise UnreadableInput(
+            f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them."
+        )
     if len(matching) > 1:
         several = ", ".join(str(place.path) for place in matching[:5])
-        raise NoSessionFound(
+        raise UnreadableInput(
             f"The id {name} is of {len(matching)} sessions: {several}. Give more of it, or the file."
         )
-    return read_session(matching[0].path, matching[0].session)
+    found = matching[0]
+    return found._replace(session=found.session + mark + child) if child else found
 
 
 def short_id(place: FoundSession) -> str:
@@ -223,7 +206,7 @@ def short_id(place: FoundSession) -> str:
 
 def newest_session() -> ImportedSession:
     """The newest session of this directory, else of all; standard error says which. Raises ``NoSessionFound``."""
-    found = find_sessions()
+    found = find_sessions().once
     here = newest_here(found.places)
     places = found.places[:NEWEST_TRIED]
     for place in (here, *places) if here else places:
@@ -335,12 +318,20 @@ def _row(each: Outline) -> list[str]:
     return [
         short_id(each.place),
         f"{when(each.place.modified):%Y-%m-%d %H:%M}",
-        each.place.format,
+        _program(each),
         "" if each.problem else number(each.calls) + ("" if each.whole else "+"),
         size(each.size_bytes),
         used,
         share,
     ]
+
+
+def _program(each: Outline) -> str:
+    """The program that wrote the session; of one that the proxy has metered, the program behind the proxy."""
+    if each.place.path.name != PROXY_FILE:
+        return each.place.format
+    name = name_and_version(each.program)[0]
+    return f"{name or each.place.format} (proxy)"
 
 
 def when(modified: float) -> datetime:

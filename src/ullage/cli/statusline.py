@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ullage.cli.context import client_settings
+from ullage.cli.exit_codes import FAILED
 from ullage.cli.session import metered
 from ullage.cli.sessions import chosen_session
 from ullage.display.text import printable
@@ -25,7 +26,7 @@ def statusline(options: argparse.Namespace) -> int:
             "Name a session log, or run `ullage install claude-code --statusline`.",
             file=sys.stderr,
         )
-        return 2
+        return FAILED
     return status.main()
 
 
@@ -35,7 +36,7 @@ def _of_log(log: Path, window: int | None) -> int:
             f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
             file=sys.stderr,
         )
-        return 2
+        return FAILED
     imported = chosen_session(str(log), "")
     found = client_settings(imported)
     meter = Meter(window=window, client_settings=found.values)

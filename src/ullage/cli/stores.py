@@ -9,10 +9,19 @@ from pathlib import Path
 from ullage.directories import data_directory
 from ullage.display.text import counted, printable
 from ullage.runtime.copying import harmless
-from ullage.store.ownership import adopt, mark_of, require_own
+from ullage.store.sqlite.ownership import adopt, mark_of, require_own
+from ullage.store.urls import is_database_url
 
 
-def store_at(name: str) -> Path:
+def place_of(name: str) -> Path | str:
+    """The file or the URL of a database that ``--store`` names; who may use a database is the database's own matter.
+
+    Raises ``ForeignStore`` for a file that somebody else made, ``StoreUnavailable``.
+    """
+    return name if is_database_url(name) else own_file(name)
+
+
+def own_file(name: str) -> Path:
     """The file that ``--store`` names. Raises ``ForeignStore`` where somebody else made it, ``StoreUnavailable``."""
     path, data = Path(name).expanduser(), data_directory()
     require_own(path, data)

@@ -23,6 +23,7 @@ from ullage.cli.asking import (
     typed_now,
     wrapped_spans,
 )
+from ullage.cli.exit_codes import FAILED
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.text import Line, Span, printable
@@ -236,7 +237,7 @@ def trust(options: argparse.Namespace) -> int:
         )
     elif not _asked(request, answers):
         print(f"Refused: {name} sets only what is harmless. `ullage trust` asks again.")
-        return 2
+        return FAILED
     print(
         "These settings count from now on, for as long as the file stays as it is. `ullage untrust` takes it back."
     )
@@ -253,7 +254,7 @@ def untrust(options: argparse.Namespace) -> int:
             f"There is no answer about {printable(str(found))}. `ullage trust --list` shows all.",
             file=sys.stderr,
         )
-        return 2
+        return FAILED
     print(f"Forgotten: {printable(str(found))}. Its file is asked about again.")
     return 0
 

@@ -7,11 +7,9 @@ its bottom and what happened above it; a pipe gets a line for each model call; `
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,136 +25,26 @@ from ullage.cli.screenplay import (
     window_notice,
 )
 from ullage.cli.scroll import Scroll
-from ullage.cli.session import UnusableSession
-from ullage.cli.sessions import SHORTEST_ID, no_session, short_id
-from ullage.context.costs import after
+from ullage.cli.sessions import no_session, place_of, short_id
 from ullage.display.gauge_line import gauge_line
 from ullage.display.text import Line, Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import (
-    CallEnded,
     CompactionCommitted,
     Event,
-    FirstCall,
-    MessageAdded,
     Pruned,
-    ReadingTaken,
 )
 from ullage.importers import FoundSession, ImportedSession, find_sessions
-from ullage.importers.growing import GrowingLog, Growth
+from ullage.importers.growing import GrowingLog
 from ullage.importers.regular import open_regular
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Reading
-from ullage.runtime.settings import Settings
-from ullage.runtime.status import reading_event
+from ullage.runtime.watched import Seen, UnusableSession, Watched
 
 NEWER_EVERY_S: Final = 2.0
 """Seconds between two searches for a session that was begun after this one."""
 
 BEGUN_BYTES: Final = 65_536
 """A file without a whole line that is larger than this is no log that was just begun."""
-
-_NEAR: Final = Settings()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What a look at a growing log comes to."""
-
-    reading: Reading
-    status: ReadingTaken
-    """With what it grew by since the last look, and whether the limit is near."""
-    calls: int
-    imported: ImportedSession
-    happened: tuple[Event, ...] = ()
-    """Prunes, compactions and the like since the last look; nothing of what came before the first one."""
-    restarted: str = ""
-
-
-@dataclass(slots=True)
-class Watched:
-    """One log and the meter that has applied what is certain of it."""
-
-    log: GrowingLog
-    new_meter: Callable[[ImportedSession], Meter]
-    _meter: Meter | None = None
-    _calls: int = 0
-    _usable: bool = False
-    _first_call: FirstCall | None = None
-    """What was stored of this session's first call."""
-    _last: ReadingTaken | None = None
-    _told: set[tuple[str, int]] = field(default_factory=set)
-    _restarted: str = ""
-    """Why the log is read anew, until a look finds something in it."""
-
-    def look(self) -> Seen | None:
-        """What has changed; ``None`` when nothing has.
-
-        Raises ``InputError`` while the log is not there or holds nothing that can be used; it may at the next look.
-        """
-        growth = self.log.look()
-        if growth is None:
-            return None
-        if growth.is_whole or self._meter is None:
-            self._meter = self.new_meter(growth.imported)
-            self._calls, self._usable = 0, False
-        if growth.restarted:
-            self._told, self._restarted = set(), growth.restarted
-        for event in growth.certain:
-            self._meter.apply(event)
-        self._calls += _main_calls(growth.certain)
-        self._usable = self._usable or _is_usable(growth.certain)
-        if not (self._usable or _is_usable(growth.held)):
-            raise UnusableSession(
-                f"{self.log.path} holds no message and no model call yet."
-            )
-        meter = self._meter
-        if growth.held:  # a later look may give other events in their place
-            meter = Meter._of(after(meter._fold, growth.held))
-        if meter.first_call != self._first_call:
-            self._first_call = meter.first_call
-            remember_first_call(meter.first_call)
-        return self._seen(growth, meter)
-
-    def _seen(self, growth: Growth, meter: Meter) -> Seen:
-        reading, last = meter.reading(), self._last
-        restarted, self._restarted = self._restarted, ""
-        status = reading_event(
-            reading,
-            messages=len(meter.messages),
-            last=last,
-            on=_NEAR.near_limit,
-            off=_NEAR.near_limit_off,
-        )
-        self._last = status
-        happened = [
-            event for event in (*growth.certain, *growth.held) if window_notice(event)
-        ]
-        new = [
-            event
-            for event in happened
-            if (type(event).__name__, event.seq) not in self._told
-        ]
-        self._told.update((type(event).__name__, event.seq) for event in happened)
-        return Seen(
-            reading=reading,
-            status=status,
-            calls=self._calls + _main_calls(growth.held),
-            imported=growth.imported,
-            happened=tuple(new) if last is not None and not restarted else (),
-            restarted=restarted,
-        )
-
-
-def _main_calls(events: Sequence[Event]) -> int:
-    return sum(
-        isinstance(event, CallEnded) and event.purpose == "main" for event in events
-    )
-
-
-def _is_usable(events: Sequence[Event]) -> bool:
-    return any(isinstance(event, MessageAdded | CallEnded) for event in events)
-
 
 # -- the command --
 
@@ -177,17 +65,15 @@ def watch(options: argparse.Namespace) -> int:
         )
 
     show = _JsonLines() if options.json else Shown(Screen(sys.stdout))
-    newer = None if options.file else Newer()
-    place = place_of(options.file, options.session) if options.file else newest()
-    watched = Watched(GrowingLog(place.path, place.session), new_meter)
+    named = options.file or options.session
+    newer = None if named else Newer()
+    place = place_of(named, options.session) if named else newest()
+    watched = _watched(place, new_meter)
     try:
         _first(watched, place, show, waits=not options.once)
         for _ in () if options.once else ticks(options.interval):
             if newer is not None and (begun := newer.than(place)) is not None:
-                place, watched = (
-                    begun,
-                    Watched(GrowingLog(begun.path, begun.session), new_meter),
-                )
+                place, watched = begun, _watched(begun, new_meter)
                 show.say(f"a newer session began: {begun.path}")
             _look(watched, place, show)
     except KeyboardInterrupt:
@@ -195,6 +81,17 @@ def watch(options: argparse.Namespace) -> int:
     finally:
         show.end()
     return 0
+
+
+def _watched(
+    place: FoundSession, new_meter: Callable[[ImportedSession], Meter]
+) -> Watched:
+    return Watched(
+        GrowingLog(place.path, place.session),
+        new_meter,
+        is_notable=window_notice,
+        on_first_call=remember_first_call,
+    )
 
 
 def _first(
@@ -242,28 +139,9 @@ def ticks(interval_s: float) -> Iterator[None]:
         yield
 
 
-def place_of(name: str, session: str) -> FoundSession:
-    """The log of that name, or of the session whose id ends so. Raises ``InputError``."""
-    path = Path(name).expanduser()
-    if os.path.exists(path):
-        return FoundSession("", path, 0.0, session)
-    if len(name) >= SHORTEST_ID:
-        matching = [place for place in find_sessions().places if place.id.endswith(name)]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            several = ", ".join(str(place.path) for place in matching[:5])
-            raise UnreadableInput(
-                f"The id {name} is of {len(matching)} sessions: {several}. Give more of it."
-            )
-    raise UnreadableInput(
-        f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them."
-    )
-
-
 def newest() -> FoundSession:
     """The session that was written to last. Raises ``NoSessionFound``."""
-    found = find_sessions()
+    found = find_sessions().once
     if found.newest is None:
         raise no_session(found)
     return found.newest
@@ -273,7 +151,9 @@ class Newer:
     """Notices a session that was begun while another one is watched."""
 
     def __init__(self) -> None:
-        self._known = {(place.path, place.session) for place in find_sessions().places}
+        self._known = {
+            (place.path, place.session) for place in find_sessions().once.places
+        }
         self._looked = time.monotonic()
 
     def than(self, place: FoundSession) -> FoundSession | None:
@@ -281,7 +161,7 @@ class Newer:
         if time.monotonic() - self._looked < NEWER_EVERY_S:
             return None
         self._looked = time.monotonic()
-        found = find_sessions().places
+        found = find_sessions().once.places
         begun = [each for each in found if (each.path, each.session) not in self._known]
         self._known.update((each.path, each.session) for each in found)
         return next(

@@ -167,6 +167,10 @@ class MessageWriter(ABC):
         The first call takes anything.
         """
 
+    def know(self, sending: Sending, messages: Sequence[Message]) -> None:
+        """Take note of messages that are written elsewhere: a result is written by what its call says."""
+        return
+
     def headers(self, head: Mapping[str, str]) -> dict[str, str]:
         """The headers of the request, ``head`` and what its messages need beside it."""
         return dict(head)

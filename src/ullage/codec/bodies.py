@@ -14,12 +14,19 @@ import msgspec
 
 from ullage.codec.foreign import as_plain
 from ullage.codec.parts import Namer, PartMaker, as_text
-from ullage.codec.wire import Wire
+from ullage.codec.wire import Wire, WireReader
 from ullage.codec.wires import WIRES, wire_named
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request
 
-__all__ = ["BodyReader", "detect_wire", "read_body", "read_output"]
+__all__ = [
+    "BodyReader",
+    "ReadBody",
+    "detect_wire",
+    "read_body",
+    "read_body_items",
+    "read_output",
+]
 
 _encoder: Final = msgspec.json.Encoder(enc_hook=as_plain)
 
@@ -37,7 +44,18 @@ def read_body(
     wire's own. ``model`` is for Gemini, whose body does not name it. Images and files are measured, not kept. Raises
     ``InvalidRequest`` for a body that fits no known wire.
     """
-    return _read_whole(body, wire, provider, model).request
+    return _read_whole(body, wire, provider, model).read_body.request
+
+
+def read_body_items(
+    body: Mapping[str, Any],
+    *,
+    wire: str | None = None,
+    provider: str | None = None,
+    model: str = "",
+) -> ReadBody:
+    """What ``read_body`` gives, and the items of the body that each message was read from. Raises as it does."""
+    return _read_whole(body, wire, provider, model).read_body
 
 
 def read_output(
@@ -58,6 +76,18 @@ def read_output(
     if after is not None:
         namer.note(after.messages)
     return _read_answer(wire, content, provider, model, namer)
+
+
+class ReadBody(NamedTuple):
+    """A request, and the places of the items that each of its messages was read from.
+
+    ``items`` has an entry for each of ``request.messages``: indices into the body's list (``messages``, ``input`` or
+    ``contents``; a bare text is one item). Two messages may come from one item, and on the Responses wire one message
+    from several. Items of the system prompt, and what is no item of the wire, belong to no message.
+    """
+
+    request: Request
+    items: tuple[tuple[int, ...], ...]
 
 
 class BodyReader:
@@ -82,6 +112,17 @@ class BodyReader:
         An edit anywhere, in place or not, is noticed: every item is compared by a digest of its JSON (1.5 µs each).
         Raises ``InvalidRequest`` as ``read_body`` does.
         """
+        return self.read_items(body, wire=wire, provider=provider, model=model).request
+
+    def read_items(
+        self,
+        body: Mapping[str, Any],
+        *,
+        wire: str | None = None,
+        provider: str | None = None,
+        model: str = "",
+    ) -> ReadBody:
+        """What ``read_body_items`` gives for this body, at the cost of ``read``. Raises as ``read`` does."""
         last, known = self._last, self._marks
         self._last, self._marks, self._noted = (
             None,
@@ -99,7 +140,7 @@ class BodyReader:
                 _marks(body.get(read.wire.field)) if isinstance(body, Mapping) else None
             )
         self._last, self._marks, self._names = read, marks, read.names
-        return read.request
+        return read.read_body
 
     def note(self, request: Request) -> None:
         """Take note of a request that was not read from a body: its answer comes next."""
@@ -116,6 +157,24 @@ class BodyReader:
         return _read_answer(wire, content, provider, model, Namer(self._names))
 
 
+class _ReadMessages(NamedTuple):
+    """Messages in order, and the places of the items that each was read from."""
+
+    messages: list[Message]
+    places: list[tuple[int, ...]]
+
+    def read(
+        self, reader: WireReader, make: PartMaker, items: list[Any], first: int
+    ) -> None:
+        """Add the messages of the next items; ``first`` is the place of the first item."""
+        for run in reader.runs_of(items):
+            together = [items[at] for at in run]
+            found = reader.read_messages(make, together)
+            place = tuple(first + at for at in run)
+            self.messages.extend(found)
+            self.places.extend([place] * len(found))
+
+
 class _Read(NamedTuple):
     """A body that was read.
 
@@ -124,7 +183,7 @@ class _Read(NamedTuple):
     """
 
     wire: Wire
-    request: Request
+    read_body: ReadBody
     head: int
     closed: int
     final: int
@@ -149,7 +208,8 @@ def _read_whole(
         provider=named.maker if provider is None else provider,
         model=_model_named(named, plain, model),
     )
-    return _read_items(named, plain, items[:head], (), items[head:], make, head)
+    nothing = _ReadMessages([], [])
+    return _read_items(named, plain, items[:head], nothing, items[head:], make, head)
 
 
 def _read_extended(
@@ -164,7 +224,7 @@ def _read_extended(
 
     ``known`` is how many items the last body had.
     """
-    request, field = last.request, last.wire.field
+    request, field = last.read_body.request, last.wire.field
     asked = (wire or request.wire, request.provider if provider is None else provider)
     if (
         asked != (request.wire, request.provider)
@@ -185,7 +245,10 @@ def _read_extended(
         last.wire,
         beside,
         as_plain(listed[: last.head]),
-        request.messages[: last.final],
+        _ReadMessages(
+            list(request.messages[: last.final]),
+            list(last.read_body.items[: last.final]),
+        ),
         last.wire.reader.items_of(as_plain(listed[last.closed :])),
         make,
         last.closed,
@@ -196,20 +259,22 @@ def _read_items(
     wire: Wire,
     beside: dict[str, Any],
     head: list[Any],
-    earlier: tuple[Message, ...],
+    earlier: _ReadMessages,
     items: list[Any],
     make: PartMaker,
     first: int,
 ) -> _Read:
-    """The request of these items behind the messages that were read earlier; ``first`` is the place of the first."""
+    """The request of these items behind ``earlier``, which takes them up; ``first`` is the place of the first."""
     reader = wire.reader
     closed = reader.open_from(items)
-    final = earlier + reader.read_messages(make, items[:closed])
+    earlier.read(reader, make, items[:closed], first)
+    final = len(earlier.messages)
     names = Namer(make.namer)
-    messages = final + reader.read_messages(replace(make, namer=names), items[closed:])
+    earlier.read(reader, replace(make, namer=names), items[closed:], first + closed)
     shell = reader.read_request(beside, head, make)
-    request = msgspec.structs.replace(shell, messages=messages)
-    return _Read(wire, request, len(head), first + closed, len(final), make.namer, names)
+    request = msgspec.structs.replace(shell, messages=tuple(earlier.messages))
+    read = ReadBody(request, tuple(earlier.places))
+    return _Read(wire, read, len(head), first + closed, final, make.namer, names)
 
 
 def _read_answer(

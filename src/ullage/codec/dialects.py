@@ -1,6 +1,7 @@
-"""Usage by the name of its dialect: those of the wires, of APIs that are only measured, and of agents' logs.
+"""Usage by the name of its dialect: those of the wires, of frameworks, of APIs that are only measured, and of logs.
 
-The dialects of a wire are in its folder (``reports.py``); the others are here.
+The dialects of a wire are in its folder (``reports.py``), those of frameworks in ``framework_usage.py``; the others are
+here.
 """
 
 from __future__ import annotations
@@ -9,10 +10,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
+from ullage.codec.framework_usage import (
+    FRAMEWORKS,
+    framework_dialect,
+    is_function,
+    usage_fields,
+    usage_inside,
+    with_context,
+    without_sums,
+)
 from ullage.codec.rules import Dialect
 from ullage.codec.usage import SamplingPass, kept_json, read_usage, sampling_passes
 from ullage.codec.wires import WIRES
 from ullage.codec.wires.chat.reports import GATEWAY, GATEWAY_GEMINI, LITELLM
+from ullage.errors import WrongType
 from ullage.models.providers import provider_named
 from ullage.usage import Usage
 
@@ -177,7 +190,7 @@ _OTHERS: Final = (
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     **{dialect.name: dialect for wire in WIRES.values() for dialect in wire.dialects},
-    **{dialect.name: dialect for dialect in _OTHERS},
+    **{dialect.name: dialect for dialect in (*_OTHERS, *FRAMEWORKS)},
 }
 
 UNKNOWN: Final = "unknown"
@@ -227,6 +240,25 @@ def normalise(
     )
 
 
+def read_reported(native: str, raw: object) -> Usage:
+    """A loop's usage object in our terms: the provider's own (of the dialect ``native``), or a framework's.
+
+    ``raw`` may also be the answer that holds it. Raises ``WrongType`` for what is no object; never raises for what a
+    provider's object may contain.
+    """
+    if isinstance(raw, bytes | bytearray | memoryview | msgspec.Raw):
+        return normalise(native, raw)
+    inner = usage_inside(raw)
+    fields = usage_fields(inner)
+    if fields is None or isinstance(raw, type | BaseException) or is_function(raw):
+        raise WrongType(
+            f"A usage is the provider's or framework's object, its JSON, or None, and not {type(raw).__name__}. "
+            "Nothing was changed."
+        )
+    usage = normalise(framework_dialect(native, fields), fields)
+    return with_context(without_sums(usage, fields), raw)
+
+
 def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:
     """The passes that the provider lists inside one call; empty where it lists none."""
     dialect = None if usage is None else DIALECTS.get(usage.dialect or "")
@@ -235,3 +267,33 @@ def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:
     if dialect.passes.encode() not in bytes(usage.raw):
         return ()
     return sampling_passes(dialect, usage.raw)
+
+
+class _Writes(msgspec.Struct, frozen=True):
+    """Cache writes by lifetime, as Anthropic's usage and LangChain's list them."""
+
+    ephemeral_1h_input_tokens: object = None
+
+
+class _WithWrites(msgspec.Struct, frozen=True):
+    cache_creation: _Writes | None = None
+    input_token_details: _Writes | None = None
+
+
+_writes_in: Final = msgspec.json.Decoder(_WithWrites)
+
+
+def hour_writes(usage: Usage) -> int:
+    """Of the cache writes, the tokens that are kept for an hour; 0 where the usage does not say."""
+    raw = b"" if usage.raw is None else bytes(usage.raw)
+    if b'"ephemeral_1h_input_tokens"' not in raw:
+        return 0
+    try:
+        fields = _writes_in.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return 0
+    found = fields.cache_creation or fields.input_token_details
+    count = found.ephemeral_1h_input_tokens if found is not None else 0
+    if not isinstance(count, int) or isinstance(count, bool):
+        return 0
+    return max(0, min(count, usage.cache_write or 0))

@@ -87,7 +87,7 @@ class Tally:
     def exceed(self, what: str, limit: str, advice: str) -> None:
         """The answer exceeds a limit. The first thing that is wrong with an answer stays its error."""
         self.broken = self.broken or LimitExceeded(
-            f"The answer was stopped: {what}. {advice} It is not asked for again by itself.",
+            f"The answer was stopped: {what}. It is not asked for again by itself. {advice}",
             limit=limit,
         )
 

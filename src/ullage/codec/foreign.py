@@ -46,6 +46,21 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     return str(value)
 
 
+def as_wire_json(value: Any) -> Any:
+    """The value as ``as_plain`` gives it, with the names that the wire has for its fields.
+
+    google-genai's objects name fields in Python's way: ``usage_metadata`` where the wire has ``usageMetadata``.
+    """
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump):
+        return as_plain(value)
+    try:
+        named = dump(mode="json", by_alias=True, exclude_none=True)
+    except TypeError:  # no object of pydantic's
+        return as_plain(value)
+    return as_plain(named)
+
+
 def parse_json(data: bytes | str) -> Any:
     """JSON as Python's own reader takes it: NaN and Infinity are let through.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,9 @@ from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
 
 _encode: Final = msgspec.json.Encoder().encode
+_items: Final = msgspec.json.Decoder(tuple[dict[str, Any], ...])
+UNMARKED: Final = Options(cache=None)
+"""The caller's own cache markers, and none of ours."""
 _AFTER_MESSAGES: Final = "thinking_budget"
 """What encoders note as unsent behind the messages: an option. All else they note before."""
 
@@ -149,6 +152,25 @@ def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
     return _in_one_piece(request, options)
 
 
+def encode_items(
+    request: Request, messages: Iterable[Message], *, options: Options = UNMARKED
+) -> tuple[dict[str, Any], ...]:
+    """These messages of a repaired request as items of its wire, as they stand in the body that ``encode`` gives.
+
+    Cache markers are those that the messages came with, unless the options place some. A result is written by what
+    its call says, wherever in the request the call is. Messages that the wire joins (neighbours of one speaker) are
+    one item where they are given together. Raises ``InvalidRequest`` for a wire that has no codec.
+    """
+    request, options = wire_named(request.wire).settle(request, options)
+    bare = msgspec.structs.replace(request, messages=())
+    sending = Sending(bare, target_of(bare), options)
+    writer = wire_named(request.wire).writer()
+    writer.know(sending, request.messages)
+    writer.add(sending, tuple(messages))
+    written = b"".join(writer.items(options.cache)).removesuffix(b",")
+    return _items.decode(b"[" + written + b"]")
+
+
 def encode_count(
     request: Request, *, way: CountEndpoint | None = None, options: Options = PLAIN
 ) -> Encoded | None:
@@ -166,7 +188,9 @@ def encode_compaction(request: Request, encoded: Encoded, instructions: str) -> 
     """The call for the provider's own compaction of an encoded request. Raises ``InvalidRequest`` without one."""
     offered = wire_named(request.wire).compaction
     if offered is None:
-        raise InvalidRequest(f"The wire {request.wire!r} has no compaction of its own.")
+        raise InvalidRequest(
+            f"The wire {request.wire!r} has no compaction of its own. Choose another strategy."
+        )
     return offered.request(encoded, instructions)
 
 

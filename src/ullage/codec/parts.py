@@ -7,10 +7,11 @@ import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 from ullage.codec.dimensions import image_size, pdf_pages
 from ullage.codec.foreign import to_raw
+from ullage.codec.reminders import with_names
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -71,9 +72,10 @@ class Namer:
     def message(self, role: Role, parts: tuple[Part, ...]) -> Message:
         """A message named by its parts; reasoning is left out of the name, as a loop may not send it back."""
         visible = [part for part in parts if not isinstance(part, ReasoningPart)] or parts
-        return Message(
-            id=self.name(role, *(part.id for part in visible)), role=role, parts=parts
-        )
+        name = self.name(role, *(part.id for part in visible))
+        if role == "user":
+            parts = with_names(parts)
+        return Message(id=name, role=role, parts=parts)
 
 
 Json = dict[str, Any]
@@ -206,7 +208,7 @@ class PartMaker:
     ) -> ImagePart | FilePart:
         """An image or a file, from inline base64 or from where it lies. The bytes themselves are not kept."""
         kind = as_text(mime) or mime_of(data)
-        source = f"blake2b:{_digest(data)}" if data else url
+        source = source_of_data(data) if data else url
         content = decode_base64(data) if data else None
         size = len(content) if content is not None else None
         if kind.startswith("image/") or (not kind and not text):
@@ -290,6 +292,11 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def one_by_one(items: list[Any]) -> list[list[int]]:
+    """The runs of a wire where each item is read by itself."""
+    return [[at] for at in range(len(items))]
+
+
 def blocks(value: object) -> list[Json]:
     """The objects in a list of blocks; a bare string is one block of text."""
     return [
@@ -346,12 +353,14 @@ def data_url(url: str) -> tuple[str, str]:
 
 
 def decode_base64(data: str) -> bytes | None:
-    """The bytes, or ``None`` when it is no base64."""
+    """The bytes, or ``None`` when it is no base64. google-genai writes the URL-safe alphabet, others the usual one."""
     try:
-        return base64.b64decode(data)
+        return base64.b64decode(data.translate(_URL_SAFE))
     except (binascii.Error, ValueError):
         return None
 
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
 
 _MAGIC = (
     ("iVBOR", "image/png"),
@@ -365,6 +374,11 @@ _MAGIC = (
 def mime_of(data: str) -> str:
     """The mime type that the first bytes of base64 give away; empty when they don't."""
     return next((mime for start, mime in _MAGIC if data.startswith(start)), "")
+
+
+def source_of_data(data: str) -> str:
+    """The source of a part whose content stands in the request: a digest of its base64."""
+    return f"blake2b:{_digest(data)}"
 
 
 def _digest(data: str) -> str:

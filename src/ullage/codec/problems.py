@@ -34,6 +34,7 @@ from ullage.errors import (
     TooManyImages,
 )
 from ullage.models.providers import provider_named
+from ullage.models.similar_models import similar_models_of
 
 LONGEST = 2_000
 """Characters of a provider's own words that are kept."""
@@ -312,13 +313,20 @@ def _error(
         )
     found = _kind_of(status, text)
     return found.error(
-        f"{where} {found.what}{number}.{tail} {_NEXT[found.error]}",
+        f"{where} {found.what}{number}.{tail} {_next_step(found.error, who, model)}",
         status=status,
         code=code,
         said=quoted,
         retry_after_s=retry_after_s,
         request_id=request_id,
     )
+
+
+def _next_step(error: type[ProviderError], provider: str, model: str) -> str:
+    """What to do about the error, with models of the provider that may be meant."""
+    step = _NEXT[error]
+    meant = similar_models_of(provider, model) if error is NotFound and model else []
+    return f"{step} Did you mean {' or '.join(meant)}?" if meant else step
 
 
 class _TooLarge(NamedTuple):

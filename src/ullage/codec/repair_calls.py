@@ -23,8 +23,8 @@ NO_RESULT: Final = "[No result was recorded for this call. Whether it ran is unk
 NOT_RUN: Final = "[No result was recorded for this call: the answer was interrupted. Whether it ran is unknown.]"
 
 
-class _PairedCall:
-    """A call on its way to a result."""
+class PairedCall:
+    """A call at the index ``at`` of a history, and its result if it has one."""
 
     __slots__ = ("at", "part", "result")
 
@@ -38,7 +38,7 @@ class Pairing:
     """Pairs calls and results of a history that comes in pieces. What is in order is returned as it is."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[_PairedCall]] = {}
+        self._waiting: dict[str, list[PairedCall]] = {}
         self._early: dict[
             str, int
         ] = {}  # results since the last answer that found no call, by their number
@@ -81,15 +81,15 @@ class Pairing:
 
     def _matched(
         self, messages: Sequence[Message], notes: Notes
-    ) -> dict[int, list[_PairedCall]] | None:
+    ) -> dict[int, list[PairedCall]] | None:
         """Calls by the index of their answer, each with its result if it has one."""
-        calls: dict[int, list[_PairedCall]] = {}
-        claims: list[tuple[_PairedCall, int | None]] = []
+        calls: dict[int, list[PairedCall]] = {}
+        claims: list[tuple[PairedCall, int | None]] = []
         before = self._results
         for at, message in enumerate(messages):
             if message.role == "assistant":
                 made = [
-                    _PairedCall(self._seen + at, part)
+                    PairedCall(self._seen + at, part)
                     for part in message.parts
                     if isinstance(part, ToolCallPart)
                 ]
@@ -120,14 +120,20 @@ class Pairing:
         return calls
 
 
+def pair_calls(messages: Sequence[Message]) -> dict[int, list[PairedCall]]:
+    """The calls of a whole history, each with its result if it has one, by the index of their message."""
+    found = Pairing()._matched(messages, Notes())
+    return {} if found is None else found
+
+
 def _pairing_key(part: ToolCallPart | ToolResultPart) -> str:
     """What a result names its call by; Gemini's calls may have a name only."""
     return part.call_id or f"\0{part.name}"
 
 
 def _answer(
-    part: ToolResultPart, waiting: dict[str, list[_PairedCall]]
-) -> _PairedCall | None:
+    part: ToolResultPart, waiting: dict[str, list[PairedCall]]
+) -> PairedCall | None:
     """Give the result to the first call that waits for it in the newest answer that has one, and name that call."""
     for key in (part.call_id, f"\0{part.call_id}", f"\0{part.name}"):
         open_calls = waiting.get(key)
@@ -145,7 +151,7 @@ def _answer(
 
 
 def _group_in_place(
-    messages: Sequence[Message], at: int, calls: Sequence[_PairedCall]
+    messages: Sequence[Message], at: int, calls: Sequence[PairedCall]
 ) -> list[int]:
     """Indexes of the tool messages after an answer, where they hold just its results in call order; else empty."""
     wanted = [call.result for call in calls]
@@ -171,7 +177,7 @@ def _group_in_place(
 
 def _gathered(
     message: Message,
-    calls: Sequence[_PairedCall],
+    calls: Sequence[PairedCall],
     notes: Notes,
 ) -> Message:
     """One tool message with a result for each call: the recorded one, or one that says what is known."""
@@ -183,7 +189,7 @@ def _gathered(
         notes.add(
             "missing_result", message.id, call.part.id, "a result that says what is known"
         )
-        results.append(_unknown(call.part, message))
+        results.append(unknown_result(call.part, message))
     if all(call.result is not None for call in calls):
         notes.add(
             "moved_result",
@@ -194,7 +200,8 @@ def _gathered(
     return Message(id=f"{message.id}.results", role="tool", parts=tuple(results))
 
 
-def _unknown(call: ToolCallPart, message: Message) -> ToolResultPart:
+def unknown_result(call: ToolCallPart, message: Message) -> ToolResultPart:
+    """A result that says what is known of a call in this message that has none."""
     text = NO_RESULT if message.interrupted is None else NOT_RUN
     return ToolResultPart(
         id=f"{call.id}.result",

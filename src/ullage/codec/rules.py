@@ -160,6 +160,8 @@ class Dialect:
     thinking: ReasoningIs
     omits_zero: bool = False
     """True when a field that is zero is left out of the object (protobuf JSON)."""
+    more_cache_write: Path = ()
+    """Cache writes reported in fields of their own, to be added to ``cache_write``."""
     cache_write_parts: str = ""
     """The field that holds cache writes by their lifetime; they are added where their sum is left out."""
     passes: str = ""

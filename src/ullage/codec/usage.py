@@ -239,6 +239,10 @@ class _Reading:
     def cache_writes(self) -> int | None:
         """Cache writes; where only their parts are given, the sum of these."""
         found = self.field("cache_write", self.row.cache_write)
+        for path in self.row.more_cache_write:
+            more = self.field("cache_write", (path,)).value
+            if more is not None:
+                found = _Found((found.value or 0) + more, True)
         parts = self.fields.get(self.row.cache_write_parts)
         if found.present or not isinstance(parts, Mapping):
             return found.value

@@ -6,7 +6,6 @@ ordered((KeepNewest(), "hybrid"))    # an own strategy before the built-in ones
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -17,6 +16,7 @@ from ullage.context.server import CompactOnServer
 from ullage.context.strategy import Strategy
 from ullage.context.summary import Summarize, SummarizePieces
 from ullage.context.trim import Trim
+from ullage.similar import similar
 
 STRATEGIES: Final[tuple[Strategy, ...]] = (
     ClearToolResults(),
@@ -81,6 +81,6 @@ def _meant_by(one: str | Strategy) -> list[Strategy]:
         return [BUILT_IN[one]]
     known = (*NAMED_LISTS, *BUILT_IN)
     one = one[:MOST_NAMED]
-    close = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    meant = similar(one, known, cutoff=0.5)
+    hint = f" (did you mean {meant!r}?)" if meant else ""
     raise ValueError(f"there is no strategy {one!r}{hint}; there are {', '.join(known)}")

@@ -51,7 +51,9 @@ def exchanges(messages: Iterable[Message]) -> tuple[HistoryExchange, ...]:
             del groups[home + 1 :]
             groups[home].messages.append(message)
         if message.role == "assistant":
-            groups[-1].open += [part.call_id for part in message.of_type(ToolCallPart)]
+            for part in message.of_type(ToolCallPart):
+                # Gemini's calls may have no id; their results name them by the tool.
+                groups[-1].open.append(part.call_id or part.name)
     return tuple(
         HistoryExchange(tuple(group.messages), frozenset(group.open)) for group in groups
     )

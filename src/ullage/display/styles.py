@@ -61,6 +61,36 @@ def rich_text(line: Line) -> Text:
     return text
 
 
+_CODES: Final = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "bright_green": "92",
+    "bright_blue": "94",
+    "bright_magenta": "95",
+    "bright_cyan": "96",
+}
+"""Select Graphic Rendition, ECMA-48 8.3.117."""
+
+
+def ansi(line: Line) -> str:
+    """The line with its styles, as a terminal of sixteen colours takes it, without loading rich."""
+    pieces: list[str] = []
+    for span in stripped(line):
+        words = STYLES[style_name(span.style)].split() if span.style else []
+        codes = ";".join(_CODES[word] for word in words)
+        if codes:
+            pieces.append(f"\x1b[{codes}m{span.text}\x1b[0m")
+        else:
+            pieces.append(span.text)
+    return "".join(pieces)
+
+
 def style_name(style: str) -> str:
     """The name in ``STYLES``; rows beyond the last colour begin again at the first."""
     return f"row{int(style[3:]) % ROW_STYLES}" if style.startswith("row") else style

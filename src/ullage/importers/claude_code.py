@@ -29,6 +29,7 @@ from msgspec.structs import replace
 import ullage.importers.fields as f
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.dialects import normalise
+from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
@@ -48,6 +49,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
 
@@ -122,6 +124,14 @@ class _OpenCall:
         return self.usages[-1]
 
 
+class _ChildCall(NamedTuple):
+    """A call of a subagent, by its last line."""
+
+    model: str
+    usage: JsonObject
+    at: float
+
+
 class _Waiting(NamedTuple):
     """A line that waits for the request that sends it."""
 
@@ -141,6 +151,7 @@ class ClaudeCodeReader(Reader):
     """Reads one session of Claude Code."""
 
     format: ClassVar[str] = "claude-code"
+    names_calls: ClassVar[bool] = True
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -155,8 +166,13 @@ class ClaudeCodeReader(Reader):
         self._roots = 0
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
-        self._children: dict[str, tuple[str, JsonObject]] = {}
+        self._children: dict[str, _ChildCall] = {}
         self._child_now = ""
+
+    def leave_out(self) -> None:
+        super().leave_out()
+        self._flush_call()
+        self.totals.start_earlier()
 
     def feed_subagent(self, lines: Iterable[bytes]) -> None:
         """The log of a subagent of this session: its calls are spend. What can't be read of it is passed over."""
@@ -225,7 +241,7 @@ class ClaudeCodeReader(Reader):
         totals, self.totals = self.totals, ClaudeTotals()
         for unlogged in totals.unlogged():
             self.rows.call(
-                "",
+                f"{UNLOGGED}{unlogged.purpose}",
                 None,
                 normalise(_DIALECT, unlogged.usage),
                 purpose=unlogged.purpose,
@@ -303,13 +319,19 @@ class ClaudeCodeReader(Reader):
         if name != self._child_now:
             self._flush_child()
             self._child_now = name
-        self._children[name] = (f.text(message, "model"), f.mapping(message, "usage"))
+        at = f.seconds(entry.get("timestamp")) or self.rows.at
+        model, usage = f.text(message, "model"), f.mapping(message, "usage")
+        self._children[name] = _ChildCall(model, usage, at)
 
     def _flush_child(self) -> None:
-        for name, (model, usage) in self._children.items():
+        rows = self.rows
+        now = rows.at
+        for name, (model, usage, at) in self._children.items():
             counted = normalise(_DIALECT, usage) if usage else None
             self.totals.read_child(model, usage)
-            self.rows.call(f"child-{name}", None, counted, purpose="child", model=model)
+            rows.at = at
+            rows.call(f"child-{name}", None, counted, purpose="child", model=model)
+        rows.at = now
         self._children.clear()
 
     # -- lines whose request is logged --
@@ -536,7 +558,7 @@ class ClaudeCodeReader(Reader):
         self.requests.answered(call.message, call.blocks)
         for result in call.held:
             rows.add(result)
-        rows.at = max(now, call.ended)
+        rows.at = now
 
     def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
@@ -695,10 +717,7 @@ def _characters(part: Part) -> int:
 
 def _is_reminder(parts: Sequence[Part]) -> bool:
     """Whether the program wrote these, as against a person."""
-    return all(
-        isinstance(part, TextPart) and part.text.startswith("<system-reminder>")
-        for part in parts
-    )
+    return all(isinstance(part, TextPart) and is_tagged(part.text) for part in parts)
 
 
 def _provider(model: str) -> str:
@@ -707,25 +726,43 @@ def _provider(model: str) -> str:
     return vendor.name if vendor.reads_claude else wire_named(WIRE).maker
 
 
-def subagent_logs(path: Path, session: str) -> list[Path]:
-    """The logs of a session's subagents: in a directory of the session's name, or, in older versions, beside it."""
+def subagent_logs(
+    path: Path,
+    session: str,
+    known: dict[Path, str] | None = None,
+) -> list[Path]:
+    """The logs of a session's subagents: in a directory of the session's name, or, in older versions, beside it.
+
+    ``known`` keeps whose session each log beside it is of, so that the next look opens new ones alone.
+    """
     if path.name.startswith("agent-"):
         return []
-    inside = sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
-    return inside + [
-        each
-        for each in sorted(path.parent.glob("agent-*.jsonl"))
-        if session and _belongs(each, session)
-    ]
+    logs = nested_logs(path)
+    if not session:
+        return logs
+    sessions = {} if known is None else known
+    for each in sorted(path.parent.glob("agent-*.jsonl")):
+        whose = sessions.get(each) or _session_of(each)
+        if whose:
+            sessions[each] = whose
+        if whose == session:
+            logs.append(each)
+    return logs
 
 
-def _belongs(path: Path, session: str) -> bool:
+def nested_logs(path: Path) -> list[Path]:
+    """The logs of a session's subagents in the directory of the session's name."""
+    return sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
+
+
+def _session_of(path: Path) -> str:
+    """The session that the first line names; empty while there is none."""
     try:
         with open_regular(path) as file:
             first = decode_line(file.readline(1_000_000))
     except (OSError, UnreadableInput, Unusable):
-        return False
-    return isinstance(first, dict) and f.text(first, "sessionId") == session
+        return ""
+    return f.text(first, "sessionId") if isinstance(first, dict) else ""
 
 
 def recognise(sample: list[object]) -> str:

@@ -22,6 +22,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
+from ullage.codec.reminders import CLOSE, OPEN, is_tagged
 from ullage.envelope import COPY_STEPS
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
@@ -63,7 +64,6 @@ SEARCHED_PER_STEP: Final = 4_000
 """Characters that are searched for a reminder at the cost of going through one message."""
 
 _HEADING: Final = re.compile(r"(?m)^# (?=\S)")
-_OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
 class RequestShape(NamedTuple):
@@ -378,7 +378,7 @@ class ClaudeRequests:
         for part in parts:
             if isinstance(part, ToolResultPart):
                 results.append(part)
-            elif isinstance(part, TextPart) and (is_note or part.text.startswith(_OPEN)):
+            elif isinstance(part, TextPart) and (is_note or is_tagged(part.text)):
                 reminders.extend(self._named(part))
             else:
                 written.append(part)
@@ -410,7 +410,7 @@ class ClaudeRequests:
         self._rows.spend(searched // SEARCHED_PER_STEP)
         found: dict[int, tuple[str, str]] = {}
         for text, called in self._reminders.items():
-            inner = text.removeprefix(_OPEN).removesuffix(_CLOSE).strip()
+            inner = text.removeprefix(OPEN).removesuffix(CLOSE).strip()
             place = part.text.find(inner) if inner else -1
             if place >= 0:
                 found[place] = (inner, called)

@@ -18,7 +18,9 @@ from ullage.clients.facts import ClientSetting, ClientSettings
 from ullage.clients.limits import name_and_version
 from ullage.errors import UnreadableInput
 from ullage.importers.fields import Unusable, decode_line
+from ullage.importers.places import usual_directories
 from ullage.importers.regular import read_regular
+from ullage.importers.ullage import PROXY_FILE
 
 MOST_BYTES: Final = 1_000_000
 """Bytes of a settings file at the most; real ones have a few thousand."""
@@ -160,15 +162,20 @@ def settings_of(
     """The settings of the program that wrote a log, as they are now. Never raises.
 
     ``environ`` and ``home`` default to the process's own. The environment counts for logs below the home directory.
+    Of a session that a proxy metered, they are those in the program's usual place.
     """
     name = name_and_version(program)[0]
     places = PLACES.get(name)
     if places is None:
         return NOTHING_FOUND
     base = Path.home() if home is None else home
+    environment = os.environ if environ is None else environ
+    log = log.absolute()
+    if log.name == PROXY_FILE:
+        log = _usual_log(name, places, environment, base)
     values: dict[str, ClientSetting] = {}
     notes: list[str] = []
-    for path in _files(places, log.absolute(), cwd, base):
+    for path in _files(places, log, cwd, base):
         try:
             settings = _read(path)
         except (UnreadableInput, Unusable) as problem:
@@ -179,15 +186,42 @@ def settings_of(
         place = _short(path, base)
         for key, value in _chosen(settings, places):
             values[key] = ClientSetting(value, f"{key} in {place}")
-    if log.absolute().is_relative_to(base):
-        environment = os.environ if environ is None else environ
+    if log.is_relative_to(base):
         for variable in places.variables:
             if variable in environment:
-                values[variable] = ClientSetting(environment[variable], variable)
+                values[variable] = ClientSetting(
+                    environment[variable],
+                    variable,
+                )
     return FoundSettings(values, tuple(notes))
 
 
-def _files(places: SettingsPlaces, log: Path, cwd: str, home: Path) -> Iterator[Path]:
+def _usual_log(
+    name: str,
+    places: SettingsPlaces,
+    environment: Mapping[str, str],
+    home: Path,
+) -> Path:
+    """Where the program's own log of a session would lie, whatever it is called."""
+    directory = home
+    for usual in usual_directories(environment, home):
+        if usual.program == name and usual.directory.exists():
+            directory = usual.directory
+            break
+    if not places.logs:
+        return directory / "log"
+    return directory.joinpath(
+        places.logs,
+        *["log"] * (places.levels + 1),
+    )
+
+
+def _files(
+    places: SettingsPlaces,
+    log: Path,
+    cwd: str,
+    home: Path,
+) -> Iterator[Path]:
     """The files that are there, those of the user before those of the project."""
     wanted: list[Path] = []
     logs = log.parents[min(places.levels, len(log.parents) - 1)]
@@ -251,7 +285,10 @@ def _without_comments(data: bytes) -> bytes:
         return match[0] if match[0].startswith(b'"') else b" "
 
     bare = _STRING_OR_COMMENT.sub(kept, text)
-    return _STRING_OR_COMMENT.sub(kept, bare)  # a comma may stand before a comment
+    return _STRING_OR_COMMENT.sub(
+        kept,
+        bare,
+    )  # a comma may stand before a comment
 
 
 def _chosen(

@@ -23,6 +23,7 @@ from typing import ClassVar
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
 from ullage.codec.parts import tool
+from ullage.codec.reminders import CODEX_MARKS
 from ullage.codec.wires import wire_named
 from ullage.events import Outcome
 from ullage.importers.fields import JsonObject, Unusable
@@ -73,15 +74,6 @@ FROM_MODEL = frozenset({"reasoning", "web_search_call", "image_generation_call",
 COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
-
-_CONTEXT_MARKS = (
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<permissions",
-    "<turn_",
-)
-"""How user messages begin that the program wrote: ``codex-rs/core/src/event_mapping.rs``."""
 
 _SUMMARY_MARK = "Another language model started to solve this problem"
 """How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
@@ -169,6 +161,11 @@ class CodexReader(Reader):
         self._identified = True
         rows = self.rows
         rows.session = f.text(meta, "id") or rows.session
+        self.origin = f.text(meta, "forked_from_id")
+        source = f.mapping(meta, "source")
+        self.is_subagent = "subagent" in source
+        spawned = f.mapping(f.mapping(source, "subagent"), "thread_spawn")
+        self.origin = self.origin or f.text(spawned, "parent_thread_id")
         rows.cwd = f.text(meta, "cwd")
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
         provider = f.text(meta, "model_provider")
@@ -250,7 +247,7 @@ class CodexReader(Reader):
             raise Unusable("message without content")
         said = next((part.text for part in parts if isinstance(part, TextPart)), "")
         role: Role = "user" if f.text(item, "role") == "user" else "system"
-        injected = role == "system" or said.lstrip().startswith(_CONTEXT_MARKS)
+        injected = role == "system" or said.lstrip().startswith(CODEX_MARKS)
         if not injected:
             self._turns.append(self.rows.tip)
             self.prompted(said)
@@ -291,7 +288,7 @@ class CodexReader(Reader):
         )
         for result in call.held:
             rows.add(result)
-        rows.at = max(now, call.ended)
+        rows.at = now
 
     # -- events --
 

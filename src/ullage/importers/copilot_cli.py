@@ -89,6 +89,8 @@ class CopilotCliReader(Reader):
         data = f.mapping(entry, "data")
         self._before[f.text(entry, "id")] = rows.tip
         if f.text(entry, "agentId") or f.text(data, "parentToolCallId"):
+            agent = f.text(entry, "agentId") or f.text(data, "parentToolCallId")
+            self.subagents.add(agent)
             self._of_subagent(kind, data)
             return
         match kind:

@@ -72,7 +72,7 @@ def open_database(path: Path, *, whose: str) -> Iterator[Database]:
             yield Database(connection)
     except (sqlite3.Error, MemoryError, UnicodeDecodeError) as problem:
         raise UnreadableInput(
-            f"The database {path} can't be read: {_why(problem)}. Is it damaged, or not {whose}?"
+            f"The database {path} can't be read: {_why(problem)}. Check that it is {whose} and not damaged."
         ) from problem
 
 

@@ -190,7 +190,8 @@ def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSe
     """The result, with the content of other files that belong to the log."""
     if isinstance(reader, ClaudeCodeReader):
         for child in subagent_logs(where, reader.rows.session):
-            reader.feed_subagent(_lines(child))
+            reader.subagents.add(child.name)
+            reader.feed_subagent(lines_beside(child))
     elif isinstance(reader, OpenCodeReader):
         read_beside(where, reader)
     return reader.imported([*events, *reader.settle()], str(where))
@@ -206,7 +207,7 @@ def _feed(reader: Reader, where: Path) -> list[Event]:
             ) from problem
 
 
-def _lines(where: Path) -> Iterator[bytes]:
+def lines_beside(where: Path) -> Iterator[bytes]:
     """The lines of a file that is read beside another; one that can't be opened has none."""
     try:
         with open_regular(where) as file:
@@ -236,7 +237,8 @@ def _read_document(
     if document.torn:
         if isinstance(reader, OpenCodeReader):
             raise UnreadableInput(
-                f"{where} can't be read as JSON: it is the session's own file, nothing is known without it."
+                f"{where} can't be read as JSON: it is the session's own file, and nothing can be read "
+                "without it. Restore it from a backup."
             )
         reader.skip("torn: the end of the file is missing")
     try:

@@ -2,7 +2,8 @@
 
 Of a log of lines only new lines are read. A last line without a line break may be incomplete, so its events are kept
 apart, with those that the reader holds back; certain and held events together equal what ``read`` returns for the file.
-Databases and files without lines are read completely after each change.
+So are new events of a session in a database of ours. Other databases and files without lines are read completely
+after each change.
 """
 
 from __future__ import annotations
@@ -17,18 +18,37 @@ from typing import Any, BinaryIO, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from ullage.envelope import LOG_LINE_BYTES
+from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
-from ullage.importers.detect import SAMPLE_BYTES, SAMPLE_LINES, read, reader_for
+from ullage.importers.detect import (
+    SAMPLE_BYTES,
+    SAMPLE_LINES,
+    SQLITE_MAGIC,
+    read,
+    reader_for,
+)
 from ullage.importers.reader import ImportedSession, Reader
-from ullage.importers.regular import PIECE_BYTES, lines_of, open_regular
+from ullage.importers.regular import (
+    PIECE_BYTES,
+    lines_of,
+    open_regular,
+    pass_over_line,
+)
+from ullage.importers.ullage import GrowingRows, is_own_database
 
 T = TypeVar("T")
 
+SAMPLE_HEAD_BYTES: Final = 100
+"""The header of an SQLite file (https://www.sqlite.org/fileformat.html#the_database_header)."""
+
 TAIL_BYTES: Final = 256
 """Bytes at the end of what was read; they are compared to recognise that the file was replaced."""
+
+
+LONGEST_TAIL_BYTES: Final = 16 * 1024 * 1024
+"""The most that is read of the end of a large log, where long lines hide the calls in less of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +57,8 @@ class Growth:
 
     Each look replaces the ``held`` events of the look before. ``is_whole``: ``certain`` begins with the log's
     first event, and what earlier looks gave no longer counts; ``restarted`` says why, where that is worth saying.
-    ``imported`` describes the log without its events.
+    ``imported`` describes the log without its events. ``is_behind``: the next look reads on, even if the log does not
+    grow; until then nothing is ``held``.
     """
 
     certain: tuple[Event, ...]
@@ -45,6 +66,14 @@ class Growth:
     imported: ImportedSession
     is_whole: bool
     restarted: str = ""
+    is_behind: bool = False
+
+
+class LogEnds(NamedTuple):
+    """How much of a large log is read: bytes at its start, and at its end as it was at the first look."""
+
+    head_bytes: int
+    tail_bytes: int
 
 
 class _Stamp(NamedTuple):
@@ -56,21 +85,42 @@ class _Stamp(NamedTuple):
 
 
 class GrowingLog:
-    """Follows one log. Holds no file open between two looks."""
+    """Follows one log. Holds no file open between two looks.
 
-    def __init__(self, path: Path, session: str = "") -> None:
+    With ``ends`` the middle of a large log is left out, and ``leaves_out`` is true. A look reads whole lines until it
+    has read ``most`` bytes.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        session: str = "",
+        *,
+        ends: LogEnds | None = None,
+        most: int = LOG_BYTES,
+    ) -> None:
         self.path = path
         self._session = session
+        self._ends = ends
+        self._most = most
+        self.leaves_out = False
+        """Whether the middle of the log was left out."""
         self._stamps: tuple[_Stamp, ...] = ()
         self._reader: Reader | None = None
         self._inode = 0
         self._offset = 0
         """Bytes of whole lines that were read."""
+        self._looked_at = 0
+        """Bytes that this look has read."""
         self._partial = b""
         self._tail = b""
+        self._is_behind = False
         self._is_inside_long_line = False
         """The unfinished line is too long, and was already reported."""
         self._has_begun = False
+        self._rows: GrowingRows | None = None
+        self._sessions: dict[Path, str] = {}
+        """Whose subagents' logs those beside this one are."""
         self._children: dict[Path, tuple[_Stamp, list[bytes]]] = {}
 
     def look(self) -> Growth | None:
@@ -84,15 +134,28 @@ class GrowingLog:
             return None
         self._stamps = ()  # until this look has succeeded
         growth = self._grown()
-        self._stamps = stamps
+        if not growth.is_behind:
+            self._stamps = stamps
         self._has_begun = True
         return growth
+
+    @property
+    def reader(self) -> Reader | None:
+        """What reads the lines; ``None`` for a log without lines."""
+        return self._reader
+
+    @property
+    def modified(self) -> float:
+        """When the log, or what is read beside it, was last written to: seconds since 1970, by the last look."""
+        return max((stamp.modified for stamp in self._stamps), default=0) / 1e9
 
     # -- which way to read --
 
     def _grown(self) -> Growth:
         if self.path.is_dir():
             return self._read_whole()
+        if self._session and self._is_own_database():
+            return self._read_rows()
         restarted = self._moved()
         if restarted:
             self._forget()
@@ -137,7 +200,7 @@ class GrowingLog:
 
     def _forget(self) -> None:
         self._reader, self._offset, self._partial, self._tail = None, 0, b"", b""
-        self._is_inside_long_line = False
+        self._is_inside_long_line = self._is_behind = self.leaves_out = False
 
     # -- lines --
 
@@ -151,23 +214,35 @@ class GrowingLog:
             raise UnreadableInput(
                 f"{self.path} can't be read: {problem.strerror or problem}."
             ) from problem
+        restarted = restarted if self._has_begun else ""
+        if self._is_behind:
+            return Growth(
+                certain=tuple(certain),
+                held=(),
+                imported=self._reader.imported((), str(self.path)),
+                restarted=restarted,
+                is_whole=is_whole,
+                is_behind=True,
+            )
         branch = branched(self._reader)
         held = branch.feed([self._partial]) if self._partial else []
         if isinstance(branch, ClaudeCodeReader):
-            for child in subagent_logs(self.path, branch.rows.session):
+            for child in self._subagent_logs(branch):
+                branch.subagents.add(child.name)
                 branch.feed_subagent(self._usages_of(child))
         held += branch.settle()
         return Growth(
             certain=tuple(certain),
             held=tuple(held),
             imported=branch.imported((), str(self.path)),
-            restarted=restarted if self._has_begun else "",
+            restarted=restarted,
             is_whole=is_whole,
         )
 
     def _new_lines(self) -> Iterator[bytes]:
         """The lines that are whole by now; what follows them is kept in ``_partial``."""
-        self._partial = b""
+        self._partial, self._is_behind = b"", False
+        self._looked_at = 0
         with open_regular(self.path) as file:
             self._inode = os.fstat(file.fileno()).st_ino
             file.seek(self._offset)
@@ -182,6 +257,39 @@ class GrowingLog:
                 yield line
                 if not is_whole and not self._passes_over(file):
                     return
+                if self._looked_at >= self._most:
+                    self._is_behind = True
+                    return
+                self._leave_out_middle(file)
+
+    def _leave_out_middle(self, file: BinaryIO) -> None:
+        """Go on near the end of a large log, once enough of its start was read."""
+        if self._ends is None or self.leaves_out:
+            return
+        if self._offset < self._ends.head_bytes:
+            return
+        size = os.fstat(file.fileno()).st_size
+        tail_bytes = self._ends.tail_bytes
+        begin = self._seek_tail(file, size - tail_bytes)
+        while begin > size - tail_bytes // 2 and tail_bytes < LONGEST_TAIL_BYTES:
+            tail_bytes *= 4  # a long line takes most of it
+            begin = self._seek_tail(file, size - tail_bytes)
+        if begin <= self._offset:
+            self._ends = None
+            file.seek(self._offset)
+            return
+        self._offset, self._tail = begin, b""
+        self.leaves_out = True
+        if self._reader is not None:
+            self._reader.leave_out()
+
+    def _seek_tail(self, file: BinaryIO, at: int) -> int:
+        """Where the first line behind ``at`` begins; the present offset where that is not before ``at``."""
+        if at <= self._offset:
+            return self._offset
+        file.seek(at)
+        pass_over_line(file)
+        return file.tell()
 
     def _passes_over(self, file: BinaryIO) -> bool:
         """Read on to the end of a line that is too long; False where its end is not written yet."""
@@ -194,7 +302,11 @@ class GrowingLog:
 
     def _was_read(self, data: bytes) -> None:
         self._offset += len(data)
+        self._looked_at += len(data)
         self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
+
+    def _subagent_logs(self, reader: ClaudeCodeReader) -> list[Path]:
+        return subagent_logs(self.path, reader.rows.session, self._sessions)
 
     def _usages_of(self, child: Path) -> list[bytes]:
         """The lines of a subagent's log that say what it used."""
@@ -209,6 +321,36 @@ class GrowingLog:
             lines = []
         self._children[child] = (stamp, lines)
         return lines
+
+    # -- rows --
+
+    def _is_own_database(self) -> bool:
+        with open_regular(self.path) as file:
+            head = file.read(SAMPLE_HEAD_BYTES)
+        return head.startswith(SQLITE_MAGIC) and is_own_database(head)
+
+    def _read_rows(self) -> Growth:
+        """The new events of a session in a database of ours."""
+        restarted = ""
+        rows = self._rows
+        certain = None if rows is None else rows.new_events()
+        is_whole = certain is None
+        if rows is not None and is_whole:
+            restarted = "the session was written anew"
+        if rows is None or certain is None:
+            rows = GrowingRows(self.path, self._session)
+            certain = rows.new_events() or []
+        if not rows.reader.lines:
+            return self._read_whole()  # which says what is wrong
+        self._rows = rows
+        branch = branched(rows.reader)
+        return Growth(
+            certain=tuple(certain),
+            held=tuple(branch.settle()),
+            imported=branch.imported((), str(self.path)),
+            restarted=restarted,
+            is_whole=is_whole,
+        )
 
     # -- as a whole --
 
@@ -225,12 +367,12 @@ class GrowingLog:
         """What the file, and what is read beside it, look like from outside."""
         if not self.path.exists():
             self._stamps = ()
-            raise UnreadableInput(f"{self.path} does not exist.")
+            raise UnreadableInput(f"{self.path} does not exist. Check its name.")
         beside = [self.path.with_name(f"{self.path.name}-wal")]
         if self.path.is_dir():
             beside = [each for each in self.path.rglob("*") if each.is_file()]
         elif isinstance(self._reader, ClaudeCodeReader):
-            beside += subagent_logs(self.path, self._reader.rows.session)
+            beside += self._subagent_logs(self._reader)
         return tuple(_stamp(each) for each in (self.path, *beside))
 
 

@@ -52,6 +52,7 @@ def read_beside(path: Path, session: OpenCodeReader) -> None:
                 parts.append(part)
         _add(session, message, parts)
     for child in _children_of(path, name):
+        session.subagents.add(child)
         _spend(session, child, _finished_steps(storage, child))
 
 
@@ -177,6 +178,7 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
         else []
     )
     for child in children:
+        session.subagents.add(child)
         _spend(session, child, _child_steps(database, child))
     own = database.read_bytes - of_all
     return session.imported(session.settle(), str(path), len(heads) - 1, own)
@@ -277,15 +279,21 @@ def _spend(
     session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]
 ) -> None:
     """The calls of a subagent: spend of this session, never in its window."""
+    rows = session.rows
+    now = rows.at
     for number, (message, step) in enumerate(steps):
+        time = f.mapping(message, "time")
+        ended = f.seconds(time.get("completed")) or f.seconds(time.get("created"))
+        rows.at = ended or now
         usage = normalise("opencode-v1", f.mapping(step, "tokens"))
-        session.rows.call(
+        rows.call(
             f"child-{child}-{number}",
             None,
             usage,
             purpose="child",
             model=f.text(message, "modelID"),
         )
+    rows.at = now
 
 
 def _stored(info: JsonObject, updated: object) -> StoredSession:

@@ -12,6 +12,7 @@ from ullage.errors import InputError
 from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
 from ullage.importers.opencode_storage import opencode_directory, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
+from ullage.importers.ullage import PROXY_FILE
 
 HEAD_LINES = 200
 DIRECTORY_LINES = 20
@@ -23,6 +24,13 @@ TAIL_BYTES = 65_536
 
 NAMED_ALIKE = frozenset({"events.jsonl"})
 """Logs of this name lie in a directory each, which has the session's id."""
+
+
+UUID_LENGTH = 36
+"""Names of Codex's and pi's logs end with the session's id."""
+
+AFTER_LAST_CALL_S = 600.0
+"""A program writes to its log for some time after its last call."""
 
 
 class FoundSession(NamedTuple):
@@ -63,6 +71,26 @@ class Found(NamedTuple):
     def newest(self) -> FoundSession | None:
         return self.places[0] if self.places else None
 
+    @property
+    def once(self) -> Found:
+        """Each session once: what a proxy metered in the place of the program's log of the same session.
+
+        A log that was written to after the proxy's last call is shown instead: its session goes on without the proxy.
+        """
+        metered: dict[str, FoundSession] = {}
+        for place in self.places:
+            if place.path.name == PROXY_FILE:
+                metered[place.session] = place
+        left_out: set[FoundSession] = set()
+        for place in self.places:
+            proxied = metered.get(place.id) or metered.get(place.id[-UUID_LENGTH:])
+            if proxied is None or proxied is place:
+                continue
+            goes_on = place.modified > proxied.modified + AFTER_LAST_CALL_S
+            left_out.add(proxied if goes_on else place)
+        kept = [place for place in self.places if place not in left_out]
+        return Found(tuple(kept), self.looked)
+
 
 class Glance(NamedTuple):
     """What a list of sessions shows of one."""
@@ -88,7 +116,7 @@ def find_sessions(
             stored, seen = _stored(database, path)
             places += stored
             looked.append(seen)
-    for format_, directory, patterns in _directories(environment, base):
+    for format_, directory, patterns in usual_directories(environment, base):
         found = [
             place for pattern in patterns for place in _files(format_, directory, pattern)
         ]
@@ -154,10 +182,18 @@ def _whole(place: FoundSession) -> Glance:
     return Glance(imported.title, imported.cwd, models[-1] if models else "")
 
 
-def _directories(
+class UsualDirectory(NamedTuple):
+    """Where a program keeps its logs: its own directory, and their names in it."""
+
+    program: str
+    directory: Path
+    patterns: tuple[str, ...]
+
+
+def usual_directories(
     environment: Mapping[str, str], home: Path
-) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
-    """Directories and patterns by program.
+) -> Iterator[UsualDirectory]:
+    """The directories of all programs.
 
     Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
     https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
@@ -172,24 +208,28 @@ def _directories(
         home / ".config" / "claude",
     ]
     for each in homes:
-        yield "claude-code", each, ("projects/*/*.jsonl",)
+        yield UsualDirectory("claude-code", each, ("projects/*/*.jsonl",))
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    yield (
+    yield UsualDirectory(
         "codex",
         codex,
         ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
     )
     pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-    yield "pi", pi, ("sessions/*/*.jsonl",)
+    yield UsualDirectory("pi", pi, ("sessions/*/*.jsonl",))
     gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    yield (
+    yield UsualDirectory(
         "gemini-cli",
         gemini,
         ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
     )
     qwen = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
-    yield "copilot-cli", home / ".copilot", ("session-state/*/events.jsonl",)
-    yield "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
+    yield UsualDirectory(
+        "copilot-cli", home / ".copilot", ("session-state/*/events.jsonl",)
+    )
+    yield UsualDirectory(
+        "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
+    )
 
 
 def _files(format_: str, directory: Path, pattern: str) -> Iterator[FoundSession]:

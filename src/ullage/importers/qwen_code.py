@@ -201,6 +201,8 @@ class QwenCodeReader(Reader):
     def _request(self, event: JsonObject) -> None:
         purpose = _purpose(event)
         self._wire = WIRE_OF.get(f.text(event, "auth_type"), self._wire)
+        if purpose == "child":
+            self.subagents.add(f.text(event, "subagent_name"))
         if purpose != "main":
             self._spend(event, purpose)
             return

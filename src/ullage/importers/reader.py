@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from ullage.codec.reminders import words_of_person
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.events import CallEnded, Event, MessageAdded
 from ullage.importers.fields import JsonObject, Unusable, decode_line
@@ -51,6 +52,8 @@ class ImportedSession:
     """Sessions of the same file or database that were not read."""
     missing_results: int = 0
     """Results of tools that requests must have held and the log leaves out."""
+    subagents: int = 0
+    """Subagents whose calls are spend of the session."""
     size_bytes: int = 0
     """What was read of a database for this session; 0 for a file, which has a size of its own."""
 
@@ -92,12 +95,21 @@ class Reader(ABC):
     """
 
     format: ClassVar[str]
+    names_calls: ClassVar[bool] = False
+    """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
     def __init__(self, name: str = "") -> None:
         self.rows = EventWriter(name, program=self.format)
         self.skips = SkippedLines()
         self.lines = 0
         self.first_prompt = ""
+        self.subagents: set[str] = set()
+        """Names of the subagents that were read."""
+        self.has_gap = False
+        self.origin = ""
+        """The session that this one was copied from, where its log begins with that one's calls."""
+        self.is_subagent = False
+        """Whether the whole log is a subagent's."""
         self.titles: dict[str, str] = {}
         """Titles by who gave them; see ``title``."""
 
@@ -126,6 +138,10 @@ class Reader(ABC):
         self.close()
         return self.rows.take(final=True)
 
+    def leave_out(self) -> None:
+        """The next line does not follow the last one: what stands between them is not read."""
+        self.has_gap = True
+
     def skip(self, reason: str) -> None:
         """Count the current line as not read."""
         self.skips.add(self.lines, reason)
@@ -141,7 +157,7 @@ class Reader(ABC):
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt and text.strip():
-            self.first_prompt = " ".join(text.split())[:TITLE_LENGTH]
+            self.first_prompt = " ".join(words_of_person(text).split())[:TITLE_LENGTH]
 
     @property
     def title(self) -> str:
@@ -172,4 +188,5 @@ class Reader(ABC):
             other_sessions=other_sessions,
             missing_results=self.rows.missing_results,
             size_bytes=size_bytes,
+            subagents=len(self.subagents),
         )

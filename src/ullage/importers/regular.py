@@ -67,7 +67,7 @@ def read_regular(path: Path, *, most: int) -> bytes:
         len(data) > most
     ):  # it has grown, or is one of those whose size is not known before
         raise UnreadableInput(
-            f"{path} has more than {most:,} bytes, the most that is read of such a file."
+            f"{path} has more than {most:,} bytes, the most that is read of such a file. Remove what it does not need."
         )
     return data
 

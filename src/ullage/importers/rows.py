@@ -72,6 +72,8 @@ class EventWriter:
         self.cwd = ""
         self.partial = False
         """Whether the log begins in the middle of its conversation."""
+        self.keeps_content = True
+        """Whether messages keep their parts. Without them only the calls of a log are known, in little memory."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -345,6 +347,8 @@ class EventWriter:
         self.add(Message(id=name, role="tool", parts=tuple(parts)))
 
     def _remember(self, message: Message) -> None:
+        if not self.keeps_content:
+            message = msgspec.structs.replace(message, parts=())
         self.messages[message.id] = message
         if message.role == "assistant":
             calls = [part.call_id for part in message.of_type(ToolCallPart)]

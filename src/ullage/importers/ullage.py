@@ -189,12 +189,14 @@ class UllageReader(Reader):
 
     def _add(self, event: MessageAdded) -> Event | None:
         message = event.message
-        if message.id in self._added:
+        # what was rewound may come again, and has the same id as it is the same
+        if message.id in self._added and message.id in self._view:
             return None
         self._hold(message)
         self._view.append(message.id)
         if message.role == "user" and message.origin == "said":
-            self.prompted(next((part.text for part in message.of_type(TextPart)), ""))
+            said = [part.text for part in message.of_type(TextPart) if not part.name]
+            self.prompted(said[0] if said else "")
         return event
 
     def _replace(self, event: MessageReplaced) -> Event | None:
@@ -216,16 +218,18 @@ class UllageReader(Reader):
 
     def _compact(self, event: CompactionCommitted) -> Event | None:
         summary = event.summary
-        if event.compaction in self._epochs or (
-            summary is not None and summary.id in self._added
-        ):
+        if event.compaction in self._epochs:
             return None
         summarised = tuple(each for each in event.summarised if each in self._view)
         dropped = tuple(each for each in event.dropped if each.id in self._view)
         replaced = tuple(each for each in event.replaced if each.id in self._view)
         before = self._view
         gone = {*summarised, *(each.id for each in dropped)}
-        self._view = [each for each in self._view if each not in gone]
+        left = [each for each in before if each not in gone]
+        # a message that is summed up may come back as the summary, and has the same id as it is the same
+        if summary is not None and summary.id in left:
+            return None
+        self._view = left
         if summary is not None:
             self._hold(summary)
             front = 0
@@ -247,7 +251,8 @@ class UllageReader(Reader):
             return None
         if epoch.behind and epoch.behind not in self._view:
             return None
-        added = [each for each in self._view if each not in epoch.after]
+        known = {*epoch.after, *epoch.before}
+        added = [each for each in self._view if each not in known]
         self._view = epoch.before + added
         return event
 
@@ -284,11 +289,19 @@ def recognise(sample: list[object]) -> str:
 
 FILE = "sessions.db"
 
+PROXY_FILE: Final = "proxy.db"
+"""The database of the sessions that the proxy metered, beside that of the agent's own."""
+
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
-VERSION = 2
+VERSION = 3
 """The newest schema that is read here."""
+
+
+PROXY_CHILD: Final = ".child-"
+CHILD_MARKS: Final = ("/", PROXY_CHILD)
+"""What stands in the id of a subagent's session behind that of the session it works for: of an agent, of a proxy."""
 
 
 def is_own_database(head: bytes) -> bool:
@@ -297,12 +310,29 @@ def is_own_database(head: bytes) -> bool:
 
 
 def own_files(environment: Mapping[str, str], home: Path) -> list[Path]:
-    """The database that sessions are stored in where none is named."""
-    return [data_directory({**environment, "HOME": str(home)}) / FILE]
+    """The databases that sessions are stored in where none is named: of the agent's own, and of those it metered."""
+    directory = data_directory({**environment, "HOME": str(home)})
+    proxied = directory / PROXY_FILE
+    own = [directory / FILE]
+    return [*own, proxied] if proxied.exists() else own
 
 
 def own_sessions(path: Path) -> list[StoredSession]:
-    """The sessions of a database, the one changed last first. Raises ``UnreadableInput``."""
+    """The sessions of a database without a proxy's subagents, the one changed last first.
+
+    Raises ``UnreadableInput``.
+    """
+    with _opened(path) as database:
+        found: list[StoredSession] = []
+        for row in database.rows(queries("ullage.sql")["sessions"]):
+            session = _session(row)
+            origin = _text(row, "origin")
+            if not origin or not session.id.startswith(origin + PROXY_CHILD):
+                found.append(session)
+        return found
+
+
+def _every_session(path: Path) -> list[StoredSession]:
     with _opened(path) as database:
         return [_session(row) for row in database.rows(queries("ullage.sql")["sessions"])]
 
@@ -312,7 +342,7 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
 
     Raises ``UnreadableInput`` for a database that is damaged or of a newer version, ``NotASession`` when it holds none.
     """
-    stored = own_sessions(path)
+    stored = _every_session(path) if session else own_sessions(path)
     chosen = next((each for each in stored if session in ("", each.id)), None)
     if chosen is None:
         what = f"no session {session}" if session else "no session at all"
@@ -324,11 +354,76 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     with _opened(path) as database:
         events = reader.feed(
             _line(chosen.id, row)
-            for row in database.rows(queries("ullage.sql")["events"], chosen.id)
+            for row in database.rows(queries("ullage.sql")["events"], chosen.id, "0")
         )
+        _find_children(database, reader)
         size = database.read_bytes
     others = len(stored) - 1
     return reader.imported([*events, *reader.settle()], str(path), others, size)
+
+
+def _find_children(database: Database, reader: UllageReader) -> None:
+    reader.subagents.update(_children_of(database, reader.rows.session))
+
+
+def _children_of(database: Database, session: str) -> list[str]:
+    query = queries("ullage.sql")["children"]
+    found: list[str] = []
+    for mark in CHILD_MARKS:
+        for row in database.rows(query, session + mark):
+            found.append(_text(row, "id"))
+    return found
+
+
+def subagents_of(path: Path, session: str) -> list[StoredSession]:
+    """A proxy's sessions of the subagents of a session, the one changed last first. Raises ``UnreadableInput``."""
+    query = queries("ullage.sql")["subagents"]
+    with _opened(path) as database:
+        return [_session(row) for row in database.rows(query, session + PROXY_CHILD)]
+
+
+def child_lines(path: Path, session: str) -> Iterator[bytes]:
+    """The events of the subagents of a session, as lines. Raises ``UnreadableInput``."""
+    query = queries("ullage.sql")["events"]
+    with _opened(path) as database:
+        for child in _children_of(database, session):
+            for row in database.rows(query, child, "0"):
+                line = _line(child, row)
+                if not json_excess(line):
+                    yield line
+
+
+class GrowingRows:
+    """Follows one session of a database: only events that were added are read."""
+
+    def __init__(self, path: Path, session: str) -> None:
+        self.reader = UllageReader(session)
+        self._path = path
+        self._session = session
+        self._seq = 0
+        self._last = b""
+        """The last event that was read; the next look compares it."""
+
+    def new_events(self) -> list[Event] | None:
+        """What was added; ``None`` where the session is no longer the one that was read.
+
+        Raises ``UnreadableInput``.
+        """
+        query = queries("ullage.sql")["events"]
+        lines: list[bytes] = []
+        seq = self._seq
+        with _opened(self._path) as database:
+            for row in database.rows(query, self._session, str(seq)):
+                lines.append(_line(self._session, row))
+                seq = f.count(row, "seq") or seq
+            _find_children(database, self.reader)
+        if self._last and lines[:1] != [self._last]:
+            return None
+        if self._last:
+            lines = lines[1:]
+        if lines:
+            self._seq, self._last = seq, lines[-1]
+        return self.reader.feed(lines)
 
 
 def _session(row: JsonObject) -> StoredSession:

@@ -1,13 +1,22 @@
--- Reading of our own sessions' database, whose schema is ullage/store/schema.sql. Nothing is ever written.
+-- Reading of our own sessions' database, whose schema is ullage/store/sqlite/schema.sql. Nothing is ever written.
 
 -- name: version
 PRAGMA user_version;
 
 -- name: sessions
-SELECT sessions.id, sessions.title, sessions.changed, first.body
+SELECT sessions.id, sessions.title, sessions.changed, sessions.origin, first.body
 FROM sessions LEFT JOIN events AS first ON first.session = sessions.key AND first.seq = 1
 ORDER BY sessions.changed DESC, sessions.key DESC;
 
 -- name: events
 SELECT events.seq, events.name, events.at, events.body
-FROM events JOIN sessions ON sessions.key = events.session WHERE sessions.id = ? ORDER BY events.seq;
+FROM events JOIN sessions ON sessions.key = events.session WHERE sessions.id = ?1 AND events.seq >= CAST(?2 AS INTEGER) ORDER BY events.seq;
+
+-- name: children
+SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1;
+
+-- name: subagents
+SELECT sessions.id, sessions.title, sessions.changed, first.body
+FROM sessions LEFT JOIN events AS first ON first.session = sessions.key AND first.seq = 1
+WHERE substr(sessions.id, 1, length(?1)) = ?1
+ORDER BY sessions.changed DESC, sessions.key DESC;

@@ -37,7 +37,8 @@ ROLE_ROWS = {
     "system": "System notes",
     "tool": TOOL_RESULTS,
 }
-ORIGIN_ROWS = {"summary": SUMMARY, "injected": "Reminders"}
+REMINDERS = "Reminders"
+ORIGIN_ROWS = {"summary": SUMMARY, "injected": REMINDERS}
 
 MediaCost = Callable[[ImagePart | FilePart, bool], float]
 """Tokens of an image or a file; the second argument is true inside a tool result."""
@@ -328,6 +329,8 @@ def message_cost(
                 sums.add_text_kinds(written, tokens)
             if isinstance(part, TextPart):
                 name = part.name
+                if name and not is_answer and message.origin == "said":
+                    row = REMINDERS
             if isinstance(part, FilePart):
                 row, name, tokens = (
                     "Media",

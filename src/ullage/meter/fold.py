@@ -459,6 +459,11 @@ class Fold(State):
     def _compacted(self, event: CompactionCommitted) -> None:
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         order = tuple(self.view.entries)
+        is_unseen = self.output is None and not self.since.messages
+        if is_unseen and order and order[-1] in gone:
+            self.output_left = (
+                True  # an answer that was never shown is summed up with the rest
+            )
         left = tuple(
             entry for each in gone if (entry := self._leave(each, quiet=True)) is not None
         )
@@ -705,6 +710,7 @@ class Fold(State):
             flags = () if usage is None or usage.placeholder else usage.flags
             self.reports = self.reports.without_report(flags)
             return ReportVerdict(None, self.reports)
+        contradictions = () if usage.placeholder else usage.flags
         report = Report(
             usage.context + cleared.total,
             says_cache=usage.cache_read is not None,
@@ -712,8 +718,8 @@ class Fold(State):
         )
         expected = expectation_of(self, pending, report.input)
         verdict = judge(report, expected, self.reports)
-        self.reports = verdict.history
-        return verdict
+        self.reports = replace(verdict.history, contradictions=contradictions)
+        return verdict._replace(history=self.reports)
 
     def _usable(self, usage: Usage, context: int | None) -> Usage:
         """The usage as far as the reading may rest on it: counts of a report that can't be true are no counts."""

@@ -24,6 +24,7 @@ from ullage.meter.cost import (
     message_cost,
 )
 from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
+from ullage.meter.measured import LARGEST, measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
 from ullage.meter.view import Entry
@@ -43,6 +44,7 @@ from ullage.tokens.tools import (
     answer_tokens,
     read_answer_format,
     read_choice,
+    tool_tokens,
     tools_cost,
 )
 from ullage.usage import Usage
@@ -161,10 +163,21 @@ class Forecaster:
         return file_tokens(part, self.media_rule, in_result=in_result)
 
     def message(self, message: Message, tool_names: Mapping[str, str]) -> MessageCost:
-        """What a message costs as input."""
+        """What a message costs as input; of one without its content, what was measured."""
+        known = measured_cost(message)
+        if known is not None:
+            return known
         return message_cost(
             message, self.family, self.counter, tool_names=tool_names, media=self.media
         )
+
+    def text(self, text: str) -> float:
+        """Tokens of a text of the system prompt."""
+        return self.template.text * text_tokens(text, self.family, self.counter)
+
+    def tool(self, tool: Tool) -> float:
+        """Tokens of a tool's declaration."""
+        return tool_tokens(tool, self.template, self.family, self.counter)
 
     def with_text_tokens(self, cost: MessageCost, tokens: float) -> MessageCost:
         """The cost of a message whose text is ``tokens`` long, in the estimator's own."""
@@ -206,9 +219,10 @@ class Forecaster:
         for block in system:
             # The first block carries the framing of the message that the prompt is on most wires.
             framing = 0 if blocks else template.message
-            blocks.append(
-                template.text * text_tokens(block.text, family, counter) + framing
-            )
+            tokens = block.measured
+            if tokens is None or not 0 <= tokens <= LARGEST:
+                tokens = self.text(block.text)
+            blocks.append(tokens + framing)
         return Fixed(tuple(blocks), cost, answer, overhead)
 
     # -- reasoning --

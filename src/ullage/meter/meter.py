@@ -20,8 +20,9 @@ import msgspec
 from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader
-from ullage.codec.dialects import dialect_for, normalise
+from ullage.codec.dialects import dialect_for, read_reported
 from ullage.codec.wires import WIRES
+from ullage.errors import InputError
 from ullage.events import (
     Amount,
     CallEnded,
@@ -46,10 +47,26 @@ from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.clearing import notes_of_clearing
 from ullage.meter.fold import Fold
+from ullage.meter.foreign_compaction import foreign_compaction
+from ullage.meter.input_checks import (
+    UNCHANGED,
+    check_answer,
+    check_body,
+    check_context_management,
+    check_count,
+    check_event,
+    check_flag,
+    check_message,
+    check_messages,
+    check_outcome,
+    check_purpose,
+    check_settings,
+    check_text,
+)
 from ullage.meter.plausible import notes_of
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
-from ullage.meter.same_content import same_content
+from ullage.meter.same_content import is_edited_in_place, same_content
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.models.endpoints import read_endpoints
@@ -107,6 +124,25 @@ class Meter:
         client_settings: ClientSettings = NO_SETTINGS,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
+        check_settings(
+            {
+                "model": model,
+                "wire": wire,
+                "provider": provider,
+                "session": session,
+                "window": window,
+                "default_window": default_window,
+                "reserve": reserve,
+                "trigger": trigger,
+                "auto": auto,
+                "estimator": estimator,
+                "calibration": calibration,
+                "policy": policy,
+                "client_settings": client_settings,
+                "overhead": overhead,
+                "on_event": on_event,
+            }
+        )
         own = read_endpoints(endpoints, WIRES)
         limits = Limits(
             window=None if window is None else Limit(tokens=window, source="user"),
@@ -132,6 +168,7 @@ class Meter:
         self._wire = wire
         self._bodies = BodyReader()
         self._matched: list[tuple[Message, Message]] = []
+        self._open_calls: dict[str, Purpose] = {}
         if model:
             served_by, model = read_name(model, own, provider=provider)
             self._emit(
@@ -166,18 +203,42 @@ class Meter:
         *,
         call: str = "",
         purpose: Purpose = "main",
+        mark: str = "",
+        replaced: bool = False,
     ) -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
         ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
-        counted. Raises ``InvalidRequest`` for a body that none of the wires could have been sent.
+        counted. ``replaced`` says that the loop has put a summary in the place of earlier messages since then: the
+        ledger has a compaction. ``mark`` is stored with the call (``ullage.meter.lanes``). Raises ``InvalidRequest``
+        for a body that none of the wires could have been sent, ``WrongType`` for an argument of another type; then
+        nothing has changed.
         """
+        check_text("call", call)
+        check_text("mark", mark)
+        check_flag("replaced", replaced)
+        check_purpose(purpose)
         request = self._as_request(request)
+        if purpose == "main":
+            is_answered = self._is_answer_in_view
+            if replaced and self._note_compaction(request):
+                is_answered = True
+            self._follow(request, is_answered=is_answered)
+        return self._start_call(request, call=call, purpose=purpose, mark=mark)
+
+    def _start_call(
+        self,
+        request: Request,
+        *,
+        call: str = "",
+        purpose: Purpose = "main",
+        mark: str = "",
+    ) -> Reading:
+        """The reading of what is in view, which is sent now in a call that it names."""
         self._calls += 1
         name = call or f"call-{self._calls}"
-        if purpose == "main":
-            self._follow(request)
         reading = self.reading()
+        self._open_calls[name] = purpose
         self._emit(
             CallStarted(
                 call=name,
@@ -190,6 +251,7 @@ class Meter:
                 ),
                 snapshot=reading.snapshot_id,
                 stream=request.stream,
+                mark=mark,
             )
         )
         return msgspec.structs.replace(reading, call=name)
@@ -198,9 +260,11 @@ class Meter:
         """The reading of a request that the provider's count endpoint has counted; ``before`` then starts from it.
 
         ``tokens`` is the endpoint's answer: ``input_tokens`` or ``totalTokens``. A count that can't be true changes
-        nothing. Raises ``InvalidRequest`` as ``before`` does.
+        nothing. Raises ``InvalidRequest`` as ``before`` does, and ``InputError`` for what is no count.
         """
-        self._follow(self._as_request(request))
+        check_count("tokens", tokens, "tokens")
+        request = self._as_request(request)
+        self._follow(request, is_answered=self._is_answer_in_view)
         used = self.reading().used
         self._emit(
             InputCounted(
@@ -219,35 +283,70 @@ class Meter:
         output: Message | object | None = None,
         *,
         outcome: Outcome = "finished",
-        purpose: Purpose = "main",
+        purpose: Purpose | None = None,
         context_management: object | None = None,
     ) -> Reading:
         """The reading after a call has ended.
 
-        ``usage`` is what the provider reported (its own object, or ``None`` when it reported none); ``output`` is the
-        answer (its content, or a ``Message``), which may also simply come back in the next request.
-        ``context_management`` is that field of Anthropic's answer: it says what the server cleared of the request,
-        which ``usage`` does not. A failed call changes nothing but the spend.
+        ``usage`` is what the provider reported: its own object, or that of LangChain, pydantic-ai, OpenAI Agents or
+        Google ADK, or the answer that holds one; ``None`` when nothing was reported. ``output`` is the answer (its
+        content, or a ``Message``), which may also simply come back in the next request. ``purpose`` is that of
+        ``before``. ``context_management`` is that field of Anthropic's answer: it says what the server cleared of the
+        request, which ``usage`` does not. A failed call changes nothing but the spend.
+
+        Raises ``InputError`` for a call that ``before`` did not begin or that has ended, and for a usage or answer that
+        is none; then nothing has changed.
         """
+        purpose = self._purpose_of(call, purpose)
+        check_outcome(outcome)
+        check_context_management(context_management)
+        check_answer(output)
         if usage is not None and not isinstance(usage, Usage):
-            usage = normalise(dialect_for(self._fold.wire, self._fold.provider), usage)
+            native = dialect_for(self._fold.wire, self._fold.provider)
+            usage = read_reported(native, usage)
         if usage is not None and context_management is not None:
             cleared = read_applied_edits(context_management)
             usage = msgspec.structs.replace(usage, cleared=cleared)
-        self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
+        message: Message | None = None
         if output is not None and purpose == "main" and outcome != "failed":
             message = output if isinstance(output, Message) else self._read_answer(output)
-            if message.parts:
-                message = msgspec.structs.replace(
-                    message, call=call, id=message.id or f"{call}.answer"
-                )
-                self._emit(MessageAdded(message=message))
+        self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
+        if message is not None and message.parts:
+            name = message.id or f"{call}.answer"
+            message = msgspec.structs.replace(message, call=call, id=name)
+            self._emit(MessageAdded(message=message))
         return self.reading()
+
+    def _purpose_of(self, call: object, given: Purpose | None) -> Purpose:
+        """The purpose of an open call. Raises ``InputError`` for another call, or another purpose."""
+        check_text("call", call)
+        assert isinstance(call, str)
+        began = self._open_calls.get(call)
+        if began is None:  # of a session that was opened again
+            began = "main" if call in self._fold.pending else None
+            began = "summary" if call in self._fold.summaries else began
+        if began is None:
+            raise InputError(
+                f"There is no open call {call!r:.60}: give the `call` of the reading that `before` returned, once. "
+                f"{UNCHANGED}"
+            )
+        if given is None:
+            return began
+        check_purpose(given)
+        if given != began:
+            raise InputError(
+                f"The call {call!r:.60} was begun with purpose={began!r}, and not {given!r}. {UNCHANGED}"
+            )
+        return given
 
     # -- from events --
 
     def apply(self, event: Event) -> None:
-        """Apply one event of a session: O(its parts). Never raises for what a session may hold."""
+        """Apply one event of a session: O(its parts). Never raises for what a session may hold.
+
+        Raises ``WrongType`` for what is no event.
+        """
+        check_event(event)
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
         if (self._fold.track.compared, self._fold.track.last) != compared:
@@ -318,7 +417,8 @@ class Meter:
         return self.reading().should_compact()
 
     def largest(self, count: int = 10) -> tuple[PartEstimate, ...]:
-        """The parts that cost most. Goes through the whole view once."""
+        """The parts that cost most. Goes through the whole view once. Raises ``InputError`` for no such number."""
+        check_count("count", count, "parts")
         return rows.largest(self._fold, count)
 
     @property
@@ -350,6 +450,8 @@ class Meter:
 
         A caller that has the messages already, in the order of the request, gives them: then they are not collected.
         """
+        check_flag("stream", stream)
+        check_messages(messages)
         fold = self._fold
         return Request(
             wire=fold.wire,
@@ -377,7 +479,8 @@ class Meter:
         return len(self._fold.view)
 
     def usage_of(self, message: Message) -> Usage | None:
-        """What the provider reported for the call that made a message."""
+        """What the provider reported for the call that made a message. Raises ``WrongType`` for what is none."""
+        check_message(message)
         return self._fold.usages.get(message.call or "")
 
     def fingerprint(self) -> Fingerprint:
@@ -400,6 +503,8 @@ class Meter:
         event = msgspec.structs.replace(
             event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}"
         )
+        if isinstance(event, CallEnded):
+            self._open_calls.pop(event.call, None)
         self.apply(event)
         if self._on_event is not None:
             self._on_event(event)
@@ -409,6 +514,7 @@ class Meter:
             self._bodies.note(request)
             return request
         fold = self._fold
+        check_body(request)
         return self._bodies.read(
             request,
             wire=self._wire or None,
@@ -422,8 +528,23 @@ class Meter:
             fold.wire, output, provider=fold.provider, model=fold.model
         )
 
-    def _follow(self, request: Request) -> None:
+    @property
+    def _is_answer_in_view(self) -> bool:
+        """Whether the answer of the last call is in view, or left it; if not, the next request may bring it."""
+        fold = self._fold
+        if fold.output is not None or fold.output_left or fold.since.messages:
+            return True
+        return not fold.anchor_call or not len(fold.view)
+
+    def _follow(self, request: Request, *, is_answered: bool) -> None:
         """Events for what the request changes against what is in view."""
+        self._follow_head(request)
+        self._follow_messages(
+            request.messages, is_chained=bool(request.chained), is_answered=is_answered
+        )
+
+    def _follow_head(self, request: Request) -> None:
+        """Events for another model, system prompt, tools or parameters."""
         fold = self._fold
         if (request.model, request.wire, request.provider or fold.provider) != (
             fold.model,
@@ -443,10 +564,9 @@ class Meter:
             self._emit(ToolsChanged(tools=request.tools))
         if fold.params != request.params:
             self._emit(ParamsChanged(params=request.params))
-        self._follow_messages(request.messages, is_chained=bool(request.chained))
 
     def _follow_messages(
-        self, messages: tuple[Message, ...], *, is_chained: bool
+        self, messages: tuple[Message, ...], *, is_chained: bool, is_answered: bool
     ) -> None:
         held = [entry.message for entry in self._fold.view]
         # A pair that was the same in the last request is not compared again: messages do not change.
@@ -466,21 +586,38 @@ class Meter:
             self._replace(held[same], messages[same])
             same += 1
         if same < len(held):
-            self._diverge(held, messages, same)
+            self._diverge(held, messages, same, is_answered=is_answered)
             return
-        if not is_chained and self._lacks_answer(messages[same:]):
+        added = messages[same:]
+        if not is_answered and _begins_with_answer(added):
+            self._emit(MessageAdded(message=self._as_answer(added[0])))
+            added = added[1:]
+        elif not is_chained and self._lacks_answer(added):
             # The last request again, perhaps with more: what was answered is not in it.
             self._emit(Rewound(to=held[-1].id))
-        for message in messages[same:]:
-            self._emit(MessageAdded(message=self._as_output(message)))
+        for message in added:
+            self._emit(MessageAdded(message=message))
+
+    def _note_compaction(self, request: Request) -> bool:
+        """Events for what the loop's own compaction has left out; whether the answer that is to come is part of it."""
+        held = self.messages
+        name = f"compaction-{self._fold.seq + 1}"
+        committed = foreign_compaction(held, request.messages, name)
+        if committed is None:
+            return False
+        self._emit(committed)
+        # Behind messages that were kept follows the answer; behind a summary of all, any text.
+        return held[-1].id in committed.summarised
 
     def _lacks_answer(self, new: tuple[Message, ...]) -> bool:
         """Whether the last call's answer, which was never shown, is not in the request either."""
-        fold = self._fold
-        if fold.output is not None or fold.output_left or fold.since.messages:
-            return False
-        is_answer = bool(new) and new[0].role == "assistant"
-        return bool(fold.anchor_call) and len(fold.view) > 0 and not is_answer
+        return not self._is_answer_in_view and not _begins_with_answer(new)
+
+    def _as_output(self, message: Message) -> Message:
+        """The message, as the answer of the last call where that is not in view yet and this may be it."""
+        if message.role != "assistant" or self._is_answer_in_view:
+            return message
+        return self._as_answer(message)
 
     def _is_edited(self, held: Message, sent: Message) -> bool:
         """Whether the application sends the last call's answer back in another form than it came in."""
@@ -493,7 +630,12 @@ class Meter:
         self._emit(MessageReplaced(message=changed))
 
     def _diverge(
-        self, held: list[Message], messages: tuple[Message, ...], same: int
+        self,
+        held: list[Message],
+        messages: tuple[Message, ...],
+        same: int,
+        *,
+        is_answered: bool,
     ) -> None:
         """The request is no extension: edits in place, a shorter history, or another one."""
         old_tail, new_tail = held[same:], messages[same:]
@@ -504,9 +646,20 @@ class Meter:
             kept += 1
         gone, come = old_tail[: len(old_tail) - kept], new_tail[: len(new_tail) - kept]
         if len(gone) == len(come):
+            self._leave_answer(held)
             for old, new in zip(gone, come, strict=True):
                 self._replace(old, new)
+        elif is_edited_in_place(old_tail, new_tail):
+            for old, new in zip(old_tail, new_tail, strict=False):
+                if not same_content(old, new):
+                    self._replace(old, new)
+            added = new_tail[len(old_tail) :]
+            if not is_answered and _begins_with_answer(added):
+                added = (self._as_answer(added[0]), *added[1:])
+            for message in added:
+                self._emit(MessageAdded(message=message))
         elif kept and len(come) <= 1:
+            self._leave_answer(held)
             self._emit(
                 CompactionCommitted(
                     compaction=f"compaction-{self._fold.seq + 1}",
@@ -515,25 +668,22 @@ class Meter:
                 )
             )
         else:
+            self._leave_answer(held)
             self._emit(Rewound(to=held[same - 1].id if same else ""))
             for message in new_tail:
-                self._emit(MessageAdded(message=self._as_output(message)))
+                self._emit(MessageAdded(message=message))
 
-    def _as_output(self, message: Message) -> Message:
-        """The answer of the last call may be in the next request only: then it is known by its place."""
-        fold = self._fold
-        if (
-            message.role != "assistant"
-            or message.call
-            or fold.anchor is None
-            or fold.output is not None
-        ):
+    def _leave_answer(self, held: list[Message]) -> None:
+        """An event for an answer that never came into view, before messages around it leave."""
+        if not self._is_answer_in_view:
+            self._emit(Rewound(to=held[-1].id))
+
+    def _as_answer(self, message: Message) -> Message:
+        """The answer of the last call that comes with the next request: it is known by its place."""
+        anchor = self._fold.anchor
+        if message.call or anchor is None:
             return message
-        return (
-            message
-            if fold.since.messages
-            else msgspec.structs.replace(message, call=fold.anchor.call or None)
-        )
+        return msgspec.structs.replace(message, call=anchor.call or None)
 
     def _log_actual(self) -> None:
         last = self._fold.track.last
@@ -559,3 +709,8 @@ class Meter:
                 round(ratio.estimated),
                 ratio.reported / ratio.estimated,
             )
+
+
+def _begins_with_answer(messages: tuple[Message, ...]) -> bool:
+    """Whether the model wrote the first of these."""
+    return bool(messages) and messages[0].role == "assistant"

@@ -168,11 +168,19 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     flags: tuple[str, ...] = ()
     """What the last call's usage says that can't be true, such as ``input:negative``."""
+    contradictions: tuple[str, ...] = ()
+    """The same beside an input that was used, such as ``cache_read:exceeds_input``: that count is left out."""
 
     def without_report(self, flags: tuple[str, ...]) -> ReportHistory:
         """After a call of the conversation whose usage has no input; ``flags`` say what was wrong with it."""
         return msgspec.structs.replace(
-            self, refused=None, surprise=None, rule="", is_doubtful=True, flags=flags
+            self,
+            refused=None,
+            surprise=None,
+            rule="",
+            is_doubtful=True,
+            flags=flags,
+            contradictions=(),
         )
 
     @property
@@ -425,6 +433,11 @@ def notes_of(history: ReportHistory) -> tuple[str, ...]:
         return (_SURPRISE.format(reported=reported, expected=expected),)
     if history.rule:
         return (_RULES[history.rule],)
+    if history.contradictions:
+        what = " and ".join(_flag_in_words(flag) for flag in history.contradictions)
+        return (
+            f"The provider's usage for the last call contradicts itself: {what}. {_LEFT_OUT}",
+        )
     return ()
 
 
@@ -437,6 +450,8 @@ REPORT_NOTE: Final = "The provider"
 """How each of these notes begins, and no other note of a reading, for a display with a place of its own for it."""
 
 _KEPT: Final = "The report is kept in the ledger and not used; the reading is estimated."
+
+_LEFT_OUT: Final = "That count is left out; the input is used."
 
 _SURPRISE: Final = (
     "The provider reported {reported} for the last call, and about {expected} were expected. "
@@ -469,9 +484,15 @@ _PROBLEMS: Final = {
     "too_large": "is larger than any request",
     "zero": "is zero",
     "below_parts": "is less than its parts",
+    "exceeds_input": "is more than the input",
+    "exceeds_output": "is more than the output",
+    "of_several_calls": "is the sum of several calls (give the usage of each)",
+    "no_known_field": "has no field that is known",
+    "unreadable": "is no object that can be read",
 }
 
 
 def _flag_in_words(flag: str) -> str:
     name, _, problem = flag.partition(":")
+    name = name.replace("_", " ")
     return f"the {name} {_PROBLEMS.get(problem, problem.replace('_', ' '))}"

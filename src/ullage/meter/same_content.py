@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -23,17 +24,31 @@ def same_content(one: Message, other: Message) -> bool:
     if one.role != other.role or len(one.parts) != len(other.parts):
         return False
     for own_part, other_part in zip(one.parts, other.parts, strict=True):
-        if _bare(own_part) != _bare(other_part):
+        if bare_fields(own_part) != bare_fields(other_part):
             return False
     return True
 
 
-def _bare(part: msgspec.Struct) -> dict[str, object]:
+def is_edited_in_place(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether most messages are where they were, and others of the same role in the place of the rest."""
+    if len(new) < len(old):
+        return False
+    edited = 0
+    for held, sent in zip(old, new, strict=False):
+        if held.role != sent.role:
+            return False
+        if not same_content(held, sent):
+            edited += 1
+    return 2 * edited <= len(old)
+
+
+def bare_fields(part: msgspec.Struct) -> dict[str, object]:
+    """The fields of a part that a model reads."""
     fields = msgspec.structs.asdict(part)
     for name in ("id", "revision"):
         fields.pop(name, None)
     if "content" in fields:
-        fields["content"] = [_bare(each) for each in part.content]  # type: ignore[attr-defined]
+        fields["content"] = [bare_fields(each) for each in part.content]  # type: ignore[attr-defined]
     provider = fields.get("provider")
     if isinstance(provider, ProviderData):
         fields["provider"] = _unmarked(provider)
@@ -41,7 +56,11 @@ def _bare(part: msgspec.Struct) -> dict[str, object]:
 
 
 def _unmarked(data: ProviderData) -> ProviderData | None:
-    """A provider's fields without cache marks; ``None`` when there are no others."""
+    """A provider's fields without cache marks; ``None`` when there are no others.
+
+    Who they came from is no content: a caller sends an answer back unchanged after it has gone over to another model.
+    """
+    data = msgspec.structs.replace(data, provider="", model="")
     written = bytes(data.data)
     if not any(hint in written for hint in _HINTS):
         return data

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.codec.dialects import hour_writes as hour_writes_of
 from ullage.meter.limits import Prices
 from ullage.usage import KINDS, Usage, UsageSum
 
@@ -41,6 +42,10 @@ BESIDE: Final[Mapping[str, SpendCategory]] = {
 (https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool)."""
 
 MILLION = 1_000_000
+
+HOUR_WRITE: Final = 2.0
+"""What a cache write that is kept for an hour costs, as a multiple of fresh input
+(https://platform.claude.com/docs/en/build-with-claude/prompt-caching, "Pricing")."""
 
 
 class Cost(NamedTuple):
@@ -97,7 +102,7 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
         cost: Cost | None = None
         if usage is not None and prices is not None:
             priced = msgspec.structs.replace(usage, input=usage.input or estimated)
-            cost = cost_of(priced, prices)
+            cost = cost_of(priced, prices, hour_writes=hour_writes_of(usage))
         if cost is not None and estimated is not None:
             cost = cost._replace(exact=False)
         return Spend(by_purpose=sums, money=self.money.plus(cost))
@@ -108,23 +113,37 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
         return merge_sums(self.by_purpose.values())
 
 
-def cost_of(usage: Usage, prices: Prices) -> Cost | None:
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What several calls came to, of any sessions: money, and tokens as budgets count them."""
+
+    money: Money = Money()
+    tokens: int = 0
+    calls: int = 0
+
+
+NOTHING_SPENT: Final = Spent()
+
+
+def cost_of(usage: Usage, prices: Prices, *, hour_writes: int = 0) -> Cost | None:
     """What one call costs at list prices; ``None`` when it reported neither input nor output.
 
-    Cached input whose price is unknown is charged as fresh input, which is the upper bound. Cache writes are charged at
-    the shorter lifetime's price. A kind that was not reported is left out, and the cost is then not exact.
+    Cached input whose price is unknown is charged as fresh input, which is the upper bound. ``hour_writes`` of the
+    cache writes are kept for an hour; the others are charged at the shorter lifetime's price. A kind that was not
+    reported is left out, and the cost is then not exact.
     """
     if usage.input is None and usage.output is None:
         return None
     rate = prices.at(usage.context or 0)
     exact = usage.input is not None and usage.output is not None
     read, write = usage.cache_read or 0, usage.cache_write or 0
-    total = ((usage.input or 0) - read - write) * rate.input + (
-        usage.output or 0
-    ) * rate.output
+    fresh = max(0, (usage.input or 0) - read - write)
+    total = fresh * rate.input + (usage.output or 0) * rate.output
     for tokens, price in ((read, rate.cache_read), (write, rate.cache_write)):
         total += tokens * (rate.input if price is None else price)
         exact = exact and (price is not None or not tokens)
+    if rate.cache_write is not None:
+        longer = HOUR_WRITE * rate.input - rate.cache_write
+        total += min(hour_writes, write) * longer
     if usage.cache_read is None and rate.cache_read is not None:
         exact = False
     return Cost(total / MILLION, exact)

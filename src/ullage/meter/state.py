@@ -442,7 +442,7 @@ class State:
         if self.unlogged is not None and not self.partly_unlogged:
             # The first messages were estimated when no ratio was known yet.
             unexplained -= (self.learnt.ratio - 1) * self.first_messages
-        every = self.fixed.tokens + unexplained
+        every = self.anchor.fixed + unexplained
         ratio = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
         return min(DENSEST if is_all_shown else 2.0, max(0.5, ratio))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Mapping
 from typing import Final, cast, get_args
 
 from ullage.errors import SettingError
 from ullage.models.providers import Auth, Provider, check_wire, is_listed, provider_named
+from ullage.similar import did_you_mean
 
 KEYS: Final = ("base_url", "wire", "key_env", "auth")
 
@@ -102,5 +102,4 @@ def _text(where: str, key: str, value: object) -> str:
 def _hint(key: str) -> str:
     if re.search(r"key|token|secret", key, re.IGNORECASE):
         return " A key comes from the environment alone: name its variable with key_env."
-    alike = difflib.get_close_matches(key, KEYS, n=1)
-    return f" Did you mean {alike[0]!r}?" if alike else f" There are {', '.join(KEYS)}."
+    return did_you_mean(key, KEYS) or f" There are {', '.join(KEYS)}."

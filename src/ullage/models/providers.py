@@ -8,7 +8,6 @@ reasoning) stands with its source in the table of that subject.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.errors import SettingError
+from ullage.similar import did_you_mean, similar
 
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
 """How a key is sent: ``Authorization: Bearer …``, or a header of that name."""
@@ -346,6 +346,16 @@ def _unlisted(name: str) -> Provider:
     return Provider(name=name, wire="")
 
 
+def provider_at(host: str) -> Provider | None:
+    """The provider whose address has this host; ``None`` where the table has none, and for servers of one's own."""
+    for row in TABLE:
+        is_known = bool(row.base_url) and not row.is_own_server
+        address = row.base_url.partition("://")[2]
+        if is_known and address.partition("/")[0] == host:
+            return row
+    return None
+
+
 def canonical(name: str) -> str:
     """The name that the table has for a provider; another one as it is."""
     listed = _BY_NAME.get(name.strip().lower())
@@ -407,9 +417,9 @@ _OWN_COLON: Final = re.compile(
 def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) -> str:
     what = f"No provider is named {head!r}."
     names = [*endpoints, *_BY_NAME]
-    alike = difflib.get_close_matches(head.lower(), names, n=1, cutoff=_NAMED_ALIKE)
-    if alike:
-        what += f" Did you mean '{alike[0]}:{model}'?"
+    meant = similar(head, names, cutoff=_NAMED_ALIKE)
+    if meant:
+        what += f" Did you mean '{meant}:{model}'?"
     else:
         what += f" Known are {', '.join([*endpoints, *(row.name for row in TABLE if row.base_url or row.url_env)])}."
     return (
@@ -422,8 +432,7 @@ def check_wire(wire: str, wires: Collection[str]) -> str:
     """The wire itself. Raises ``SettingError`` for one that is not in ``wires``, with the one that was meant."""
     if wire in wires:
         return wire
-    alike = difflib.get_close_matches(wire, wires, n=1)
-    meant = f" Did you mean {alike[0]!r}?" if alike else ""
+    meant = did_you_mean(wire, wires)
     raise SettingError(
         f"There is no wire {wire!r}.{meant} Known are: {', '.join(wires)}."
     )

@@ -1,7 +1,7 @@
 """An agent: a model, tools and settings, and the sessions that use them.
 
 agent = ullage.Agent("anthropic:claude-haiku-4-5", tools=[look_up], system="You are brief.")
-print(agent.run("What does the cask hold?").text)
+print(agent.run_sync("What does the cask hold?").text)
 
 async with agent.session("notes") as s:
     await s.ask("And now?")
@@ -22,12 +22,17 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
 import msgspec
 
 from ullage.directories import data_directory
-from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    SessionNotFound,
+    SettingError,
+)
 from ullage.events import (
     Calibrated,
     Event,
@@ -41,23 +46,36 @@ from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
 from ullage.runtime.config_file import read_configs, remember_trusted
 from ullage.runtime.count_endpoints import CountEndpoints
+from ullage.runtime.handovers import (
+    arguments_within,
+    check_name,
+    handover_tools,
+    team_of,
+)
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
+from ullage.runtime.message_input import MessageInput
 from ullage.runtime.outcome import Result
+from ullage.runtime.output_type import OutputType
 from ullage.runtime.precedence import Resolved, resolve
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
-from ullage.runtime.session import MessageInput, Session
+from ullage.runtime.session import Session, SessionHost
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.runtime.settings import Settings
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
+from ullage.runtime.text_stream import TextStream
+from ullage.runtime.turn_instructions import InstructionWriter
+from ullage.runtime.typed_asking import OUTPUT_RETRIES, check_retries
 from ullage.store.calibration import CalibrationStore, DamagedStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
 from ullage.store.overhead import OverheadStore
+from ullage.store.places import store_at
 from ullage.store.private_file import UnwritableStore
-from ullage.store.sqlite import FILE, SqliteStore
+from ullage.store.sqlite.store import FILE
 from ullage.store.store import SessionRow, Store
+from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
 from ullage.tools.builtin import builtin_tools
 from ullage.tools.functions import as_tools
@@ -79,7 +97,21 @@ LONGEST_INSTRUCTIONS = 200_000
 """The largest instruction file in bytes; a larger one is an error."""
 
 
-class Agent:
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str)
+    DepsT = TypeVar("DepsT", default=Any)
+    AnyT = TypeVar("AnyT")
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+    DepsT = TypeVar("DepsT")
+    AnyT = TypeVar("AnyT")
+
+
+class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
     Opens nothing before its first session; usable by one event loop at a time.
@@ -94,6 +126,13 @@ class Agent:
     What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
     on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
     ``SettingError``.
+
+    ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
+    turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
+    functions get; sessions are then opened with one.
+
+    ``handoffs`` are agents that the model may hand the conversation over to (docs/agent.md); the list may be extended
+    until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
     """
 
     def __init__(
@@ -108,8 +147,22 @@ class Agent:
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
         learns: bool | None = None,
+        name: str = "",
+        description: str = "",
+        handoffs: Sequence[Agent[Any]] = (),
+        instructions: Sequence[str | InstructionWriter[DepsT]]
+        | InstructionWriter[DepsT]
+        | None = None,
+        deps_type: type[DepsT] | None = None,
+        output_type: type[OutputT] | None = None,
+        output_retries: int = OUTPUT_RETRIES,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        check_retries(output_retries)
+        self._output: OutputType[Any] | None = None
+        if output_type is not None and output_type is not str:
+            self._output = OutputType(output_type)
+        self._output_retries = output_retries
         arguments: dict[str, object] = {
             name: value for name, value in settings.items() if value is not None
         }
@@ -117,9 +170,20 @@ class Agent:
             arguments["model"] = model
         if system:
             arguments["system"] = system
+        self._writers = writers_among(instructions)
+        if self._writers and isinstance(instructions, list | tuple):
+            instructions = [one for one in instructions if not callable(one)] or None
+        if instructions is not None and not callable(instructions):
+            arguments["instructions"] = instructions
+        self._deps_type = deps_type
         given = tuple(tools)
         if named := tuple(one for one in given if isinstance(one, str)):
             arguments["tools"] = () if named == ("none",) else named
+        check_name(name)
+        self.name, self.description = name, description
+        self.handoffs: list[Agent[Any]] = list(handoffs)
+        team_of(self)
+        self._is_member = False
         self._arguments = arguments
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
@@ -143,7 +207,7 @@ class Agent:
         self._open = 0
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
-        self._guest: Agent | None = None
+        self._guest: Agent[OutputT, DepsT] | None = None
         resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
@@ -154,25 +218,120 @@ class Agent:
     # -- sessions --
 
     def session(
-        self, id: str = "", *, resume: bool = True, **settings: Unpack[SessionSettings]
-    ) -> Session:
+        self,
+        id: str = "",
+        *,
+        resume: bool = True,
+        deps: DepsT | None = None,
+        **settings: Unpack[SessionSettings],
+    ) -> Session[OutputT]:
         """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
 
-        Resumes an interrupted turn and queued messages unless ``resume=False``. ``settings`` are the own settings of a
-        session that is created.
+        Resumes an interrupted turn and queued messages unless ``resume=False``. ``deps`` is what tools get as
+        ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
+        (``SettingError``). ``settings`` are the own settings of a session that is created.
         """
         return Session(
-            self, id or new_session_id(), resume=resume, settings=dict(settings)
+            self,
+            id or new_session_id(),
+            resume=resume,
+            settings=dict(settings),
+            deps=deps,
+            output=self._output,
+            output_retries=self._output_retries,
         )
 
-    async def ask(self, *pieces: MessageInput, session: str = "") -> Result:
-        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn."""
-        async with self.session(session) as opened:
-            return await opened.ask(*pieces)
+    def _hosted(self, session: str, host: SessionHost) -> Session[OutputT]:
+        """A session of this host, which has it driven."""
+        return Session(
+            self,
+            session,
+            resume=False,
+            settings={},
+            output=self._output,
+            output_retries=self._output_retries,
+            host=host,
+        )
 
-    def run(self, *pieces: MessageInput, session: str = "") -> Result:
-        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would, without loss."""
-        return asyncio.run(self.ask(*pieces, session=session))
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> Result[AnyT]: ...
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> Result[OutputT]: ...
+
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        output_type: Any = None,
+    ) -> Result[Any]:
+        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
+
+        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        """
+        async with self.session(session, deps=deps) as opened:
+            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            return result
+
+    def stream(
+        self, *pieces: MessageInput, session: str = "", deps: DepsT | None = None
+    ) -> TextStream[OutputT]:
+        """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
+
+        The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+        """
+        return TextStream(self.session(session, deps=deps), pieces, owns=True)
+
+    @overload
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> Result[AnyT]: ...
+
+    @overload
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> Result[OutputT]: ...
+
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        output_type: Any = None,
+    ) -> Result[Any]:
+        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would, without loss.
+
+        Raises ``CommandRefused`` inside a running event loop, as in a notebook: ``await agent.ask("…")`` works there.
+        """
+        if _is_in_event_loop():
+            raise CommandRefused(
+                "agent.run_sync(…) was called inside a running event loop, which it would block. In a notebook or an "
+                "async function, write: await agent.ask(…). Nothing was sent."
+            )
+        asked = self.ask(*pieces, session=session, deps=deps, output_type=output_type)
+        result: Result[Any] = asyncio.run(asked)
+        return result
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""
@@ -192,11 +351,19 @@ class Agent:
         """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
         async with self._opening:
             if self._shared is None:
-                self._shared = await self._begin()
+                shared = await self._begin()
+                try:
+                    await self._begin_team(shared)
+                except BaseException:
+                    resources, self._resources = self._resources, None
+                    if resources is not None:
+                        await resources.aclose()
+                    raise
+                self._shared = shared
             self._open += 1
             return self._shared
 
-    def _within(self, store: Store, client: Client) -> Agent:
+    def _within(self, store: Store, client: Client) -> Agent[OutputT, DepsT]:
         """A copy of the agent that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
@@ -207,12 +374,41 @@ class Agent:
             or guest._given_store is not store
             or guest._given_client is not client
         ):
-            guest = copy.copy(self)
-            guest._given_store, guest._given_client, guest._guest = store, client, None
-            guest._shared, guest._resources, guest._open = None, None, 0
-            guest._opening, guest._servers, guest._made = asyncio.Lock(), (), {}
+            guest = self._copied(store, client)
             self._guest = guest
         return guest
+
+    def _copied(self, store: Store, client: Client) -> Agent[OutputT, DepsT]:
+        guest = copy.copy(self)
+        guest._given_store, guest._given_client, guest._guest = store, client, None
+        guest._shared, guest._resources, guest._open = None, None, 0
+        guest._opening, guest._servers, guest._made = asyncio.Lock(), (), {}
+        return guest
+
+    async def _begin_team(self, first: AgentRuntime) -> None:
+        """Open the other agents of a session and make them known to the ``first`` one. Raises ``SettingError``."""
+        if self._is_member:
+            return
+        assert self._resources is not None
+        for name, other in team_of(self).items():
+            assert isinstance(other, Agent)
+            member = other._copied(first.store, first.client)
+            member._is_member = True
+            opened = await member._enter()
+            self._resources.push_async_callback(member._leave)
+            arguments = arguments_within(
+                other._arguments, self._arguments, has_model=bool(other.settings.model)
+            )
+            joined = replace(
+                opened,
+                arguments=arguments,
+                owner=first.owner,
+                hooks=first.hooks,
+                yields=first.yields,
+                grants=first.grants,
+                name=name,
+            )
+            first.team[name] = joined
 
     async def _leave(self) -> None:
         """Close the shared resources after the last session."""
@@ -228,7 +424,7 @@ class Agent:
         async with AsyncExitStack() as stack:
             store = self._given_store
             if store is None or isinstance(store, str | Path):
-                store = SqliteStore(self._data / FILE if store is None else Path(store))
+                store = store_at(self._data / FILE if store is None else store)
                 stack.push_async_callback(store.close)
             client = self._given_client
             if client is None:
@@ -248,6 +444,9 @@ class Agent:
             self._forget_tools()
             self._resources = stack.pop_all()
         return AgentRuntime(
+            name=self.name,
+            deps_type=self._deps_type,
+            writers=self._writers,
             store=store,
             client=client,
             owner=new_owner(),
@@ -366,7 +565,7 @@ class Agent:
             made = builtin_tools(
                 settings.tools, root=narrow or settings.root, sandbox=sandbox
             )
-            own = as_tools([*made, *self._own_tools])
+            own = as_tools([*made, *self._own_tools, *handover_tools(self)])
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
             if named:
@@ -385,7 +584,9 @@ class Agent:
         place = getattr(
             self._given_store, "path", self._given_store
         )  # a store that is a file says where it lies
-        store = Path(place) if isinstance(place, str | Path) else None
+        store = None
+        if isinstance(place, str | Path) and not is_database_url(place):
+            store = Path(place)
         return sandbox_of(settings, self._environment, store)
 
     def _forget_tools(self) -> None:
@@ -405,6 +606,20 @@ class Agent:
         return tuple(blocks)
 
 
+def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
+    """The functions in ``instructions=``; what else is in it is read as a setting."""
+    listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
+    return tuple(one for one in listed if callable(one))
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 @cache
 def program_name() -> str:
     """This program and its version; looking it up takes milliseconds."""
@@ -420,7 +635,7 @@ def first_events(
     """The first events of a session. Raises ``SettingError`` for a model without a provider."""
     if not settings.model:
         raise SettingError(
-            "No model is set: say one, as in model='anthropic:claude-haiku-4-5'."
+            "No model is set: name one, as in model='anthropic:claude-haiku-4-5'."
         )
     provider, model = settings.destination()
     started = SessionStarted(

@@ -172,17 +172,18 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
     known = runtime.tools.get(tool)
     if known is None:
         raise CommandRefused(
-            f"The session has no tool {quoted(tool)}, so nothing can be granted for it."
+            f"The session has no tool {quoted(tool)}, so nothing can be granted for it. Check the name."
         )
     if known.unconfined:
         raise CommandRefused(
-            f"Calls of {tool} can't be granted here: nothing confines them on this machine, so each needs approval."
+            f"Calls of {tool} can't be granted here: nothing confines them on this machine, so each needs "
+            "approval. Answer each call by itself."
         )
     if tool == SHELL and (why := why_no_prefix(tuple(prefix))):
         raise CommandRefused(why)
     if tool != SHELL and prefix:
         raise CommandRefused(
-            f"Only {SHELL} takes a prefix; a grant for {tool} is for all of its calls."
+            f"Only {SHELL} takes a prefix; a grant for {tool} is for all of its calls. Leave the prefix out."
         )
     return Grant(
         id=f"g-{secrets.token_hex(6)}",

@@ -7,12 +7,8 @@ import contextlib
 import dataclasses
 from typing import Final
 
-from msgspec.structs import replace
-
-from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
 from ullage.codec.blocks import Options
-from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.codec.wires import default_output
 from ullage.context.exchanges import in_view
@@ -20,15 +16,16 @@ from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
     Amount,
     Calibrated,
-    CallEnded,
     CallRetried,
     CallStarted,
     Event,
     LimitLearnt,
-    MessageAdded,
     RequestRepaired,
+    SettingsChanged,
 )
 from ullage.messages import Request
+from ullage.runtime.answer_tool import is_about_format
+from ullage.runtime.call_events import ended, failed
 from ullage.runtime.compacting import note_refusal, prepare_ahead
 from ullage.runtime.drafting import drafting
 from ullage.runtime.hooks import run_hook
@@ -97,13 +94,22 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     if isinstance(answer, ProviderError):
         if isinstance(answer, Overflow):
             note_refusal(runtime, answer)
-        await ledger.write([*repairs, *failed(call, answer, runtime)], ends_draft=call)
+        rows = [*repairs, *failed(call, answer, ledger.meter._fold.model)]
+        if _is_schema_refused(runtime, answer):
+            rows.append(SettingsChanged(settings={"output_by": "tool"}))
+        await ledger.write(rows, ends_draft=call)
         return
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
     await ledger.write([*what_was_learnt(runtime, call), *runtime.reading_events()])
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
+
+
+def _is_schema_refused(runtime: SessionRuntime, problem: ProviderError) -> bool:
+    """Whether the endpoint refuses the field with the schema of the answer: the session asks by a tool then."""
+    is_asked = runtime.output is not None and runtime.settings.output_by == "schema"
+    return is_asked and is_about_format(problem)
 
 
 def lacks_limits(runtime: SessionRuntime) -> bool:
@@ -222,73 +228,7 @@ async def _stream(
             if isinstance(event, UsageSeen):
                 runtime.usage_seen = event.usage
             draft.put(event)
-    raise ServerError("The call ended without an answer.")
-
-
-def ended(call: str, answer: Answer) -> list[Event]:
-    """The events for an answer, complete or not. One that failed after its start counts as a lost connection."""
-    outcome = "dropped" if answer.outcome == "failed" else answer.outcome
-    message = answer.message
-    if overflowed(answer) is not None:
-        error = "The provider answered nothing and says that the limit was reached: the window was full."
-        return [
-            CallEnded(
-                call=call,
-                outcome="failed",
-                usage=answer.usage,
-                error=error,
-                error_kind="Overflow",
-            )
-        ]
-    events: list[Event] = [
-        CallEnded(
-            call=call,
-            outcome=outcome,
-            stop=answer.stop,
-            usage=answer.usage,
-            model=answer.model,
-            error="" if answer.error is None else str(answer.error),
-            error_kind="" if answer.error is None else type(answer.error).__name__,
-        )
-    ]
-    if message.parts:
-        events.append(
-            MessageAdded(
-                message=message
-                if outcome == "finished"
-                else replace(message, interrupted=outcome)
-            )
-        )
-    return events
-
-
-def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[Event]:
-    """The events for a call without an answer, and for a limit that its error names."""
-    kind = next(
-        (one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS),
-        type(problem).__name__,
-    )
-    counted = problem.count if isinstance(problem, Overflow) else None
-    events: list[Event] = [
-        CallEnded(
-            call=call,
-            outcome="failed",
-            error=str(problem),
-            error_kind=kind,
-            counted=counted,
-        )
-    ]
-    if isinstance(problem, Overflow) and problem.limit is not None:
-        cap = problem.limit if problem.input_alone else None
-        events.append(
-            LimitLearnt(
-                model=runtime.ledger.meter._fold.model,
-                source="error",
-                window=None if problem.input_alone else problem.limit,
-                input_cap=cap,
-            )
-        )
-    return events
+    raise ServerError("The call ended without an answer. Try again.")
 
 
 async def load_media(runtime: SessionRuntime) -> None:

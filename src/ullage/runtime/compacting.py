@@ -6,34 +6,23 @@ say so. ``context/`` makes the decisions.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-from collections.abc import Awaitable
-from typing import Final
-
-from msgspec.structs import replace
 
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
-from ullage.codec.blocks import Options
-from ullage.codec.stream import Answer
-from ullage.codec.wires import default_output
 from ullage.context.budget import (
     aim_of,
-    bytes_limit_of,
     correction_of,
-    image_limit_of,
     should_prepare,
 )
 from ullage.context.choice import ordered
 from ullage.context.clear import ClearToolResults
 from ullage.context.cold_cache import cache_lifetime_s, is_cold
-from ullage.context.costs import count_images, size_bytes
+from ullage.context.known_limits import Served, served_by
 from ullage.context.prepared import PreparedSummary, prepare
-from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
-from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
+from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
 from ullage.errors import (
     BodyTooLarge,
@@ -56,22 +45,21 @@ from ullage.events import (
     Pinned,
     Purpose,
 )
-from ullage.messages import Request
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
-from ullage.models.providers import provider_named
 from ullage.runtime.hooks import Refusal, run_hook
-from ullage.runtime.session_runtime import LastLook, ReadySummary, Served, SessionRuntime
+from ullage.runtime.session_runtime import ReadySummary, SessionRuntime
 from ullage.runtime.settings import Settings
-from ullage.tasks import start, stop, to_completion
+from ullage.runtime.summary_calls import (
+    bounded_answer,
+    in_thread,
+    known_output,
+    request_for,
+    try_strategies,
+)
+from ullage.tasks import start, stop
 from ullage.usage import Usage
-from ullage.wire.call import Retries, ask
-from ullage.wire.endpoints import Endpoint, destination_of
-
-SUMMARY_TRIES: Final = 2
-"""How often the request of a summary is sent until an answer begins: a strategy without a model follows it."""
-
-NONE_MET: Final = RequestLimits()
+from ullage.wire.endpoints import destination_of
 
 
 def may_compact(runtime: SessionRuntime) -> bool:
@@ -122,7 +110,7 @@ def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
 def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Situation:
     """The input of this compaction, as of now."""
     memory, settings, reading = runtime.memory, runtime.settings, runtime.reading
-    if step.trigger == "overflow" and not runtime.compactions.met:
+    if step.trigger == "overflow" and not runtime.compactions.limits.has_met_any:
         _note_earlier_refusal(runtime)
     situation = Situation(
         fold=fold_of(runtime),
@@ -143,7 +131,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
         situation = dataclasses.replace(situation, correction=correction)
-    return limited(runtime, situation)
+    return runtime.compactions.limits.limited(situation, settings.base_url)
 
 
 def rules_of(settings: Settings) -> CompactionRules:
@@ -179,7 +167,8 @@ def _note_earlier_refusal(runtime: SessionRuntime) -> None:
 
 def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
     """Note how many bytes or images the endpoint accepts, from its refusal of the current view."""
-    note_limits(runtime, problem, situation_of(runtime, Compact("point"), ""))
+    situation = situation_of(runtime, Compact("point"), "")
+    runtime.compactions.limits.note(problem, situation, runtime.settings.base_url)
 
 
 def fold_of(runtime: SessionRuntime) -> Fold:
@@ -207,34 +196,30 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         order = tuple(each for each in order if isinstance(each, ClearToolResults))
     elif compactions.prepared is not None and not (step.up_to or step.from_):
         order = (PreparedSummary(*compactions.prepared), *order)
-    strategies, attempt = Strategies(order), Attempt()
-    while True:
+    strategies = Strategies(order)
+
+    async def next_step(attempt: Attempt) -> AttemptStep:
         async with runtime.ledger.still():
-            found = await to_completion(
-                asyncio.to_thread(
-                    strategies.next, situation_of(runtime, step, name), attempt
-                )
-            )
-        match found:
-            case AskModel():
-                await runtime.ledger.write(found.events)
-                attempt = found.attempt.answered(
-                    await summarise(runtime, found.ask, "summary")
-                )
-            case Commit():
-                compactions.prepared = None
-                runtime.stuck = None
-                await runtime.ledger.write(found.events, durable=True)
-                await runtime.record_reading()
-                for hook in runtime.shared.hooks:
-                    await run_hook(hook.after_compaction(before, runtime.reading))
-                return
-            case Stuck() if is_optional:
-                return
-            case Stuck():
-                runtime.stuck = found.error
-                await runtime.ledger.write(found.events)
-                return
+            return await in_thread(strategies, situation_of(runtime, step, name), attempt)
+
+    found = await try_strategies(
+        next_step,
+        runtime.ledger.write,
+        lambda wanted: summarise(runtime, wanted, "summary"),
+    )
+    match found:
+        case Commit():
+            compactions.prepared = None
+            runtime.stuck = None
+            await runtime.ledger.write(found.events, durable=True)
+            await runtime.record_reading()
+            for hook in runtime.shared.hooks:
+                await run_hook(hook.after_compaction(before, runtime.reading))
+        case Stuck() if not is_optional:
+            runtime.stuck = found.error
+            await runtime.ledger.write(found.events)
+        case _:
+            return
 
 
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
@@ -276,8 +261,19 @@ async def summarise(
         endpoint, model = settings.endpoint(
             runtime.shared.environment, settings.summary_model
         )
-        request = _request(runtime, wanted, model, endpoint.wire, endpoint.provider)
-        answer = await _bounded(runtime, wanted, request, endpoint, call)
+        held = ledger.meter.request(stream=settings.stream)
+        answer = await bounded_answer(
+            wanted,
+            request_for(
+                wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
+            ),
+            endpoint,
+            known_output=known_output(fold_of(runtime), model, endpoint.provider),
+            client=runtime.shared.client,
+            call=call,
+            policy=ledger.meter.policy,
+            media=runtime.media if wanted.extends else {},
+        )
     except ProviderError as problem:
         if wanted.compaction is not None and is_not_offered(problem):
             runtime.shared.client.without_compaction.add(_served(runtime))
@@ -318,78 +314,6 @@ def is_not_offered(problem: ProviderError) -> bool:
         return False
     is_refused = isinstance(problem, NotFound | RequestRejected)
     return is_refused and "compaction_" not in f"{problem.said} {problem}"
-
-
-async def _bounded(
-    runtime: SessionRuntime, wanted: Ask, request: Request, endpoint: Endpoint, call: str
-) -> Answer:
-    """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
-
-    Where the model's longest is unknown and the wire needs no limit, only servers of one's own get one: they let a
-    model that repeats itself fill the window, while a hosted API has a limit of its own and rejects more than that. A
-    server of one's own that rejects the limit is asked once more without one.
-    """
-    known = _known_output(runtime, request.model, endpoint)
-    is_own_server = provider_named(endpoint.provider).is_own_server
-    most: int | None = wanted.max_output
-    if known is not None:
-        most = min(wanted.max_output, known)
-    elif default_output(endpoint.wire) is None and not is_own_server:
-        most = None
-    options = Options(
-        max_output=most,
-        media=runtime.media if wanted.extends else {},
-        compaction=wanted.compaction,
-    )
-
-    def attempt(options: Options) -> Awaitable[Answer]:
-        return ask(
-            request,
-            endpoint,
-            client=runtime.shared.client,
-            message_id=f"{call}.answer",
-            call=call,
-            policy=runtime.ledger.meter.policy,
-            options=options,
-            retries=Retries(tries=SUMMARY_TRIES),
-        )
-
-    try:
-        return await attempt(options)
-    except RequestRejected:
-        if most is None or known is not None or wanted.compaction is not None:
-            raise
-        if default_output(endpoint.wire) is not None:
-            raise
-    return await attempt(dataclasses.replace(options, max_output=None))
-
-
-def _known_output(runtime: SessionRuntime, model: str, endpoint: Endpoint) -> int | None:
-    """The longest answer of the model that summarises, if it is known."""
-    fold = fold_of(runtime)
-    if model == fold.model:
-        own = fold.limits.max_output
-        return None if own is None else own.tokens
-    other = lookup(endpoint.provider, model)
-    return None if other is None else other.max_output
-
-
-def _request(
-    runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provider: str
-) -> Request:
-    held = runtime.ledger.meter.request(stream=runtime.settings.stream)
-    if wanted.compaction is not None:
-        return replace(held, messages=wanted.messages, stream=False)
-    if wanted.extends:
-        return replace(held, messages=wanted.messages)
-    return Request(
-        wire=wire,
-        model=model,
-        provider=provider,
-        system=wanted.system,
-        messages=wanted.messages,
-        stream=held.stream,
-    )
 
 
 def prepare_ahead(runtime: SessionRuntime) -> None:
@@ -441,74 +365,9 @@ def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
 
 
 def is_over_request(runtime: SessionRuntime) -> bool:
-    """Whether the view has more images or bytes than one request may hold, by the known limits.
-
-    Searches the view once after each change, and not at all without images and known limits: text fills the window
-    long before the body. The exact check runs only if the quick one finds that there may be too much.
-    """
-    view = runtime.ledger.meter._fold.view
-    if not view.media and not runtime.compactions.met:
-        return False
-    met = _met(runtime)
-    last = runtime.compactions.last_look
-    if last is None or (last.view, last.served, last.met) != (
-        view.digest,
-        _served(runtime),
-        met,
-    ):
-        last = LastLook(view.digest, _served(runtime), met, _is_over(runtime))
-        runtime.compactions.last_look = last
-    return last.is_over
-
-
-def limited(runtime: SessionRuntime, situation: Situation) -> Situation:
-    """The situation with the limits of one request: the lowest of the documented ones and those of refusals."""
-    fold = situation.fold
-    limits = _least(
-        _met(runtime), request_limits(fold.provider, fold.model, situation.messages)
-    )
-    return dataclasses.replace(
-        situation, image_limit=limits.most_images, bytes_limit=limits.most_bytes
-    )
-
-
-def note_limits(runtime: SessionRuntime, problem: Overflow, situation: Situation) -> None:
-    """Note how many images or bytes this model accepts at its address, from its refusal of the current view."""
-    met = _met(runtime)
-    images, size = image_limit_of(problem, situation), bytes_limit_of(problem, situation)
-    if images is not None:
-        met = met._replace(most_images=images)
-    if size is not None:
-        met = met._replace(most_bytes=size)
-    if met != NONE_MET:
-        runtime.compactions.met[_served(runtime)] = met
-
-
-def _is_over(runtime: SessionRuntime) -> bool:
-    fold = runtime.ledger.meter._fold
-    if _met(runtime) == NONE_MET:
-        pictured = [entry.message for entry in fold.view if entry.cost.added.media]
-        images, size = sum(map(count_images, pictured)), sum(map(size_bytes, pictured))
-        limits = request_limits(fold.provider, fold.model, pictured)
-        is_few = limits.most_images is None or images <= limits.most_images
-        if is_few and (limits.most_bytes is None or size <= limits.most_bytes // 2):
-            return False
-    situation = limited(runtime, Situation(fold=fold))
-    return situation.is_over_images or situation.is_over_bytes
-
-
-def _met(runtime: SessionRuntime) -> RequestLimits:
-    return runtime.compactions.met.get(_served(runtime), NONE_MET)
+    """Whether the view has more images or bytes than one request may hold, by the known limits."""
+    return runtime.compactions.limits.is_over(fold_of(runtime), runtime.settings.base_url)
 
 
 def _served(runtime: SessionRuntime) -> Served:
-    fold = runtime.ledger.meter._fold
-    return Served(fold.provider, fold.model, runtime.settings.base_url)
-
-
-def _least(one: RequestLimits, other: RequestLimits) -> RequestLimits:
-    least: list[int | None] = []
-    for pair in zip(one, other, strict=True):
-        known = [most for most in pair if most is not None]
-        least.append(min(known, default=None))
-    return RequestLimits(*least)
+    return served_by(fold_of(runtime), runtime.settings.base_url)

@@ -32,6 +32,10 @@ BUILTIN: Final = frozenset({*OPTIONS, READER})
 """Tools that are never deferred, whatever they cost."""
 
 
+HANDOVER: Final = "hand_over_to_"
+"""How the names of tools begin that hand the conversation over to another agent. They are never deferred either."""
+
+
 class ToolSet(NamedTuple):
     """The tools of a session by name, and all their declarations as the ledger records them."""
 
@@ -56,7 +60,8 @@ def tool_set(
         settings.defer_tools, settings.defer_share, frozenset(settings.always_declare)
     )
     sizes = _sizes(fold, runtime.tool_tokens)
-    deferred = () if SEARCH in offered else deferrable(tools, rules, sizes, BUILTIN)
+    never = BUILTIN.union(name for name in offered if name.startswith(HANDOVER))
+    deferred = () if SEARCH in offered else deferrable(tools, rules, sizes, never)
     if not deferred:
         return ToolSet(offered, tools)
     search = _search_tool(search_declaration(deferred, sizes), deferred)

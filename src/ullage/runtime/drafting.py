@@ -19,8 +19,9 @@ from ullage.codec.stream import (
     TextDelta,
 )
 from ullage.encoding import encode
+from ullage.events import DraftPiece
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
-from ullage.store.store import DraftPiece, Lease, Store
+from ullage.store.store import Lease, Store
 from ullage.tasks import background, to_completion
 
 _part = msgspec.json.Decoder(Part)

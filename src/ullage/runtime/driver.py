@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
+from ullage.agent.budgets import BudgetUse
 from ullage.agent.closing import (
     Persisted,
     UnfinishedWork,
@@ -20,7 +21,7 @@ from ullage.agent.closing import (
     closed,
     handed_back,
 )
-from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
+from ullage.agent.decide import Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop
 from ullage.agent.steps import (
     AskApproval,
@@ -30,6 +31,7 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    FallBack,
     NextStep,
     Pause,
     Rest,
@@ -49,6 +51,7 @@ from ullage.events import (
     ApprovalAsked,
     Cancelled,
     Event,
+    FellBack,
     MessageAdded,
     QueueLeft,
     Rewound,
@@ -75,8 +78,9 @@ from ullage.runtime.counting_pieces import (
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.opening import opened, save_if_due
+from ullage.runtime.output_type import OutputType
 from ullage.runtime.session_runtime import AgentRuntime, SessionRuntime
-from ullage.runtime.sync_settings import sync_settings
+from ullage.runtime.sync_settings import sync_settings, write_instructions
 from ullage.runtime.tooling import run_tools
 from ullage.store.store import Lease
 from ullage.tasks import background, to_completion
@@ -102,19 +106,47 @@ BUSY_WAIT_S: Final = 0.5
 class Driver:
     """Drives one session. ``drive`` may be called again after it has returned."""
 
-    def __init__(self, shared: AgentRuntime, session: str) -> None:
+    def __init__(
+        self,
+        shared: AgentRuntime,
+        session: str,
+        deps: object = None,
+        *,
+        awaits_other: bool = True,
+    ) -> None:
         self._shared = shared
         self._session = session
+        self._deps = deps
+        self._awaits_other = awaits_other
         self.runtime: SessionRuntime | None = None
         """The session's folds, after the first ``look``."""
         self.problem: Exception | None = None
         """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None
+        self._rests_at: int | None = None
+        """The last event up to which no work is left, once that is known of the lease that is held."""
+        self._is_retiring = False
+        self._output: OutputType[Any] | None = None
+
+    def want(self, output: OutputType[Any] | None) -> None:
+        """Ask for answers of this type from the next request on; ``None``: for text."""
+        self._output = output
+        if self.runtime is not None:
+            self.runtime.output = output
+
+    async def _opened(self) -> SessionRuntime:
+        runtime = await opened(self._shared, self._session, self._deps)
+        runtime.output = self._output
+        return runtime
+
+    def retire(self) -> None:
+        """Drive no further than to the end of the current step, for good. Steps that call nothing are still taken."""
+        self._is_retiring = True
 
     async def look(self) -> SessionRuntime:
         """The session as it is now: the folds that decisions use. Raises as ``drive`` does."""
         if self.runtime is None or self.runtime.ledger.is_broken:
-            self.runtime = await opened(self._shared, self._session)
+            self.runtime = await self._opened()
         await self.runtime.ledger.catch_up()
         return self.runtime
 
@@ -123,23 +155,24 @@ class Driver:
 
         Raises ``StoreUnavailable``, ``SettingError`` and ``SessionNotFound``. An unexpected exception is logged and
         recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops the work in
-        progress, leaves it open in the ledger and gives the lease back; the next driver continues.
+        progress, leaves it open in the ledger and gives the lease back; the next driver continues. While another driver
+        has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns.
         """
-        while True:
+        while not self._is_retiring:
             try:
                 async with self._held() as runtime:
                     is_stopped = await self._work_until_rest(runtime)
-                    seen = runtime.ledger.loop.seq
                 if is_stopped:
                     await self._reopen()
                     return
             except SessionBusy:
-                if not await self._wait_for_other():
+                if not self._awaits_other or not await self._wait_for_other():
                     return
                 continue
             except LeaseLost:
                 continue
-            if (await self._shared.store.about(self._session)).seq == seen:
+            about = await self._shared.store.about(self._session)
+            if about.seq == self._rests_at:
                 return
 
     async def _work_until_rest(self, runtime: SessionRuntime) -> bool:
@@ -147,7 +180,7 @@ class Driver:
         try:
             try:
                 async with background(self._listen(runtime)):
-                    while not isinstance(await self._take_step(runtime), Rest):
+                    while await self._take_step(runtime):
                         pass
             finally:
                 await to_completion(stop_counting(runtime))
@@ -172,14 +205,15 @@ class Driver:
         loop, ledger = runtime.ledger.loop, runtime.ledger
         paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
         # Stored without folding: the exception may have left the folds incomplete, so they are made again.
-        await to_completion(
+        stored = await to_completion(
             ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True)
         )
+        self._rests_at = stored[-1].seq
         self.problem = problem
 
     async def _reopen(self) -> None:
         try:
-            self.runtime = await opened(self._shared, self._session)
+            self.runtime = await self._opened()
         except Exception:
             log.exception("The session %s could not be opened again", self._session)
 
@@ -198,6 +232,7 @@ class Driver:
         store = self._shared.store
         ttl_s = (await self.look()).settings.lease_ttl_s
         leases: list[Lease] = []
+        self._rests_at = None
 
         async def acquire() -> None:
             leases.append(
@@ -220,7 +255,7 @@ class Driver:
             # A lease that can't be given back expires; that does not hide the error that ended the block.
             with contextlib.suppress(StoreUnavailable):
                 for lease in leases:
-                    await to_completion(store.release(lease))
+                    await to_completion(store.release(lease, rests_at=self._rests_at))
 
     async def _renew(self, lease: Lease, ttl_s: float) -> None:
         while True:
@@ -229,24 +264,32 @@ class Driver:
             with contextlib.suppress(StoreUnavailable):
                 await self._shared.store.renew(lease, ttl_s=ttl_s)
 
-    async def _take_step(self, runtime: SessionRuntime) -> NextStep | None:
-        """Decide on the next step and carry it out. ``None``: the endpoint was asked for limits or a count first."""
+    async def _take_step(self, runtime: SessionRuntime) -> bool:
+        """Decide on the next step and carry it out, perhaps after a question to the endpoint about limits or a count.
+
+        False if the session rests, or if this driver takes no further step.
+        """
         await runtime.ledger.catch_up()
+        if runtime.lacks_instructions and runtime.ledger.loop.paused == "":
+            await self._interruptible(runtime, write_instructions(runtime))
         await sync_settings(runtime)
         loop, view = runtime.ledger.loop, runtime.ledger.meter._fold.view
         is_compaction_asked = loop.compact_asked is not None
         may_call = bool(loop.turn or is_compaction_asked) and not loop.cancel
         if may_call and lacks_limits(runtime):
             await self._interruptible(runtime, learn_limits(runtime))
-            return None
+            return True
         if loop.turn or loop.queue or is_compaction_asked or view.media:
             await (
                 runtime.ledger.load()
             )  # a session at rest without media decides without its messages
         step = decide(self._situation(runtime))
+        decided_at = runtime.ledger.loop.seq
         if needs_count(runtime, step):
             await self._interruptible(runtime, count_input(runtime))
-            return None
+            return True
+        if self._is_retiring and isinstance(step, CallModel | RunTools | Compact):
+            return False
         if isinstance(step, Rest):
             if runtime.counting is not None:
                 await record_pieces(runtime)
@@ -259,7 +302,10 @@ class Driver:
             await self._perform(runtime, step)
         except HookFailed as problem:
             await self._give_up(runtime, str(problem))
-        return step
+        if isinstance(step, Rest) and runtime.ledger.loop.seq == decided_at:
+            self._rests_at = decided_at
+            return False
+        return True  # what came while the reading was recorded is not decided on yet
 
     async def _listen(self, runtime: SessionRuntime) -> None:
         """Fold commands of others during a step; a cancel interrupts the step."""
@@ -301,12 +347,9 @@ class Driver:
                 drop_retries=settings.drop_retries,
                 sequential_tools=settings.sequential_tools,
                 has_strategies=bool(ordered(settings.strategy)),
-                budget=Budget(
-                    calls=settings.budget_calls,
-                    tokens=settings.budget_tokens,
-                    usd=settings.budget_usd,
-                    seconds=settings.budget_s,
-                ),
+                budget=settings.budget,
+                session_budget=settings.session_budget,
+                fallback=settings.fallback,
             ),
             room=Headroom(
                 high=reading.used.high,
@@ -330,8 +373,7 @@ class Driver:
             may_compact=may_compact(runtime),
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,
-            tokens=reading.spend.all.in_budget,
-            usd=reading.spend.money.usd,
+            used=used_by_session(runtime),
         )
 
     async def _perform(self, runtime: SessionRuntime, step: NextStep) -> None:
@@ -357,6 +399,9 @@ class Driver:
                 before = [message.id for message in runtime.ledger.meter.messages]
                 before = before[: before.index(step.message)]
                 await write([Rewound(to=before[-1] if before else "")])
+            case FallBack():
+                runtime.stuck = None
+                await write([_fell_back(runtime, step)], durable=True)
             case Deliver():
                 await self._deliver(runtime, step)
             case Pause():
@@ -437,10 +482,15 @@ class Driver:
         events: list[Event] = []
         if step.begins_turn:
             turn = f"turn-{loop.turns + 1}"
-            spend = runtime.reading.spend
-            events.append(
-                TurnStarted(turn=turn, tokens=spend.all.in_budget, usd=spend.money.usd)
+            spent = used_by_session(runtime)
+            started = TurnStarted(
+                turn=turn,
+                tokens=spent.tokens,
+                usd=spent.usd,
+                input=spent.input,
+                output=spent.output,
             )
+            events.append(started)
         waiting = {one.message.id: one.message for one in loop.queue}
         for name in step.messages:
             events += [
@@ -448,6 +498,31 @@ class Driver:
                 MessageAdded(message=waiting[name]),
             ]
         await runtime.ledger.write(events, exact=True, durable=True)
+
+
+def used_by_session(runtime: SessionRuntime) -> BudgetUse:
+    """What the session has used so far, as budgets count it."""
+    spend = runtime.reading.spend
+    sums = spend.all
+    return BudgetUse(
+        calls=sums.calls,
+        tool_calls=runtime.ledger.loop.session_tool_calls,
+        tokens=sums.in_budget,
+        input=sums.input + sums.estimated,
+        output=sums.output,
+        usd=spend.money.usd,
+    )
+
+
+def _fell_back(runtime: SessionRuntime, step: FallBack) -> FellBack:
+    """The event for this step. The error begins with the name of the model that failed."""
+    loop = runtime.ledger.loop
+    return FellBack(
+        turn=loop.turn,
+        model=step.model,
+        error=f"{runtime.settings.model}: {step.why}",
+        error_kind=loop.failed,
+    )
 
 
 def _persisted(loop: Loop, partial: Message | None) -> Persisted:

@@ -1,7 +1,7 @@
 """Many sessions in one process: opened on demand, driven with or without clients, closed when idle.
 
 async with Host(agent) as host:
-    session = await host.session("notes")       # open from now on; opening it drives nothing
+    session = await host.look("notes")          # open from now on; looking drives nothing
     await session.send("Go on.")                # a command drives it, and no client has to stay for the answer
 """
 
@@ -10,26 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Mapping
+from typing import Any, Final
 
-from ullage.errors import SessionNotFound, UllageError
-from ullage.events import (
-    CancelAsked,
-    CompactAsked,
-    Event,
-    FirstCall,
-    RowDamaged,
-    TurnEnded,
-    TurnPaused,
-    TurnResumed,
-    TurnStarted,
-)
+from ullage.errors import UllageError
+from ullage.events import FirstCall
 from ullage.runtime.agent import Agent, new_session_id
-from ullage.runtime.opening import folded
+from ullage.runtime.attending import Attending
+from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import Store
 from ullage.tasks import start, stop
 
 log = logging.getLogger("ullage.runtime")
@@ -37,34 +28,50 @@ log = logging.getLogger("ullage.runtime")
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
-RECOVERED: Final = 1_000
-"""How many of the newest sessions a host searches for unfinished work when it starts."""
-
-TAIL: Final = 32
-"""Events at a session's end that usually show whether it rests; if they don't, the whole ledger is folded."""
-
 
 class Host:
-    """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop."""
+    """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop.
 
-    def __init__(self, agent: Agent, *, idle_s: float = IDLE_S) -> None:
+    With ``attends`` it also takes over the sessions of its store whose driver ended in any process: see ``Attending``.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[Any],
+        *,
+        idle_s: float = IDLE_S,
+        dispatch: Dispatch | None = None,
+        attends: bool = False,
+    ) -> None:
         self.agent = agent
+        self.dispatch = dispatch or Embedded()
+        self.attends = attends
         self._idle_s = idle_s
         self._shared: AgentRuntime | None = None
         self._sessions: dict[str, Session] = {}
         self._used: dict[str, float] = {}
         self._locks: dict[str, _Lock] = {}
-        self._sweeping: asyncio.Task[None] | None = None
+        self._attending: Attending | None = None
+        self._taking_over: asyncio.Task[None] | None = None
+        self._is_retiring = False
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Host:
         self._shared = await self.agent._enter()
-        self._sweeping = start(self._sweep(), name="host: closing idle sessions")
+        self._is_retiring = False
+        self._tasks = [
+            start(self._sweep(), name="host: closing idle sessions"),
+            start(self.dispatch.serve(self._drive), name="host: driving"),
+        ]
+        if self.attends:
+            self._attending = Attending(self.store, self.dispatch.wake)
+            self._taking_over = start(self._attending.run(), name="host: taking over")
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         """Stop all sessions without loss: the next process resumes unfinished turns."""
-        if self._sweeping is not None:
-            await stop(self._sweeping)
+        await self._end_attending()
+        await stop(*self._tasks)
         sessions, self._sessions = list(self._sessions.values()), {}
         closed = await asyncio.gather(
             *(session.close() for session in sessions), return_exceptions=True
@@ -74,6 +81,24 @@ class Host:
                 log.error("The session %s did not close: %s", session.id, how)
         self._shared = None
         await self.agent._leave()
+
+    async def drain(self) -> None:
+        """Take no more sessions, and return once each one that is driven here has ended its current step.
+
+        Whoever does not want to wait so long cancels this, and leaving the host stops the steps. The rest of the work
+        is due: another server takes it over, or the next one.
+        """
+        self._is_retiring = True
+        await self._end_attending()
+        for session in self._sessions.values():
+            session.retire()
+        for session in tuple(self._sessions.values()):
+            await session.until_idle()
+
+    async def _end_attending(self) -> None:
+        if self._taking_over is not None:
+            await stop(self._taking_over)
+            self._taking_over = None
 
     @property
     def store(self) -> Store:
@@ -102,13 +127,12 @@ class Host:
         name = session or new_session_id()
         events = await self.agent._first_events(resolved, own)
         await self.store.create(name, events)
-        return await self.session(name, drives=True)
+        return await self.wake(name)
 
-    async def session(self, session: str, *, drives: bool = False) -> Session:
+    async def look(self, session: str) -> Session:
         """A session of the store, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
-        Only commands drive it. With ``drives`` its unfinished work is resumed at once, except in a tool call's own
-        session: that belongs to the session that made the call.
+        Nothing is driven before a command to it.
         """
         held = self._sessions.get(session)
         if held is None:
@@ -116,11 +140,21 @@ class Host:
                 held = self._sessions.get(session)
                 if held is None:
                     await self.store.about(session)
-                    held = self.agent.session(session, resume=False)
-                    self._sessions[session] = await held.__aenter__()
-        if drives and not is_child(session):
-            held.drive()
+                    held = await self.agent._hosted(session, self).__aenter__()
+                    if self._is_retiring:
+                        held.retire()
+                    self._sessions[session] = held
         self._used[session] = time.monotonic()
+        return held
+
+    async def wake(self, session: str) -> Session:
+        """Have unfinished work of the session resumed. Raises as ``look`` does, and ``SettingError``.
+
+        A tool call's own session is only opened: it belongs to the session that made the call.
+        """
+        held = await self.look(session)
+        if not is_child(session):
+            await held.resume_left()
         return held
 
     async def forget(self, session: str) -> None:
@@ -131,23 +165,20 @@ class Host:
             if held is not None:
                 await held.close()
 
-    async def recover(self) -> list[str]:
-        """Resume the sessions that drivers of this store left unfinished, by a crash or a restart; returns their ids.
+    def _drive(self, session: str) -> Awaitable[None]:
+        held = self._sessions.get(session)
+        if held is not None:
+            held.expect_driver()  # at once, so that no look comes before the driver
+        return self._driven(session)
 
-        Sessions with queued messages are among them. An imported session with a turn that no driver of this store began
-        is left as it is; so is a session that can't be opened.
-        """
-        found: list[str] = []
-        for row in await self.store.sessions(limit=RECOVERED):
-            try:
-                if not is_child(row.id) and await is_left_here(self.store, row):
-                    await self.session(row.id, drives=True)
-                    found.append(row.id)
-            except SessionNotFound:
-                continue
-            except UllageError as problem:
-                log.warning("The session %s can't be resumed: %s", row.id, problem)
-        return found
+    async def _driven(self, session: str) -> None:
+        is_driven = False
+        try:
+            is_driven = await (await self.look(session)).driven()
+        except UllageError as problem:
+            log.warning("The session %s can't be resumed: %s", session, problem)
+        if not is_driven and self._attending is not None:
+            self._attending.failed(session)
 
     @property
     def open_sessions(self) -> int:
@@ -171,46 +202,6 @@ class Host:
 def is_child(session: str) -> bool:
     """Whether a session belongs to a tool call of another one."""
     return "/" in session
-
-
-async def is_left_here(store: Store, row: SessionRow) -> bool:
-    """Whether a session has unfinished work that drivers or senders of this store began."""
-    if not await is_unfinished(store, row):
-        return False
-    if row.drivers:
-        return True
-    loop = (await folded(store, row.id)).loop
-    return not (loop.turn or loop.open or loop.is_abandoned)
-
-
-async def is_unfinished(store: Store, row: SessionRow) -> bool:
-    """Whether a session has an open turn, or something queued that begins one."""
-    if await store.pending(row.id):
-        return True
-    is_left = _is_left_by(await store.read(row.id, after=max(0, row.seq - TAIL)))
-    if is_left is None:
-        loop = (await folded(store, row.id)).loop
-        return bool(
-            loop.cancel
-            or loop.compact_asked is not None
-            or (loop.turn and not loop.paused)
-        )
-    return is_left
-
-
-def _is_left_by(tail: list[Event]) -> bool | None:
-    """Whether the last events show unfinished work; ``None`` if only the whole ledger shows it."""
-    for event in reversed(tail):
-        match event:
-            case TurnEnded():
-                return False
-            case TurnStarted() | TurnResumed():
-                return True
-            case TurnPaused() | CancelAsked() | CompactAsked() | RowDamaged():
-                return None
-            case _:
-                continue
-    return None
 
 
 class _Lock:

@@ -21,12 +21,13 @@ from ullage.runtime.session_runtime import (
     AgentRuntime,
     ResolvedFrom,
     SessionRuntime,
+    answering,
 )
 from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
 
-VERSION: Final = "runtime-4"
+VERSION: Final = "runtime-7"
 """Increased whenever ``Loop`` or ``LoopMemory`` fold differently."""
 
 
@@ -61,25 +62,36 @@ class Folds(NamedTuple):
     checkpoints: Checkpoints
 
 
-async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
-    """The session by its ledger. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
+async def opened(
+    shared: AgentRuntime, session: str, deps: object = None
+) -> SessionRuntime:
+    """The session by its ledger, with ``deps`` for its tools.
+
+    Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
     folds = await folded(shared.store, session, estimator=shared.settings.estimator)
     if damaged := folds.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
         log.warning(
             "Events of the session %s can't be read and are left out: %s.", session, rows
         )
-    resolved = shared.resolve(folds.loop.settings)
+    loop = folds.loop
+    acting = shared.acting(loop)
+    if acting is None:  # whoever drives the session is told
+        resolved, known = shared.resolve(loop.settings), None
+    else:
+        resolved = shared.resolve_for(loop)
+        known = ResolvedFrom(loop.settings, answering(loop), resolved)
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
     runtime = SessionRuntime(
-        shared=shared,
+        first=shared,
         ledger=ledger,
         settings=resolved.settings,
-        resolved=ResolvedFrom(folds.loop.settings, resolved),
-        tools=shared.tools(resolved.settings),
+        resolved=known,
+        tools=(acting or shared).tools(resolved.settings),
         memory=folds.memory,
         checkpointed=folds.checkpointed,
         checkpoints=folds.checkpoints,
+        deps=deps,
     )
     ledger.listeners.append(runtime.note)
     if shared.hooks:

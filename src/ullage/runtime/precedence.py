@@ -159,6 +159,11 @@ def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
         option, variable = meaning_of(found.key).who.option, environment_name(found.key)
         if option:
             way = f"Start it with {option}"
+        elif _is_argument(resolved, found.key):
+            raise SettingError(
+                f"{found.key}: {found.what} is more than the agent was made with. Make it with a larger "
+                f"Agent({found.key}=…), and open the session again."
+            )
         elif variable:
             way = f"Start it with {variable}=…"
         else:
@@ -167,6 +172,12 @@ def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
             f"{found.key}: {found.what} is more than this program was started with. {way}, or set `{found.key}` in "
             "your own ullage.toml and start it again."
         )
+
+
+def _is_argument(resolved: Resolved, key: str) -> bool:
+    """Whether the program itself gave this setting, which a file or a variable can't raise."""
+    given = [layer.values for layer in resolved.layers if layer.place == "argument"]
+    return any(key in values for values in given)
 
 
 def left_out(resolved: Resolved) -> str:

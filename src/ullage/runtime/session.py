@@ -14,16 +14,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self, Unpack, get_args
-
-from msgspec.structs import replace
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    Self,
+    Unpack,
+    get_args,
+    overload,
+)
 
 from ullage.agent.grants import Grant
-from ullage.agent.loop import Loop
+from ullage.agent.loop import Loop, apply
 from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
 from ullage.display.text import quoted
@@ -33,6 +42,7 @@ from ullage.errors import (
     InputError,
     InternalError,
     SessionNotFound,
+    SettingError,
     UllageError,
     WrongType,
 )
@@ -40,10 +50,13 @@ from ullage.events import (
     CancelAsked,
     Cancelled,
     CompactAsked,
+    DraftPiece,
     Event,
+    HandedOver,
     Pinned,
     QueueLeft,
     Rewound,
+    SessionEvent,
     SettingsChanged,
     TurnEnded,
     TurnResumed,
@@ -61,6 +74,7 @@ from ullage.messages import (
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
+from ullage.runtime.answer_tool import answer_name, is_by_tool
 from ullage.runtime.approvals import (
     GrantScope,
     Question,
@@ -72,7 +86,9 @@ from ullage.runtime.approvals import (
     questions,
     revoked_event,
 )
-from ullage.runtime.driver import Driver
+from ullage.runtime.dispatch import Dispatch
+from ullage.runtime.driver import Driver, used_by_session
+from ullage.runtime.message_input import MessageInput, file_part, read_file
 from ullage.runtime.outcome import (
     INTERRUPTED,
     INTERRUPTED_NOTE,
@@ -82,20 +98,25 @@ from ullage.runtime.outcome import (
     error_of,
     last_words,
 )
+from ullage.runtime.output_type import OutputType
 from ullage.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage.runtime.settings_types import SessionSettings
 from ullage.runtime.sync_settings import is_synced, reading_in_effect
-from ullage.store.store import DraftPiece, QueueKind, Receipt
+from ullage.runtime.text_stream import TextStream
+from ullage.runtime.turn_instructions import deps_of, writer_name
+from ullage.runtime.typed_asking import (
+    OUTPUT_RETRIES,
+    check_retries,
+    settled,
+)
+from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.tasks import start, stop
-from ullage.tools.outputs import as_picture
+from ullage.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage.runtime")
 
 POLL_S: Final = 0.5
 """Seconds between two looks at a session that another process drives, unless a change is noticed before."""
-
-MessageInput = str | bytes | Path | Part
-"""A piece of a message: text, the bytes of an image, the path of an image file, or a part."""
 
 
 class Opener(Protocol):
@@ -118,7 +139,29 @@ class Opener(Protocol):
         ...
 
 
-class Session:
+class SessionHost(Protocol):
+    """What a session leaves to the host that it was opened by."""
+
+    dispatch: Dispatch
+    """Has the session driven after a command, here or elsewhere."""
+
+    attends: bool
+    """Whether the host takes over sessions whose driver ended, so that none of them has to wait for that itself."""
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str)
+    AnyT = TypeVar("AnyT")
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+    AnyT = TypeVar("AnyT")
+
+
+class Session(Generic[OutputT]):
     """One session. Made by ``Agent.session``; use as ``async with``.
 
     Inside the block this process drives the session whenever there is work; with ``resume=False``, only from the first
@@ -127,13 +170,27 @@ class Session:
     """
 
     def __init__(
-        self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]
+        self,
+        agent: Opener,
+        session: str,
+        *,
+        resume: bool,
+        settings: dict[str, object],
+        deps: object = None,
+        output: OutputType[Any] | None = None,
+        output_retries: int = OUTPUT_RETRIES,
+        host: SessionHost | None = None,
     ) -> None:
         self.id = session
+        self._host = host
+        self._output = output
+        self._output_retries = output_retries
+        self._wanted = output
         self._agent = agent
         self._drives = resume
         """Whether this process drives the session: from the start, or since the first command."""
         self._settings = settings
+        self._deps = deps
         self._shared: AgentRuntime | None = None
         self._driver: Driver | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -147,9 +204,15 @@ class Session:
     async def __aenter__(self) -> Self:
         shared = await self._agent._enter()
         try:
+            if self._drives:
+                self._check_deps(shared)
             await self._agent._create_if_new(self.id, self._settings)
             self._shared = shared
-            self._driver = Driver(shared, self.id)
+            is_attended = self._host is not None and self._host.attends
+            self._driver = Driver(
+                shared, self.id, self._deps, awaits_other=not is_attended
+            )
+            self._driver.want(self._wanted)
             await self._driver.look()
         except BaseException:
             await self._agent._leave()
@@ -180,7 +243,7 @@ class Session:
             return
         try:
             if waits:
-                await self.wait(check=False)
+                await self._wait()
         finally:
             await self._end(self._serving)
 
@@ -231,9 +294,59 @@ class Session:
                 self._is_idle.set()
 
     def drive(self) -> None:
-        """Resume unfinished work: an interrupted turn, queued messages. Does nothing if there is none."""
-        self._open  # noqa: B018 - raises where the session is closed
+        """Resume unfinished work: an interrupted turn, queued messages. Does nothing if there is none.
+
+        Raises ``SettingError`` if a tool needs ``deps`` that the session was opened without.
+        """
+        self._check_deps(self._open)
         self._drive()
+
+    def _check_deps(self, shared: AgentRuntime) -> None:
+        for agent in (shared, *shared.team.values()):
+            check_needed("The agent", agent.deps_type, self._deps)
+            check_deps(agent.tools(agent.settings).values(), self._deps)
+            for writer in agent.writers:
+                needed = deps_needed(deps_of(writer))
+                check_needed(f"The function {writer_name(writer)}", needed, self._deps)
+
+    async def _ask_driver(self) -> None:
+        """Have the session driven: where its host's dispatch decides, or else here."""
+        self._drives = True
+        is_driven_here = not self._is_idle.is_set()
+        if self._host is None or is_driven_here:
+            self._drive()  # a driver that works here looks once more
+        else:
+            await self._host.dispatch.wake(self.id, await self._newest())
+
+    async def resume_left(self) -> None:
+        """``drive``, where the session's host decides."""
+        self._check_deps(self._open)
+        await self._ask_driver()
+
+    def expect_driver(self) -> None:
+        """Count as at work from here on: ``driven`` follows."""
+        self._is_idle.clear()
+
+    async def driven(self) -> bool:
+        """Drive the session here until it rests or has another driver; False if ``failure`` says why it can't be.
+
+        Raises ``SettingError`` as ``drive`` does.
+        """
+        try:
+            self.drive()
+        except SettingError:
+            self._is_idle.set()
+            raise
+        await self._is_idle.wait()
+        return self._failure is None
+
+    async def until_idle(self) -> None:
+        """Return once this process does no work for the session."""
+        await self._is_idle.wait()
+
+    def retire(self) -> None:
+        """Drive the session no further than to the end of the current step. What is left is due for another driver."""
+        self._driving.retire()
 
     def _drive(self) -> None:
         self._drives = True
@@ -268,10 +381,15 @@ class Session:
                 f"kind is 'steer' or 'follow_up', and not {quoted(kind)}. Nothing was stored."
             )
         _check_texts("id", id)
+        self._check_deps(self._open)
         await self._check_key()
         message = await self.message(*pieces, id=id)
+        self._driving.want(self._wanted)
+        return await self._store(message, kind)
+
+    async def _store(self, message: Message, kind: QueueKind) -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind)
-        self._drive()
+        await self._ask_driver()
         return receipt
 
     async def _check_key(self) -> None:
@@ -290,9 +408,10 @@ class Session:
                 raise
 
     async def message(self, *pieces: MessageInput, id: str = "") -> Message:
-        """A user's message of these pieces; the bytes of images are stored beside the session.
+        """A user's message of these pieces; the bytes of images and files are stored beside the session.
 
-        Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message.
+        Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message and for a file that can't
+        be read or that the session's model does not take.
         """
         _check_texts("id", id)
         if all(isinstance(piece, str) and not piece.strip() for piece in pieces):
@@ -311,12 +430,11 @@ class Session:
             case str():
                 clean = clean_text(piece)
                 return TextPart(id=name, text=clean.text, raw=clean.raw)
-            case bytes() | Path():
-                if isinstance(piece, Path):
-                    return await self._media(
-                        name, await asyncio.to_thread(piece.read_bytes), piece.name
-                    )
+            case bytes():
                 return await self._media(name, piece, "")
+            case Path():
+                data = await asyncio.to_thread(read_file, piece)
+                return await self._media(name, data, piece.name)
             case TextPart() | ImagePart() | FilePart():
                 return piece
             case _:
@@ -326,20 +444,16 @@ class Session:
                 )
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
-        handle = await self._open.store.keep(self.id, data)
-        source = f"{BLOB_SOURCE}{handle}"
-        if picture := as_picture(data, name):
-            return replace(picture.part, source=source)
-        mime = (
-            "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
+        """Raises ``InputError`` for a file that the session's model can't be sent; then nothing is stored."""
+        runtime = self._driving.runtime or await self._driving.look()
+        wire = runtime.resolve_settings().settings.destination().provider.wire
+        source = f"{BLOB_SOURCE}{handle_of(data)}"
+        part = await asyncio.to_thread(
+            file_part, data, id=name, name=file_name, wire=wire, source=source
         )
-        return FilePart(
-            id=name,
-            mime=mime,
-            name=clean_text(file_name).text,
-            size_bytes=len(data),
-            source=source,
-        )
+        if part.source:
+            await self._open.store.keep(self.id, data)
+        return part
 
     async def pending(self) -> list[WaitingMessage]:
         """The queued messages in the order of delivery."""
@@ -361,10 +475,75 @@ class Session:
         _check_texts("message_id", message_id)
         return await self._open.store.withdraw(self.id, message_id)
 
-    async def ask(self, *pieces: MessageInput, check: bool = True) -> Result:
-        """``send``, then ``wait``."""
-        await self.send(*pieces)
-        return await self.wait(check=check)
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: type[AnyT],
+        output_retries: int | None = ...,
+    ) -> Result[AnyT]: ...
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: None = ...,
+        output_retries: int | None = ...,
+    ) -> Result[OutputT]: ...
+
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = True,
+        output_type: Any = None,
+        output_retries: int | None = None,
+    ) -> Result[Any]:
+        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+
+        Its schema is part of the request. An answer that does not fit is asked for again up to ``output_retries``
+        times, then ``AnswerInvalid`` is raised, which keeps the text.
+        """
+        output = self._output if output_type is None else OutputType(output_type)
+        self._wanted = output
+        try:
+            await self.send(*pieces)
+            return await self._typed_result(output, output_retries, check=check)
+        finally:
+            self._wanted = self._output
+
+    async def _typed_result(
+        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+    ) -> Result[Any]:
+        if output is None:
+            result = await self._wait()
+        else:
+            most = self._output_retries if retries is None else retries
+            check_retries(most)
+            result = await settled(self, output, most)
+        return result.or_raise() if check else result
+
+    async def _send_text(self, text: str, id: str) -> None:
+        """Send a message of this id, once, and leave the schema of the request as it is."""
+        await self._store(await self.message(text, id=id), "steer")
+
+    async def _instruction(self, output: OutputType[Any]) -> str:
+        """What tells the model how to give an answer of this type."""
+        runtime = await self._driving.look()
+        settings = runtime.resolve_settings().settings
+        if not is_by_tool(output, settings, settings.destination().provider.wire):
+            return output.instruction
+        name = answer_name(runtime.shared.tools(settings))
+        return f"Give it by calling the tool `{name}`."
+
+    def stream(self, *pieces: MessageInput) -> TextStream[OutputT]:
+        """``ask``, whose text is read while it is written: ``async for text in session.stream("…")``.
+
+        Nothing is sent before the first step of the loop. Leaving the loop early leaves the turn running; leaving a
+        block ``async with session.stream("…") as stream`` early cancels it.
+        """
+        return TextStream(nullcontext(self), pieces)
 
     # -- steering the loop --
 
@@ -382,26 +561,32 @@ class Session:
             )
         store, runtime = self._open.store, await self._driving.look()
         how = tools or runtime.settings.cancel_tools
+        loop = runtime.ledger.loop
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
-        self._drive()
-        returned: dict[str, Message] = {
-            each.message.id: each.message for each in runtime.ledger.loop.queue
-        }
+        await self._ask_driver()
         given_back: list[Message] = []
         async with (
-            aclosing(store.follow(self.id, after=asked.seq)) as events,  # type: ignore[type-var]
-            aclosing(self._until_rest(events, asked.seq)) as ending,  # type: ignore[type-var]
+            aclosing(store.follow(self.id, after=loop.seq)) as events,  # type: ignore[type-var]
+            aclosing(self._until_rest(events, asked.seq)) as ending,
         ):
             async for event in ending:
+                if isinstance(event, DraftPiece):
+                    continue
+                queue = loop.queue
+                loop = apply(loop, event)
+                if event.seq <= asked.seq:
+                    continue
                 match event:
-                    case QueueLeft(how="returned") if event.message_id in returned:
-                        given_back.append(returned[event.message_id])
+                    case QueueLeft(how="returned", message_id=name):
+                        given_back += [
+                            each.message for each in queue if each.message.id == name
+                        ]
                     case Cancelled():
                         return CancelAnswer(True, event.persisted, tuple(given_back))
                     case TurnEnded(reason="cancelled"):
                         return CancelAnswer(True, None, tuple(given_back))
         raise CommandRefused(
-            f"The session {self.id} was closed before the cancel was answered."
+            f"The session {self.id} was closed before the cancel was answered. Open it again to see how its turn ended."
         )
 
     async def questions(self) -> list[Question]:
@@ -444,7 +629,7 @@ class Session:
             await asyncio.to_thread(runtime.shared.grants.add, runtime.root, grant)
         if events := granted_events(runtime, grant, scope):
             await self._open.store.command(self.id, events)
-        self._drive()
+        await self._ask_driver()
         return grant
 
     async def grants(self) -> list[ScopedGrant]:
@@ -464,7 +649,8 @@ class Session:
             runtime.shared.grants.revoke, grant
         ):
             raise CommandRefused(
-                f"There is no grant {quoted(grant)} in this session or its project."
+                f"There is no grant {quoted(grant)} in this session or its project. "
+                "`session.grants()` has those there are."
             )
 
     async def resume(self) -> None:
@@ -474,16 +660,22 @@ class Session:
         """
         loop = (await self._driving.look()).ledger.loop
         if loop.paused:
-            spend = self.reading.spend
+            spent = used_by_session(self._driving.runtime or await self._driving.look())
             resumed = TurnResumed(
-                turn=loop.turn, tokens=spend.all.in_budget, usd=spend.money.usd
+                turn=loop.turn,
+                tokens=spent.tokens,
+                usd=spent.usd,
+                input=spent.input,
+                output=spent.output,
             )
             await self._command(resumed)
         elif await self.is_interrupted():
-            self.drive()
+            self._check_deps(self._open)
+            await self._open.store.command(self.id, [])  # due, also if this driver dies
+            await self._ask_driver()
         else:
             raise CommandRefused(
-                f"The session {self.id} does not wait for anything: there is nothing to resume."
+                f"The session {self.id} does not wait for anything: there is nothing to resume. Send a message instead."
             )
 
     async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
@@ -517,6 +709,28 @@ class Session:
 
     # -- compaction --
 
+    async def hand_over(self, agent: str = "") -> None:
+        """Let the agent with this name continue, as soon as no tool call is open; empty: the one it was begun with.
+
+        Raises ``CommandRefused`` for a name that neither the agent nor its ``handoffs`` have.
+        """
+        first = self._open
+        known = {first.name: "", "": ""} | {name: name for name in first.team}
+        if agent not in known:
+            names = ", ".join(sorted(filter(None, known))) or "no agent has a name"
+            raise CommandRefused(
+                f"There is no agent {quoted(agent)} to hand over to; this session has: {names}."
+            )
+        await self._command(HandedOver(agent=known[agent]))
+        await self._driving.look()
+
+    @property
+    def active_agent(self) -> str:
+        """The name of the agent that continues the conversation, as far as this process has read the ledger."""
+        runtime = self._driving.runtime
+        named = "" if runtime is None else runtime.ledger.loop.agent
+        return named or self._open.name
+
     async def compact(
         self, instructions: str = "", *, up_to: str = "", from_: str = ""
     ) -> None:
@@ -542,7 +756,9 @@ class Session:
             )
         chosen = up_to or from_
         if chosen and chosen not in {message.id for message in await self.messages()}:
-            raise CommandRefused(f"There is no message {quoted(chosen)} in view.")
+            raise CommandRefused(
+                f"There is no message {quoted(chosen)} in view. Choose one that is in view."
+            )
         await self._command(
             CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
         )
@@ -568,7 +784,7 @@ class Session:
 
     async def _command(self, event: Event) -> None:
         await self._open.store.command(self.id, [event])
-        self._drive()
+        await self._ask_driver()
 
     # -- looking --
 
@@ -576,7 +792,7 @@ class Session:
     def reading(self) -> Reading:
         """The last known reading, without reading the store; also after the session is closed."""
         if self._driver is None or self._driver.runtime is None:
-            raise SessionNotFound(f"The session {self.id} is not open.")
+            raise SessionNotFound(f"The session {self.id} is not open: use `async with`.")
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
@@ -620,14 +836,14 @@ class Session:
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
-    ) -> AsyncIterator[Event | DraftPiece]:
+    ) -> AsyncGenerator[SessionEvent, None]:
         """Events and pieces of streaming answers, as they are stored.
 
         ``after=0`` begins with the first event, ``None`` with the next one. ``until_rest`` ends the stream when the
         session rests or waits for a person, and raises the error that stopped its driver. Leaving early changes nothing
         for the session.
         """
-        begin = (await self._open.store.about(self.id)).seq if after is None else after
+        begin = await self._newest() if after is None else after
         async with aclosing(
             self._open.store.follow(self.id, after=begin, offset=offset)
         ) as events:  # type: ignore[type-var]
@@ -635,13 +851,17 @@ class Session:
                 async for event in events:
                     yield event
                 return
-            async with aclosing(self._until_rest(events, begin)) as ending:  # type: ignore[type-var]
+            async with aclosing(self._until_rest(events, begin)) as ending:
                 async for event in ending:
                     yield event
 
+    async def _newest(self) -> int:
+        """The number of the last event."""
+        return (await self._open.store.about(self.id)).seq
+
     async def _until_rest(
-        self, events: AsyncIterator[Event | DraftPiece], seen: int
-    ) -> AsyncIterator[Event | DraftPiece]:
+        self, events: AsyncIterator[SessionEvent], seen: int
+    ) -> AsyncGenerator[SessionEvent, None]:
         """These events, up to the last one at the time the session rests."""
         coming = start(anext(events))
         idle = start(self._is_idle.wait())
@@ -681,7 +901,7 @@ class Session:
         if (await self._open.store.about(self.id)).held_by:
             return False
         if self._drives:
-            self._drive()  # the other process that drove it has ended
+            await self._ask_driver()  # the other process that drove it has ended
         return not self._drives
 
     async def is_interrupted(self) -> bool:
@@ -694,28 +914,30 @@ class Session:
             not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
         )
 
-    async def wait(self, *, check: bool = True) -> Result:
-        """Wait until the session rests or waits for a person.
+    async def wait(self, *, check: bool = True) -> Result[OutputT]:
+        """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
 
         Raises the error of a failed turn: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
         ``check=False`` it is the result's ``error`` instead. In both cases raises the error that stopped the driver,
         such as ``StoreUnavailable``. Waiting does not drive a session that this process does not drive.
         """
+        return await self._typed_result(self._output, None, check=check)
+
+    async def _wait(self) -> Result[Any]:
         if self._drives:
-            self._drive()
+            await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
                 await self._is_idle.wait()
                 if await self._is_over():
                     break
                 await watch.wait(POLL_S)
-        result = await self._result()
-        return result.or_raise() if check else result
+        return await self._result()
 
-    async def _result(self) -> Result:
+    async def _result(self) -> Result[Any]:
         runtime = await self._driving.look()
         loop = runtime.ledger.loop
-        text = last_words(await self.messages())
+        text = last_words(await self.messages(), loop.answer_call)
         if not is_at_rest(loop):
             return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
         reason = loop.paused or loop.ended

@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ullage.agent.loop import Loop
 from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
+from ullage.context.known_limits import KnownLimits
 from ullage.context.prepared import Prefix
-from ullage.context.request_limits import RequestLimits
 from ullage.context.strategy import SummaryAnswer
+from ullage.display.text import quoted
 from ullage.errors import ContextUnfixable, SettingError
 from ullage.events import (
     Calibrated,
@@ -45,6 +47,7 @@ from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
 from ullage.runtime.ledger import Ledger
+from ullage.runtime.output_type import OutputType
 from ullage.runtime.precedence import (
     Resolved,
     check_values,
@@ -56,6 +59,7 @@ from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.setting_values import is_storable
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
+from ullage.runtime.turn_instructions import InstructionWriter, WrittenInstructions
 from ullage.store.grants import ProjectGrants
 from ullage.store.store import Store
 from ullage.tokens.text import counter_for
@@ -95,6 +99,36 @@ class AgentRuntime:
     """The grants of projects."""
     servers: Callable[[], Sequence[McpServer]] = tuple
     """The MCP servers of the tools."""
+    deps_type: object = None
+    """The type of ``deps`` that the agent was made for; ``None``: any, or none."""
+    writers: Sequence[InstructionWriter[Any]] = ()
+    """Functions that write instructions when a turn begins."""
+    name: str = ""
+    """The agent's name, as its hand-overs use it."""
+    team: dict[str, AgentRuntime] = field(default_factory=dict)
+    """The agents that a session of this one may be handed over to, by name."""
+
+    def acting(self, loop: Loop) -> AgentRuntime | None:
+        """The agent that continues the conversation; ``None`` if this program does not have it."""
+        if loop.agent in ("", self.name):
+            return self
+        return self.team.get(loop.agent)
+
+    def resolve_for(self, loop: Loop, *, changed: Collection[str] = ()) -> Resolved:
+        """The settings of the agent and the model that continue the conversation. Raises ``SettingError``."""
+        acting = self.acting(loop)
+        if acting is None:
+            known = ", ".join(sorted(self.team)) or "none with a name"
+            raise SettingError(
+                f"The conversation was handed over to the agent {quoted(loop.agent)}, which this program does not have "
+                f"(its agents: {known}). Add it to `handoffs`, or hand over to another one with "
+                "`session.hand_over(name)`."
+            )
+        own: Mapping[str, object] = loop.settings
+        if loop.fallback:
+            own = {**own, "model": loop.fallback}
+            changed = {*changed, "model"}
+        return acting.resolve(own, changed=changed)
 
     def resolve(
         self, session: Mapping[str, object], *, changed: Collection[str] = ()
@@ -145,40 +179,35 @@ class ReadySummary(NamedTuple):
     answer: SummaryAnswer
 
 
-class Served(NamedTuple):
-    """A model at its address: limits on images and bytes hold for it alone."""
-
-    provider: str
-    model: str
-    base_url: str
-
-
-class LastLook(NamedTuple):
-    """Whether a view, by its digest, exceeded the known limits of one request."""
-
-    view: str
-    served: Served
-    met: RequestLimits
-    is_over: bool
-
-
 @dataclass(slots=True)
 class Compactions:
     """State of a session's compactions that no event records: a prepared summary, and limits known from refusals."""
 
     prepared: ReadySummary | None = None
     preparing: asyncio.Task[None] | None = None
-    met: dict[Served, RequestLimits] = field(default_factory=dict)
-    """Limits on images and bytes, known from refusals."""
-    last_look: LastLook | None = None
+    limits: KnownLimits = field(default_factory=KnownLimits)
+    """Limits on images and bytes."""
     looked_cold: str = ""
     """The call behind which nothing could be cleared, although the cache had expired."""
 
 
+class NextToAnswer(NamedTuple):
+    """Who answers next: the agent by its name, and the fallback model; each empty for the first."""
+
+    agent: str
+    fallback: str
+
+
+def answering(loop: Loop) -> NextToAnswer:
+    """Who answers next."""
+    return NextToAnswer(loop.agent, loop.fallback)
+
+
 class ResolvedFrom(NamedTuple):
-    """Settings, and the session's own settings that they were resolved from."""
+    """Settings, and what they were resolved from: the session's own settings, and who answers."""
 
     own: Mapping[str, object]
+    answering: NextToAnswer
     result: Resolved
 
 
@@ -207,6 +236,9 @@ class SyncedTo(NamedTuple):
     offered: Mapping[str, AgentTool]
     looked_up: tuple[str, ...]
     window: int | None
+    answering: NextToAnswer
+    output: OutputType[Any] | None
+    instructions: WrittenInstructions | None
 
     def holds(self, other: SyncedTo) -> bool:
         """Whether nothing has changed. The mappings are compared by identity."""
@@ -215,6 +247,9 @@ class SyncedTo(NamedTuple):
             and self.offered is other.offered
             and self.looked_up == other.looked_up
             and self.window == other.window
+            and self.answering == other.answering
+            and self.output is other.output
+            and self.instructions is other.instructions
         )
 
 
@@ -222,7 +257,8 @@ class SyncedTo(NamedTuple):
 class SessionRuntime:
     """One session at work."""
 
-    shared: AgentRuntime
+    first: AgentRuntime
+    """Of the agent that the session was opened with."""
     ledger: Ledger
     settings: Settings
     """The settings that the ledger was last brought up to; see ``resolve_settings``."""
@@ -262,6 +298,25 @@ class SessionRuntime:
     checkpointed: int = 0
     """The last event that a checkpoint covers."""
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    deps: object = None
+    """What the program gave for the tools when it opened the session. Not stored."""
+    output: OutputType[Any] | None = None
+    """The type of the answers that the program asks for. Not stored."""
+    instructions: WrittenInstructions | None = None
+    """What the program's functions wrote for the newest turn; ``None`` before this process began or resumed one."""
+
+    @property
+    def lacks_instructions(self) -> bool:
+        """Whether the program's functions are to write instructions for the turn, before its next call."""
+        loop, now = self.ledger.loop, self.instructions
+        if not loop.turn or loop.cancel or not self.shared.writers:
+            return False
+        return now is None or (now.turn, now.agent) != (loop.turn, loop.agent)
+
+    @property
+    def shared(self) -> AgentRuntime:
+        """Of the agent that continues the conversation."""
+        return self.first.acting(self.ledger.loop) or self.first
 
     def note(self, event: Event) -> None:
         """Note the parts of an event that later steps need."""
@@ -285,12 +340,14 @@ class SessionRuntime:
         They are resolved again only after the session's own settings have changed: the fold then holds another mapping.
         Arguments, files and the environment are read once, when the agent is made.
         """
-        own = self.ledger.loop.settings
-        if self.resolved is None or self.resolved.own is not own:
-            self.resolved = ResolvedFrom(
-                own, self.shared.resolve(own, changed=self.changed)
-            )
-        return self.resolved.result
+        loop = self.ledger.loop
+        own, now = loop.settings, answering(loop)
+        known = self.resolved
+        if known is None or known.own is not own or known.answering != now:
+            resolved = self.first.resolve_for(loop, changed=self.changed)
+            self.resolved = ResolvedFrom(own, now, resolved)
+            return resolved
+        return known.result
 
     def endpoint(self, settings: Settings | None = None) -> Endpoint:
         """The endpoint of the session's model, by these settings or the current ones. Looked up once for each.

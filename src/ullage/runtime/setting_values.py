@@ -69,7 +69,8 @@ class McpServerSetting:
             except KeyError as missing:
                 name = missing.args[0]
                 raise SettingError(
-                    f"An MCP server asks for ${{{name}}}, which is not set in the environment."
+                    f"An MCP server asks for ${{{name}}}, which is not set in the environment. "
+                    "Set it before the program starts."
                 ) from None
             except ValueError as problem:
                 raise SettingError(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
+from ullage.agent.budgets import Budget
 from ullage.codec.blocks import Effort, Options
 from ullage.codec.wires import WIRES
 from ullage.context.choice import ordered
@@ -83,6 +84,17 @@ _SECONDS: Final = values.real(0, 7 * 86_400, above=True)
 _SHARE: Final = values.real(0, 1, above=True)
 
 
+def _budget(meaning: str, unit: str) -> Any:
+    return _setting(
+        None,
+        meaning,
+        values.optional(_COUNT),
+        unit=unit,
+        default_text="no limit",
+        who=authority.BUDGET,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """One value for each key. Raises ``SettingError`` for a value that a key can't take.
@@ -95,6 +107,13 @@ class Settings:
         "",
         "the model, with its provider before it: `anthropic:claude-haiku-4-5`",
         values.text,
+        who=authority.CHOICE,
+    )
+    fallback: tuple[str, ...] = _setting(
+        (),
+        "models that continue a turn, one after the other, where the one before fails "
+        "([fallback models](agent.md#fallback-models))",
+        values.names,
         who=authority.CHOICE,
     )
     base_url: str = _setting(
@@ -137,6 +156,12 @@ class Settings:
         None, "the sampling temperature", values.optional(values.real(0, 2)),
         default_text="the provider's", per_model=True,
     )  # fmt: skip
+    output_by: Literal["schema", "tool"] = _setting(
+        "schema",
+        "how the answer of an `output_type` is asked for: by a `schema` in the request's own field, or by a `tool` "
+        "whose arguments are the answer ([answers of a type](agent.md#answers-of-a-type))",
+        values.one_of("schema", "tool"),
+    )
     stream: bool = _setting(
         True, "whether an answer is shown while it streams", values.flag
     )
@@ -314,6 +339,11 @@ class Settings:
         default_text="no limit",
         who=authority.BUDGET,
     )
+    budget_tool_calls: int | None = _budget("tool calls of a turn", "calls")
+    budget_input: int | None = _budget("input that all calls of a turn may use", "tokens")
+    budget_output: int | None = _budget(
+        "output that all calls of a turn may use", "tokens"
+    )
     budget_s: float | None = _setting(
         None,
         "how long a turn may take",
@@ -321,6 +351,36 @@ class Settings:
         unit="seconds",
         default_text="no limit",
         who=authority.BUDGET,
+    )
+    budget_session_calls: int | None = _budget(
+        "model calls of the whole session, including those of subagents and summaries",
+        "calls",
+    )
+    budget_session_tool_calls: int | None = _budget(
+        "tool calls of the whole session", "calls"
+    )
+    budget_session_tokens: int | None = _budget(
+        "input and output that all calls of the session may use", "tokens"
+    )
+    budget_session_input: int | None = _budget(
+        "input that all calls of the session may use", "tokens"
+    )
+    budget_session_output: int | None = _budget(
+        "output that all calls of the session may use", "tokens"
+    )
+    budget_session_usd: float | None = _setting(
+        None,
+        "what the whole session may cost",
+        values.optional(values.real(0, 1_000_000, above=True)),
+        unit="US dollars",
+        default_text="no limit",
+        who=authority.BUDGET,
+    )
+    max_handovers: int = _setting(
+        10,
+        "how often a turn may be handed over to another agent",
+        values.whole(0, 10_000),
+        who=authority.EFFORT,
     )
     cancel_tools: Literal["stop", "finish"] = _setting(
         "stop",
@@ -432,6 +492,8 @@ class Settings:
                 f"near_limit_off={self.near_limit_off} must be below near_limit={self.near_limit}: "
                 "else the status would change with every token. Set both."
             )
+        for model in self.fallback:
+            destination_of(model, endpoints=self.endpoints)
 
     def destination(self, model: str = "") -> Destination:
         """The provider of a model, by default of the one that is set. Raises ``SettingError``."""
@@ -468,6 +530,31 @@ class Settings:
     def summarises(self) -> bool:
         """Whether a summary on the session's own request is among the chosen strategies."""
         return any(strategy.name == "summary" for strategy in ordered(self.strategy))
+
+    @property
+    def budget(self) -> Budget:
+        """What a turn may use."""
+        return Budget(
+            calls=self.budget_calls,
+            tool_calls=self.budget_tool_calls,
+            tokens=self.budget_tokens,
+            input=self.budget_input,
+            output=self.budget_output,
+            usd=self.budget_usd,
+            seconds=self.budget_s,
+        )
+
+    @property
+    def session_budget(self) -> Budget:
+        """What a session may use."""
+        return Budget(
+            calls=self.budget_session_calls,
+            tool_calls=self.budget_session_tool_calls,
+            tokens=self.budget_session_tokens,
+            input=self.budget_session_input,
+            output=self.budget_session_output,
+            usd=self.budget_session_usd,
+        )
 
     @property
     def policy(self) -> ReasoningPolicy:

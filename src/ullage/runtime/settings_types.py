@@ -19,15 +19,16 @@ from ullage.reasoning import Strip
 class AgentSettings(TypedDict, total=False):
     """Settings of an agent beside its model, system prompt and tools."""
 
+    fallback: Sequence[str] | None
     base_url: str | None
     wire: str | None
     endpoints: Mapping[str, Mapping[str, object]] | None
-    instructions: Sequence[str] | None
     params: Mapping[str, object] | None
     max_output: int | None
     effort: Effort | None
     thinking_budget: int | None
     temperature: float | None
+    output_by: Literal["schema", "tool"] | None
     stream: bool | None
     include_in_context: bool | None
     strip: Strip | None
@@ -62,7 +63,17 @@ class AgentSettings(TypedDict, total=False):
     budget_tokens: int | None
     budget_usd: float | None
     budget_calls: int | None
+    budget_tool_calls: int | None
+    budget_input: int | None
+    budget_output: int | None
     budget_s: float | None
+    budget_session_calls: int | None
+    budget_session_tool_calls: int | None
+    budget_session_tokens: int | None
+    budget_session_input: int | None
+    budget_session_output: int | None
+    budget_session_usd: float | None
+    max_handovers: int | None
     cancel_tools: Literal["stop", "finish"] | None
     cancel_queue: Literal["return", "keep"] | None
     approve: Sequence[str] | None
@@ -89,3 +100,4 @@ class SessionSettings(AgentSettings, total=False):
     model: str | None
     system: str | None
     tools: Sequence[str] | None
+    instructions: Sequence[str] | None

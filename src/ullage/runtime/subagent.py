@@ -36,7 +36,7 @@ _SCHEMA: Final = msgspec.Raw(
 
 
 def subagent(
-    agent: Agent, *, name: str, description: str, timeout_s: float = 3_600.0
+    agent: Agent[Any], *, name: str, description: str, timeout_s: float = 3_600.0
 ) -> AgentTool:
     """A tool that gives ``agent`` a task and returns its last answer.
 
@@ -59,11 +59,11 @@ def subagent(
     )
 
 
-async def _perform(agent: Agent, task: str, context: CallContext) -> Output:
+async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output:
     runtime = context.runtime
     agent = agent._within(runtime.shared.store, runtime.shared.client)
     child = f"{context.session}/{context.call_id}"
-    async with agent.session(child, resume=False) as session:
+    async with agent.session(child, resume=False, deps=context.deps) as session:
         fold = (await session._look()).ledger.meter._fold
         known = await _noted(context) if fold.spend.all.calls else set()
         await runtime.ledger.write(
@@ -111,7 +111,7 @@ async def _cancel(session: Session) -> None:
 
 async def _mirror(session: Session, context: CallContext, known: set[str]) -> None:
     """The child's calls as spend of the parent, while they happen."""
-    async with aclosing(session.events(after=0)) as events:  # type: ignore[type-var]
+    async with aclosing(session.events(after=0)) as events:
         async for event in events:
             if isinstance(event, CallEnded):
                 await _note(event, session, context, known)

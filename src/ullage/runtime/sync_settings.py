@@ -7,7 +7,8 @@ model has already seen begin one new epoch together. ``reading_in_effect`` count
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,13 +22,21 @@ from ullage.events import (
     ToolsChanged,
     ToolServerNoticed,
 )
-from ullage.messages import Tool, clean_text
+from ullage.messages import SystemBlock, Tool, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.runtime.answer_tool import answer_tool, is_by_tool, params_with
 from ullage.runtime.compacting import fold_of
 from ullage.runtime.deferring import ToolSet, tool_set, undeferred
-from ullage.runtime.session_runtime import SessionRuntime, SyncedTo
+from ullage.runtime.output_type import OutputType
+from ullage.runtime.session_runtime import SessionRuntime, SyncedTo, answering
 from ullage.runtime.settings import Settings
+from ullage.runtime.turn_instructions import (
+    TurnContext,
+    WrittenInstructions,
+    writer_name,
+    written,
+)
 from ullage.tools.mcp import McpServer
 
 RESOLVED = (
@@ -79,6 +88,8 @@ def is_synced(runtime: SessionRuntime) -> bool:
     """Whether the ledger holds the settings of this process as they are now."""
     if runtime.synced is None or runtime.memory.broken:
         return False
+    if runtime.synced.answering != answering(runtime.ledger.loop):
+        return False
     return runtime.synced.holds(_state(runtime, runtime.ledger.loop.settings))
 
 
@@ -112,7 +123,16 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
     offered = runtime.shared.tools(runtime.settings)
     in_use = runtime.memory.tools_in_use.names
     looked_up = tuple(name for name in in_use if name in runtime.deferrable)
-    return SyncedTo(own, offered, looked_up, _window(runtime))
+    now = answering(runtime.ledger.loop)
+    return SyncedTo(
+        own,
+        offered,
+        looked_up,
+        _window(runtime),
+        now,
+        runtime.output,
+        runtime.instructions,
+    )
 
 
 def _window(runtime: SessionRuntime) -> int | None:
@@ -129,6 +149,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         events.append(SettingsChanged(settings=limits, source="resolved"))
         if "include_in_context" in limits or "strip" in limits:
             rewrites.append("policy")
+    wire = held.wire
     if settings.model:
         provider, model = settings.destination()
         if (provider.name, provider.wire, model) != (
@@ -140,7 +161,8 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
                 ModelChanged(model=model, wire=provider.wire, provider=provider.name)
             )
             rewrites.append("model")
-    system = runtime.shared.system(settings)
+        wire = provider.wire
+    system = (*runtime.shared.system(settings), *_written(runtime, held.system))
     if system != held.system or not runtime.ledger.loop.turns:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
@@ -152,6 +174,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         settings,
         fold_after(fold, events) if events else fold,
     )
+    found = _with_answer(found, runtime.output, settings, wire)
     noticed = dict(runtime.noticed)
     events += _server_notices(
         runtime, undeferred(declared), undeferred(found.declared), noticed
@@ -160,13 +183,45 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         events.append(ToolsChanged(tools=found.declared))
         if _sent(found.declared) != _sent(declared):
             rewrites.append("tools")
-    if dict(settings.params) != held.params:
-        events.append(ParamsChanged(params=dict(settings.params)))
+    params = params_with(runtime.output, settings, wire)
+    if params != held.params:
+        events.append(ParamsChanged(params=params))
     if runtime.memory.broken:
         rewrites.append(runtime.memory.broken)
     if rewrites and runtime.memory.started is not None:
         events.append(runtime.new_epoch(" and ".join(rewrites)))
     return PendingChanges(events, found, noticed)
+
+
+async def write_instructions(runtime: SessionRuntime) -> None:
+    """Have the program's functions write the instructions of this turn. Raises what they raise."""
+    loop, settings = runtime.ledger.loop, runtime.resolve_settings().settings
+    session, root = runtime.ledger.session, settings.root or Path.cwd()
+    context = TurnContext(session, root, settings.model, runtime.deps)
+    blocks = await written(runtime.shared.writers, context)
+    runtime.instructions = WrittenInstructions(loop.turn, loop.agent, blocks)
+
+
+def _written(
+    runtime: SessionRuntime, held: Sequence[SystemBlock]
+) -> tuple[SystemBlock, ...]:
+    """What the program's functions wrote; those of the ledger where they have not been called in this process."""
+    now = runtime.instructions
+    if now is not None and now.agent == runtime.ledger.loop.agent:
+        return now.blocks
+    names = {writer_name(writer) for writer in runtime.shared.writers}
+    return tuple(block for block in held if block.name in names)
+
+
+def _with_answer(
+    found: ToolSet, output: OutputType[Any] | None, settings: Settings, wire: str
+) -> ToolSet:
+    """With the tool for the answer, where it is asked for as a tool call. It is never deferred."""
+    if output is None or not is_by_tool(output, settings, wire):
+        return found
+    tool = answer_tool(output, found.tools)
+    tools = {**found.tools, tool.name: tool}
+    return found._replace(tools=tools, declared=(*found.declared, tool.declaration))
 
 
 def _sent(tools: Sequence[Tool]) -> list[Tool]:

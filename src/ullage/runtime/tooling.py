@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from ullage.errors import SessionNotFound
 from ullage.events import (
     ApprovalAsked,
     Event,
+    HandedOver,
     MessageAdded,
     ToolEnded,
     ToolOutcome,
@@ -27,8 +27,10 @@ from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
 from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
+from ullage.similar import did_you_mean
 from ullage.store.store import Store
-from ullage.tools.result_budget import Fitted, budget_tokens, fit
+from ullage.tools.result_budget import FittedResult, budget_tokens, fit
+from ullage.tools.retries import out_of_retries, with_retries_left
 from ullage.tools.running import parse_arguments, run_call
 from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
 
@@ -42,6 +44,10 @@ class CallContext:
     root: Path
     store: Store
     runtime: SessionRuntime
+
+    @property
+    def deps(self) -> object:
+        return self.runtime.deps
 
     async def keep(self, data: bytes) -> str:
         return await self.store.keep(self.session, data)
@@ -85,6 +91,8 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
         tool = runtime.tools.get(call.name)
         if tool is None:
             rows += closed([call], "not_started", _unknown(call.name, runtime.tools))
+        elif refusal_text := out_of_retries(tool, runtime.memory.retries):
+            rows += closed([call], "not_started", refusal_text)
         elif is_to_ask(runtime, call):
             rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
         elif refusal := await _refused(runtime, call):
@@ -113,8 +121,7 @@ def _started(runtime: SessionRuntime, call: OpenCall, tool: AgentTool) -> ToolSt
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"There is no tool {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+    return f"There is no tool {name!r}.{did_you_mean(name, known)}"
 
 
 def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
@@ -149,6 +156,8 @@ async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     output = ran.output
     for hook in runtime.shared.hooks:
         output = await run_hook(hook.after_tool(call.name, output, call.call_id))
+    if output.asks_retry:
+        output = with_retries_left(output, tool, runtime.memory.retries)
     reading = runtime.reading
     room = (
         None if reading.input_limit is None else reading.input_limit - reading.used.high
@@ -162,7 +171,7 @@ async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
 
 
 async def _result(
-    call: OpenCall, fitted: Fitted, outcome: ToolOutcome, context: CallContext
+    call: OpenCall, fitted: FittedResult, outcome: ToolOutcome, context: CallContext
 ) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
@@ -188,8 +197,11 @@ async def _result(
         handle=fitted.handle,
         size_bytes=fitted.size_bytes,
         found=output.found,
+        retry_of=call.name if output.asks_retry else "",
+        is_answer=output.is_answer,
     )
-    return [
-        ended,
-        MessageAdded(message=Message(id=f"{name}.message", role="tool", parts=(part,))),
-    ]
+    message = Message(id=f"{name}.message", role="tool", parts=(part,))
+    rows: list[Event] = [ended, MessageAdded(message=message)]
+    if output.agent:
+        rows.insert(0, HandedOver(agent=output.agent, call_id=call.call_id))
+    return rows

@@ -12,6 +12,7 @@ from ullage.context.lineage import MessageStatus
 from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.runtime.status import Status
+from ullage.server.live_types import AdviceView, LiveLine, LiveSubagent, WindowMap
 from ullage.store.store import QueueKind, QueueState
 from ullage.tools.call_text import PieceKind
 
@@ -66,7 +67,7 @@ class SessionList(Struct, frozen=True, kw_only=True):
     """``before`` requests the next list; ``null`` if this is the last."""
 
     sessions: tuple[SessionLine, ...]
-    before: float | None
+    before: str | None
 
 
 class OpenToolCall(Struct, frozen=True, kw_only=True):
@@ -402,7 +403,8 @@ class LogFacts(Struct, frozen=True, kw_only=True):
     title: str
     session: str
     calls: int
-    lines: int
+    lines: int | None
+    """``null`` for a session in a database."""
     skipped_lines: int
     skipped: dict[str, int]
     """How many lines were skipped, by reason."""
@@ -416,14 +418,34 @@ class LogView(Struct, frozen=True, kw_only=True):
     log: LogFacts
     steps: tuple[StepLine, ...]
     largest: tuple[LargeItem, ...]
+    map: WindowMap
+    advice: AdviceView
+
+
+class LiveView(LogView, frozen=True, kw_only=True):
+    """What fills the window of a session that runs. Without ``is_whole`` the middle of a very large log is left out.
+
+    ``subagents`` are those behind the proxy that were called last. ``parent`` is the id of the session that a subagent
+    works for, else empty.
+    """
+
+    line: LiveLine
+    is_running: bool
+    is_whole: bool
+    subagents: tuple[LiveSubagent, ...]
+    parent: str
 
 
 class AccessView(Struct, frozen=True, kw_only=True):
-    """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970."""
+    """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970.
+
+    ``live``: it sees the sessions that run on the server's machine.
+    """
 
     name: str
     scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
     expires: float | None = None
+    live: bool = False
 
 
 class Health(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from ullage.runtime.hosting import Host
 from ullage.server import (
     conversation,
     event_stream,
+    live,
     metrics,
     page,
     scopes,
@@ -73,8 +74,11 @@ HANDLERS = (
     window.list_steps,
     window.list_largest,
     window.get_spend,
+    window.get_map,
     event_stream.follow_events,
     window.look_at_log,
+    live.list_live,
+    live.follow_live,
     page.index,
     page.asset,
     page.health,
@@ -84,10 +88,11 @@ HANDLERS = (
 
 
 class Application(NamedTuple):
-    """A server's application. Setting ``closing`` ends the streams of clients that follow a session."""
+    """A server's application. ``closing`` ends clients' streams and begins the drain, ``hurry`` ends the drain."""
 
     asgi: ASGIApp
     closing: asyncio.Event
+    hurry: asyncio.Event
     metrics: Metrics
     limits: ConnectionLimits
     streams: StreamSlots
@@ -102,30 +107,35 @@ def application(
     names: Iterable[str] = (),
     origins: Iterable[str] = (),
     hidden: Iterable[str] = (),
+    shows: live.LiveSessions | None = None,
+    drain_s: float = 0.0,
 ) -> Application:
     """The application for an agent's sessions. Its lifespan is the host's.
 
     ``token`` allows everything, ``tokens`` are named. ``names`` are the accepted hosts (empty: any), ``origins``
-    further addresses of its page, ``hidden`` values that no error may show. At its start it resumes turns that a crash
-    interrupted. Raises ``SettingError`` for tokens that can't be read.
+    further addresses of its page, ``hidden`` values that no error may show, ``shows`` what runs on this machine; by
+    default nothing of it is shown. As long as it runs, it takes over the sessions of its store whose driver ended; at
+    its end the current steps of sessions get ``drain_s`` seconds.
+    Raises ``SettingError`` for tokens that can't be read.
     """
     scopes.check_table(HANDLERS)
     limits = process_limits()
     streams = StreamSlots(limits.streams, limits.streams_of_one)
     measures, accepted = metrics or Metrics(), Tokens(token, tokens)
-    closing = asyncio.Event()
+    closing, hurry = asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager
     async def hosting(app: Litestar) -> AsyncIterator[None]:
-        async with Host(agent) as host:
+        async with Host(agent, attends=True) as host:
             app.state.host = host
-            # not in a task group, where its failure would end the server
-            recovering = start(_recover(host), name="host: resumes unfinished sessions")
+            draining = start(
+                _drain(host, closing, hurry, drain_s), name="host: lets steps end"
+            )
             try:
                 yield
             finally:
                 closing.set()
-                await stop(recovering)
+                await draining
 
     app = Litestar(
         route_handlers=HANDLERS,
@@ -147,6 +157,7 @@ def application(
                 "metrics": measures,
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
+                "live": shows,
                 "streams": streams,
                 "secrets": Secrets([token, *hidden]),
             }
@@ -157,14 +168,22 @@ def application(
         logging_config=None,
     )
     guard = Guard(app, tokens=accepted, names=names, origins=origins)
-    return Application(guard, closing, measures, limits, streams)
+    return Application(guard, closing, hurry, measures, limits, streams)
 
 
-async def _recover(host: Host) -> None:
-    try:
-        found = await host.recover()
-    except UllageError as problem:
-        log.error("Unfinished sessions can't be found: %s", problem)
+async def _drain(
+    host: Host, closing: asyncio.Event, hurry: asyncio.Event, drain_s: float
+) -> None:
+    """Once the server ends, give the steps of its sessions so many seconds, or until there is a hurry."""
+    await closing.wait()
+    if hurry.is_set() or not drain_s:
         return
-    if found:
-        log.info("Resuming %d sessions: %s", len(found), ", ".join(found))
+    if host.busy_sessions:
+        log.info("Ending the current steps of %d sessions", host.busy_sessions)
+    draining, hurrying = start(host.drain()), start(hurry.wait())
+    try:
+        await asyncio.wait(
+            (draining, hurrying), timeout=drain_s, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        await stop(draining, hurrying)

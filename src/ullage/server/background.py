@@ -53,7 +53,8 @@ def http_server(
                         started.set_result(None)
                 if not started.done():
                     raise UllageError(
-                        "The HTTP server could not start; the log of ullage.server says why."
+                        "The HTTP server could not start; the log of ullage.server says why. "
+                        "Repair that and start it again."
                     )
             except Exception as problem:
                 if started.done():

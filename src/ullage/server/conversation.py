@@ -110,7 +110,9 @@ async def _refuse_taken(opened: Opened, name: str) -> None:
 
 def _pieces(data: MessageContent) -> list[str | bytes]:
     if not data.text.strip() and not data.images:
-        raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
+        raise UnusableMessage(
+            "The message is empty: it has neither `text` nor `images`. Send one of them."
+        )
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
             raise UnusableMessage(

@@ -21,7 +21,14 @@ from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from ullage.errors import SessionNotFound, StoreUnavailable
-from ullage.events import CallEnded, CallStarted, Event, ReadingTaken, UnknownEvent
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    DraftPiece,
+    Event,
+    ReadingTaken,
+    UnknownEvent,
+)
 from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
 from ullage.server.connections import StreamSlots
@@ -31,7 +38,6 @@ from ullage.server.problems import TooManyStreams
 from ullage.server.requests import TheHost
 from ullage.server.scopes import bearer_of
 from ullage.store.export import one_line
-from ullage.store.store import DraftPiece
 from ullage.tasks import start, stop
 
 HEARTBEAT_S: Final = 15.0
@@ -114,16 +120,20 @@ async def follow_events(
 def _slot_for(
     request: Request[Any, Any, Any], streams: StreamSlots
 ) -> Callable[[], None]:
-    """Takes a slot for a stream; returns a function that gives it back. Raises ``TooManyRequestsException``, 503."""
+    """Takes a slot for a stream; returns a function that gives it back. Raises ``TooManyRequestsException``, 503.
+
+    The answer ends the connection too: a refused client must not hold the room that others need.
+    """
     address = request.client.host if request.client else ""
     found = streams.take(bearer_of(request).name or address)
     if found == "client":
         raise TooManyRequestsException(
-            f"This client follows {streams.of_one} sessions already."
+            f"This client follows {streams.of_one} sessions already.",
+            headers={"connection": "close"},
         )
     if isinstance(found, str):
         raise TooManyStreams(
-            f"All {streams.total} slots for clients that follow a session are taken."
+            f"All {streams.total} slots for clients that follow a session are taken. Close one, or try again later."
         )
     return found
 

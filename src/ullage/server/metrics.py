@@ -19,10 +19,10 @@ from prometheus_client import (
     generate_latest,
 )
 
-from ullage.events import CallEnded, CallStarted, Event, ToolEnded, TurnEnded
+from ullage.events import CallEnded, CallStarted, DraftPiece, Event, ToolEnded, TurnEnded
 from ullage.messages import Message
 from ullage.server.requests import TheHost
-from ullage.store.store import DraftPiece, Lease, QueueKind, Receipt, Store
+from ullage.store.store import Lease, QueueKind, Receipt, Store
 from ullage.usage import KINDS
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from litestar.typing import FieldDefinition
 from ullage.messages import Message
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
-from ullage.server import api_types
+from ullage.server import api_types, live_types
 from ullage.server.problems import MEDIA_TYPE
 
 PREFIX: Final = "#/components/schemas/"
@@ -34,6 +34,10 @@ ALWAYS: Final = {
     503: "The store can't be read or written; nothing was stored.",
 }
 NAMED: Final = {404: "There is no such session."}
+LIVE: Final = {
+    404: "No such session runs, or the server does not show which do.",
+    422: "The session's log can't be read now.",
+}
 CHANGING: Final = {
     409: "The session's state does not allow it.",
     422: "The request is valid, but can't be used: an unknown setting, an empty message.",
@@ -101,6 +105,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         problems |= NAMED
     if method != "get" or "{" in path:
         problems |= CHANGING
+    if path.startswith("/v1/live"):
+        problems |= LIVE
     content = {MEDIA_TYPE: {"schema": {"$ref": PREFIX + "Problem"}}}
     for status, meaning in problems.items():
         operation["responses"][str(status)] = {"description": meaning, "content": content}
@@ -110,7 +116,7 @@ def type_schemas() -> dict[str, Any]:
     """The JSON schema of every type of the API, by its name."""
     kinds = [
         kind
-        for kind in vars(api_types).values()
+        for kind in (*vars(api_types).values(), *vars(live_types).values())
         if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
     ]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]

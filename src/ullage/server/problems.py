@@ -12,8 +12,10 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 
 from ullage.errors import (
+    AnswerInvalid,
     BadKey,
     CommandRefused,
+    CompactorBusy,
     ContextUnfixable,
     InputError,
     InternalError,
@@ -45,6 +47,14 @@ class TooManyStreams(UllageError):
     """The server has no slot for another stream."""
 
 
+class LiveOff(UllageError):
+    """This server does not show what runs on its machine."""
+
+
+class NoLiveSession(UllageError):
+    """No running session has this id."""
+
+
 class ProblemKind(NamedTuple):
     """A kind of problem: its status, the last part of its type, and what to do about it."""
 
@@ -62,6 +72,10 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     TooManyStreams: ProblemKind(
         503, "busy", "Close unused streams, or try again in a moment."
     ),
+    LiveOff: ProblemKind(404, "live-off", "Start the server with `ullage serve --live`."),
+    NoLiveSession: ProblemKind(
+        404, "session-not-found", "GET /v1/live lists the sessions that run."
+    ),
     SessionNotFound: ProblemKind(
         404, "session-not-found", "GET /v1/sessions lists the existing sessions."
     ),
@@ -73,6 +87,12 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ),
     LeaseLost: ProblemKind(
         409, "session-busy", "Another process has taken over the session: try again."
+    ),
+    CompactorBusy: ProblemKind(
+        409, "compactor-busy", "Wait for the request before, or use a Compactor for each."
+    ),
+    AnswerInvalid: ProblemKind(
+        502, "answer-invalid", "Ask again, with a simpler type or another model."
     ),
     ContextUnfixable: ProblemKind(
         409,
@@ -200,6 +220,8 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
         headers["retry-after"] = "2"
+    if isinstance(error, TooManyStreams):
+        headers["connection"] = "close"
     return answer(masked(request, of_error(error)), headers)
 
 

@@ -46,7 +46,7 @@ def host_of(state: State) -> Host:
 
 async def session_named(host: TheHost, session: FromPath[str]) -> Session:
     """The open session that the path names. Raises ``SessionNotFound``, ``StoreUnavailable``."""
-    return await host.session(unescaped(session))
+    return await host.look(unescaped(session))
 
 
 def usable_id(given: str | None) -> str:

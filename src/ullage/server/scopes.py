@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from litestar import get
 from litestar.connection import ASGIConnection
+from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from ullage.server.api_types import AccessView
@@ -33,6 +34,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "list_steps": "read",
     "list_largest": "read",
     "get_spend": "read",
+    "get_map": "read",
     "follow_events": "read",
     "begin_session": "write",
     "import_session": "write",
@@ -50,6 +52,9 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "list_grants": "read",
     "approve": "approve",
     "revoke_grant": "approve",
+    # These show what was said to other programs of the machine, not this server's sessions alone.
+    "list_live": "admin",
+    "follow_live": "admin",
     # These change how sessions run, or delete a session.
     "change_settings": "admin",
     "delete_session": "admin",
@@ -91,7 +96,8 @@ def require_scope(
     if needed is None or needed in bearer.scopes:
         return
     raise ScopeMissing(
-        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs."
+        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. "
+        "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."
     )
 
 
@@ -100,8 +106,16 @@ def require_scope(
     operation_id="get_access",
     summary="What the token of this request allows",
 )
-async def get_access(request: ASGIConnection[Any, Any, Any, Any]) -> AccessView:
+async def get_access(
+    request: ASGIConnection[Any, Any, Any, Any], state: State
+) -> AccessView:
     """All scopes and no name if no token is required."""
     bearer = bearer_of(request)
     scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
-    return AccessView(name=bearer.name, scopes=scopes, expires=bearer.expires)
+    is_owner = NEEDED["list_live"] in bearer.scopes
+    return AccessView(
+        name=bearer.name,
+        scopes=scopes,
+        expires=bearer.expires,
+        live=is_owner and state.live is not None,
+    )

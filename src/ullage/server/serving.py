@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Generator
 from ipaddress import ip_address
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -91,6 +92,7 @@ class HttpServer(uvicorn.Server):
         )
         super().__init__(config)
         self._closing = application.closing
+        self._hurry = application.hurry
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server.startup``."""
@@ -102,6 +104,12 @@ class HttpServer(uvicorn.Server):
         """See ``uvicorn.Server.shutdown``."""
         self._closing.set()
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGTERM lets the sessions end their current step; Ctrl-C, or a second signal, does not."""
+        if sig == signal.SIGINT or self.should_exit:
+            self._hurry.set()
+        super().handle_exit(sig, frame)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

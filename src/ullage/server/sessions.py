@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 from litestar import Request, delete, get, post
+from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
@@ -33,7 +35,7 @@ from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
 from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
 from ullage.store.export import export_lines
-from ullage.store.store import SessionRow
+from ullage.store.store import SessionCursor, SessionRow
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 
@@ -64,13 +66,32 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 async def list_sessions(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
-    before: FromQuery[float | None] = None,
+    before: FromQuery[str | None] = None,
 ) -> SessionList:
-    """``before`` is the value from the previous list."""
-    rows = await host.store.sessions(limit=limit, before=before)
+    """``before`` is the value from the previous list, an opaque text."""
+    cursor = None if before is None else cursor_of(before)
+    rows = await host.store.sessions(limit=limit, before=cursor)
     sessions = tuple(line_of(row) for row in rows)
     has_more = len(rows) == limit
-    return SessionList(sessions=sessions, before=rows[-1].changed if has_more else None)
+    following = text_of(rows[-1].cursor) if has_more else None
+    return SessionList(sessions=sessions, before=following)
+
+
+def text_of(cursor: SessionCursor) -> str:
+    """The cursor as clients get it."""
+    text = f"{cursor.changed!r} {cursor.key}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def cursor_of(text: str) -> SessionCursor:
+    """The cursor of ``text_of``. Raises ``ClientException``."""
+    try:
+        changed, key = urlsafe_b64decode(text[:80] + "==").decode().split()
+        return SessionCursor(float(changed), int(key[:18]))
+    except ValueError as problem:
+        raise ClientException(
+            "`before` is not from a list of sessions: give the value of the previous list, or none."
+        ) from problem
 
 
 @get(
@@ -177,7 +198,8 @@ def line_of(row: SessionRow) -> SessionLine:
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
-    return {name: value for name, value in row._asdict().items() if name != "drivers"}
+    inner = ("drivers", "key")
+    return {name: value for name, value in row._asdict().items() if name not in inner}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:

@@ -108,7 +108,7 @@ class TokenStore:
             return None
         except OSError as problem:
             raise SettingError(
-                f"The tokens in {self.path} can't be read: {problem.strerror}."
+                f"The tokens in {self.path} can't be read: {problem.strerror}. Check who may read it."
             ) from problem
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (
             0,
@@ -127,7 +127,8 @@ class TokenStore:
             ) from problem
         if stored.version != VERSION:
             raise SettingError(
-                f"{self.path} was written by another version of Ullage (version {stored.version})."
+                f"{self.path} was written by another version of Ullage (version {stored.version}). "
+                "Update Ullage, or move the file away and add the tokens again."
             )
         return stored.tokens
 
@@ -180,7 +181,7 @@ class TokenStore:
             )
         except OSError as problem:
             raise SettingError(
-                f"{self.path} can't be written: {problem.strerror}."
+                f"{self.path} can't be written: {problem.strerror}. Check who may write there."
             ) from problem
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -199,7 +200,7 @@ class TokenStore:
             replace_file(self.path, data)
         except OSError as problem:
             raise SettingError(
-                f"{self.path} can't be written: {problem.strerror}."
+                f"{self.path} can't be written: {problem.strerror}. Check who may write there."
             ) from problem
 
 

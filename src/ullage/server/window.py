@@ -10,9 +10,12 @@ from typing import Annotated, Any, Final
 from litestar import Request, get, post
 from litestar.params import QueryParameter
 
+from ullage.advice.history import history_of
+from ullage.advice.suggestions import advice_of
 from ullage.errors import InputError
-from ullage.events import FirstCall
+from ullage.events import Event, FirstCall
 from ullage.importers import ImportedSession, read
+from ullage.importers.subagent_tools import subagent_tools
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -27,14 +30,17 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
+from ullage.server.advice_view import advice_view
 from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
+from ullage.server.live_types import SessionMap
 from ullage.server.requests import LARGEST, Opened, host_of, received
+from ullage.server.window_map import window_map
 
 PREVIEW: Final = 160
 """Characters of an item's text that are shown beside its size."""
 
-LARGEST_SHOWN: Final = 20
-"""Items of a log that are shown."""
+LARGEST_SHOWN: Final = 200
+"""Items of a log that its rows list."""
 
 
 @get(
@@ -77,6 +83,39 @@ async def list_largest(
 async def get_spend(opened: Opened) -> Spend:
     """All calls of all purposes, failed ones and children included."""
     return await opened.spend()
+
+
+@get(
+    "/v1/sessions/{session:str}/map",
+    operation_id="get_map",
+    summary="What is in the window and was in it, call by call",
+)
+async def get_map(opened: Opened) -> SessionMap:
+    """With what would make room. Reads the whole session."""
+    events = await opened.history()
+    return await asyncio.to_thread(session_map, events, Meter())
+
+
+def session_map(
+    events: Sequence[Event],
+    meter: Meter,
+    imported: ImportedSession | None = None,
+) -> SessionMap:
+    """The map of a session, and the advice. ``meter`` is one without events; afterwards it has applied them all.
+
+    ``imported`` is the log or ledger that the events were read from, beside which those of its subagents are.
+    """
+    history = history_of(events, meter)
+    called: frozenset[str] = frozenset()
+    if imported is not None:
+        called = subagent_tools(imported)
+    advice = advice_of(history, meter, events, subagent_tools=called)
+    leaving: frozenset[int] = frozenset()
+    if advice.compaction is not None:
+        leaving = frozenset(advice.compaction.items)
+    return SessionMap(
+        map=window_map(history, leaving), advice=advice_view(advice, history)
+    )
 
 
 def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
@@ -163,20 +202,23 @@ def read_log(
     imported = read(path, session=session)
     if not imported.usable:
         raise NothingInIt(
-            f"This looks like a log of {imported.program or imported.format}, but holds no message and no model call."
+            f"This looks like a log of {imported.program or imported.format}, but holds no message and no "
+            "model call. Choose another file."
         )
     meter = Meter(window=window, overhead=earlier)
-    for event in imported.events:
-        meter.apply(event)
+    mapped = session_map(imported.events, meter, imported)
     return LogView(
         reading=meter.reading(),
-        log=_facts(imported, len(meter.steps)),
+        log=facts_of(imported, len(meter.steps)),
         steps=tuple(step_lines(meter.steps)),
         largest=largest_of(meter, LARGEST_SHOWN),
+        map=mapped.map,
+        advice=mapped.advice,
     )
 
 
-def _facts(imported: ImportedSession, calls: int) -> LogFacts:
+def facts_of(imported: ImportedSession, calls: int) -> LogFacts:
+    """The facts about a log with so many calls."""
     return LogFacts(
         format=imported.format,
         program=imported.program,

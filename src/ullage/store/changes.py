@@ -7,12 +7,24 @@ import threading
 from collections import deque
 from contextlib import suppress
 from itertools import chain
+from typing import NamedTuple
 
 from ullage.errors import StoreUnavailable
-from ullage.store.transaction import Change
+from ullage.events import DraftPiece, Event
 
 MOST_HELD = 1_000
 """The most changes that are held for a slow watcher; beyond that it reads the database instead."""
+
+
+class Change(NamedTuple):
+    """The items that one write stored in a session; ``seq`` is the last event's number after it.
+
+    A change without items (a released lease, a deleted session) has to be read from the database.
+    """
+
+    session: str
+    seq: int = 0
+    stored: tuple[Event | DraftPiece, ...] = ()
 
 
 class Subscription:
@@ -93,6 +105,11 @@ class Watchers:
 
     def is_listening(self) -> bool:
         return bool(self._by_session)
+
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that are watched."""
+        with self._lock:
+            return list(self._by_session)
 
     def tell(self, changes: list[Change]) -> None:
         """These were committed by this store."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -12,9 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.errors import LedgerError
+from ullage.events import DraftPiece
 from ullage.store.rows import pack, unpack
-from ullage.store.store import DraftPiece
-from ullage.store.transaction import Change, SessionHead, Transaction, statements
 
 log = logging.getLogger("ullage.store")
 
@@ -32,8 +30,17 @@ class DraftRow(NamedTuple):
     pieces: tuple[DraftPiece, ...]
 
 
-def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -> None:
-    """Store pieces. Raises ``LedgerError`` for an offset that was stored before, or offsets that are not in a row."""
+class PieceGroup(NamedTuple):
+    """The row that holds the pieces ``first`` to ``last`` of a call."""
+
+    call: str
+    first: int
+    last: int
+    body: bytes
+
+
+def grouped(pieces: Sequence[DraftPiece]) -> Iterator[PieceGroup]:
+    """The rows of these pieces. Raises ``LedgerError`` for offsets of a call that are not in a row."""
     for call, group in groupby(pieces, key=lambda piece: piece.call):
         together = tuple(group)
         first, last = together[0].offset, together[-1].offset
@@ -47,27 +54,23 @@ def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -
                 for each in together
             ]
         )
-        work.run("add_draft", where.key, call, first, last, where.seq, pack(body))
-    if pieces:
-        work.changes.append(Change(where.session, where.seq, tuple(pieces)))
+        yield PieceGroup(call, first, last, pack(body))
 
 
-def read_drafts(
-    database: sqlite3.Connection, where: SessionHead, after_row: int = 0
-) -> Iterator[DraftRow]:
-    """The stored pieces of streaming answers, in the order of storing."""
-    rows = database.execute(statements()["read_drafts"], (where.key, after_row))
-    for row, call, first, seq, body in rows:
-        try:
-            stored = _decode(unpack(body))
-        except (zlib.error, msgspec.MsgspecError, TypeError, ValueError):
-            log.warning(
-                "Pieces of an answer in the session %s can't be read and are left out",
-                where.session,
-            )
-            continue
-        pieces = (
-            DraftPiece(call, offset, *piece)  # type: ignore[arg-type]
-            for offset, piece in enumerate(stored, first)
+def to_row(
+    session: str, row: int, call: str, first: int, seq: int, body: bytes
+) -> DraftRow | None:
+    """The pieces of a stored row; ``None`` where it is damaged, since the whole answer follows."""
+    try:
+        stored = _decode(unpack(body))
+    except (zlib.error, msgspec.MsgspecError, TypeError, ValueError):
+        log.warning(
+            "Pieces of an answer in the session %s can't be read and are left out",
+            session,
         )
-        yield DraftRow(row, seq, tuple(pieces))
+        return None
+    pieces = (
+        DraftPiece(call, offset, *piece)  # type: ignore[arg-type]
+        for offset, piece in enumerate(stored, first)
+    )
+    return DraftRow(row, seq, tuple(pieces))

@@ -17,7 +17,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from ullage.agent.copies import CopiedSession, Keep, keep_nothing
+from ullage.agent.copies import CopiedSession, SettingsToKeep, keep_nothing
 from ullage.bounds import json_excess
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
@@ -147,7 +147,7 @@ async def export_file(store: Store, session: str, path: Path) -> None:
 
 
 async def import_file(
-    store: Store, path: Path, session: str = "", *, keep: Keep = keep_nothing
+    store: Store, path: Path, session: str = "", *, keep: SettingsToKeep = keep_nothing
 ) -> Taken:
     """Make a session of an exported file, under its own id or another.
 

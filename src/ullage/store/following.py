@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import NamedTuple
 
-from ullage.events import Event
-from ullage.store.drafts import DraftRow, read_drafts
-from ullage.store.ledger import read
-from ullage.store.store import DraftPiece
-from ullage.store.transaction import Change, SessionHead, session_head
+from ullage.events import DraftPiece, Event
+from ullage.store.changes import Change, Subscription
+from ullage.store.drafts import DraftRow
 
 MOST_READ = 1_000
 """The most events that one read loads, so that a long ledger is not in memory as a whole."""
@@ -22,18 +19,6 @@ class FoundEvents(NamedTuple):
     events: list[Event]
     drafts: list[DraftRow]
     is_all: bool
-
-
-def look(
-    database: sqlite3.Connection, session: str, after: int, after_row: int
-) -> FoundEvents:
-    """Events behind ``after`` and drafts behind a row. Raises ``SessionNotFound``."""
-    where: SessionHead = session_head(database, session)
-    events = list(read(database, where, after=after, limit=MOST_READ))
-    is_all = len(events) < MOST_READ
-    return FoundEvents(
-        events, list(read_drafts(database, where, after_row)) if is_all else [], is_all
-    )
 
 
 class Follower:
@@ -92,6 +77,37 @@ class Follower:
             if not isinstance(event, DraftPiece)
             for each in self._event(event)
         )
+
+    async def follow(
+        self, news: Subscription, look: Callable[[], Awaitable[FoundEvents]]
+    ) -> AsyncIterator[Event | DraftPiece]:
+        """All items from here on, without end. ``look`` reads the database behind this follower's position."""
+        must_look = True
+        while True:
+            changes, told_to_look = news.take()
+            for change in changes:
+                fresh = self.hear(change)
+                while fresh is None:
+                    async for each in self._look(look):
+                        yield each
+                    fresh = self.hear(change, has_looked=True)
+                for each in fresh:
+                    yield each
+            if must_look or told_to_look:
+                must_look = False
+                async for each in self._look(look):
+                    yield each
+            await news.wait()
+
+    async def _look(
+        self, look: Callable[[], Awaitable[FoundEvents]]
+    ) -> AsyncIterator[Event | DraftPiece]:
+        is_all = False
+        while not is_all:
+            seen = await look()
+            for each in self.read(seen):
+                yield each
+            is_all = seen.is_all
 
     def _event(self, event: Event) -> Iterator[Event]:
         if event.seq > self.seq:

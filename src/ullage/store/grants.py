@@ -88,7 +88,7 @@ class ProjectGrants:
             return False
         except OSError as problem:
             raise UllageError(
-                f"The grant {path} can't be removed ({problem.strerror})."
+                f"The grant {path} can't be removed ({problem.strerror}). Check who may write its directory."
             ) from problem
         return True
 

@@ -1,4 +1,4 @@
-"""The right to drive a session: its owner, its generation, and its end by the database's clock."""
+"""The name of a driver in a lease, whether it is dead, and the errors that every store raises for leases."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from ullage.errors import LeaseLost, SessionBusy
 from ullage.store.store import Lease
-from ullage.store.transaction import Change, SessionHead, Transaction, session_head
 
 _PROC = Path("/proc")
 _ENDED = "ended"
@@ -40,64 +40,37 @@ def is_dead(owner: str) -> bool:
     return now != start if now else not _exists(int(pid))
 
 
-def acquire(work: Transaction, where: SessionHead, owner: str, ttl_s: float) -> Lease:
-    """See ``Store.acquire``. Raises ``SessionBusy``."""
-    if holder(where) and where.owner != owner:
-        raise busy(where)
-    work.run("take_lease", owner, ttl_s, where.key)
-    return Lease(where.session, owner, where.generation + 1)
-
-
-def held(work: Transaction, lease: Lease) -> SessionHead:
-    """The head of the lease's session. Raises ``LeaseLost`` if another driver took the session over.
-
-    An expired lease is still valid while the session has no other driver.
-    """
-    where = session_head(work.database, lease.session)
-    if (where.owner, where.generation) != (lease.owner, lease.generation):
-        taken = f"{where.owner} drives it now" if where.owner else "it was released"
-        raise LeaseLost(
-            f"The lease of {lease.owner} on session {lease.session!r} is lost: {taken}. Nothing was written; "
-            "acquire the session again and read what happened since."
-        )
-    return where
-
-
-def renew(work: Transaction, lease: Lease, ttl_s: float) -> None:
-    """See ``Store.renew``. Raises ``LeaseLost``."""
-    work.run("renew_lease", ttl_s, held(work, lease).key)
-
-
-def release(work: Transaction, lease: Lease) -> None:
-    """See ``Store.release``."""
-    if work.run("release_lease", lease.session, lease.owner, lease.generation).rowcount:
-        work.changes.append(Change(lease.session))
-
-
-def holder(where: SessionHead) -> str:
-    """The living driver of a session; empty when it has none."""
-    return (
-        where.owner
-        if where.owner and where.expires > where.now and not is_dead(where.owner)
-        else ""
-    )
-
-
-def busy(where: SessionHead) -> SessionBusy:
-    """The error that names the session's driver."""
-    until = datetime.fromtimestamp(where.expires, UTC).isoformat(timespec="seconds")
+def busy(session: str, owner: str, expires: float) -> SessionBusy:
+    """The error that names the session's driver; ``expires`` is the end of its lease, in seconds since 1970."""
+    until = datetime.fromtimestamp(expires, UTC).isoformat(timespec="seconds")
     return SessionBusy(
-        f"Session {where.session!r} is driven by {where.owner} until {until} at least. Send it commands, or end that "
+        f"Session {session!r} is driven by {owner} until {until} at least. Send it commands, or end that "
         "program and try again.",
-        held_by=where.owner,
-        until=where.expires,
+        held_by=owner,
+        until=expires,
     )
+
+
+def lost(lease: Lease, owner: str) -> LeaseLost:
+    """The error of a lease that is no longer the session's; ``owner`` is its driver now, empty for none."""
+    taken = f"{owner} drives it now" if owner else "it was released"
+    return LeaseLost(
+        f"The lease of {lease.owner} on session {lease.session!r} is lost: {taken}. Nothing was written; "
+        "acquire the session again and read what happened since."
+    )
+
+
+MACHINE: Final = "ULLAGE_MACHINE"
+"""The variable with a name for this machine, where the host's own name says nothing, as in containers."""
 
 
 @cache
 def _machine() -> str:
-    """The host's name, with a digest of the boot and of the container's process namespace."""
-    host = socket.gethostname()
+    """The machine's name, with a digest of it, the boot and the container's process namespace.
+
+    So an equal name on two machines does not make them one: process numbers are compared on the same machine only.
+    """
+    host = os.environ.get(MACHINE) or socket.gethostname()
     boot = namespace = ""
     with suppress(OSError):
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()

@@ -73,10 +73,11 @@ def delete_files(paths: Iterable[Path]) -> None:
             ) from problem
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, is_lasting: bool = True) -> None:
     """Put these bytes in the place of the file, on disk and readable by the user alone. Its directory must exist.
 
-    Raises ``OSError``; the file is then as it was, and nothing is left beside it.
+    What can be made again need not be ``is_lasting``: then nothing waits for the disk. Raises ``OSError``; the file is
+    then as it was, and nothing is left beside it.
     """
     import tempfile  # only writing needs it, and it costs more to import than the rest of this file
 
@@ -87,7 +88,8 @@ def replace_file(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if is_lasting:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -65,7 +65,8 @@ def to_row(event: Event) -> EventRow:
     message = getattr(event, "message", None)
     if message is not None and not is_message(message):
         raise WrongType(
-            f"This {kind} was not stored: its message holds something that is no part of a message."
+            f"This {kind} was not stored: its message holds something that is no part of a message. "
+            "Give TextPart, ImagePart and the other parts."
         )
     try:
         data = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
@@ -90,7 +91,7 @@ def to_row(event: Event) -> EventRow:
         )
     if not is_same:
         raise WrongType(
-            f"This {kind} was not stored, as it would be read as something else."
+            f"This {kind} was not stored, as it would be read as something else. Give a value of the declared type."
         )
     return EventRow(event.seq, name, event.at, pack(data))
 

@@ -6,6 +6,15 @@ learns of them from what ``append`` gives back, or by waiting.
 
 Every write is one transaction: all of it is stored or nothing. Cancelling a write that has begun does not undo it: it
 ends, and the ledger tells whether it happened. All methods raise ``StoreUnavailable`` when the database can't do it.
+
+Three promises that callers rely on:
+
+- Writes of one store to one session happen in the order they were asked for, also those whose caller was cancelled.
+- A write without ``durable`` survives the process, not a power cut or a failover to another database server.
+- Order is ``seq`` within a session. Nothing orders the events of different sessions.
+
+A session is **due** from ``send`` or ``command`` until a driver releases it at rest. ``unattended`` lists the sessions
+that are due and have no living driver, so that any process that serves this store can drive them.
 """
 
 from __future__ import annotations
@@ -13,10 +22,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
-from ullage.agent.copies import Keep, keep_nothing
-from ullage.events import Event
+from ullage.agent.copies import SettingsToKeep, keep_nothing
+from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 
 QueueKind = Literal["steer", "follow_up"]
@@ -44,22 +53,6 @@ class Receipt(NamedTuple):
     is_new: bool = True
 
 
-class DraftPiece(NamedTuple):
-    """A piece of an answer that is still streaming, stored before it is shown.
-
-    ``offset`` counts pieces of the call from 0. ``part`` is the part's id. Of a ``done`` part, ``text`` is the whole
-    part as JSON, with what its provider attached; of a ``call``, more of its arguments.
-    """
-
-    call: str
-    offset: int
-    kind: Literal["text", "reasoning", "call", "done"]
-    part: str
-    text: str
-    call_id: str = ""
-    name: str = ""
-
-
 class Checkpoint(NamedTuple):
     """A fold of the events up to ``seq``, stored to save time. ``made_by`` names the code that can read it."""
 
@@ -68,10 +61,18 @@ class Checkpoint(NamedTuple):
     data: bytes
 
 
+class SessionCursor(NamedTuple):
+    """A place in the list of sessions: behind the one with this ``changed`` and this ``key``."""
+
+    changed: float
+    key: int
+
+
 class SessionRow(NamedTuple):
     """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one.
 
-    ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here.
+    ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
+    is the store's own number of the session.
     """
 
     id: str
@@ -83,6 +84,23 @@ class SessionRow(NamedTuple):
     held_by: str = ""
     origin: str = ""
     drivers: int = 0
+    key: int = 0
+
+    @property
+    def cursor(self) -> SessionCursor:
+        """The place in a list behind this session."""
+        return SessionCursor(self.changed, self.key)
+
+
+class Unattended(NamedTuple):
+    """A session that is due and has no living driver. ``seq`` is its last event."""
+
+    id: str
+    seq: int
+
+
+ASKED_S: Final = 1.0
+"""Seconds for which a session that became due is left to the process that stored its message or command."""
 
 
 def handle_of(data: bytes) -> str:
@@ -125,9 +143,12 @@ class Store(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int = 100, before: float | None = None
+        self, *, limit: int = 100, before: SessionCursor | None = None
     ) -> list[SessionRow]:
-        """Sessions, the one changed last first; ``before`` goes on behind an earlier list's last ``changed``."""
+        """Sessions, the one changed last first; ``before`` is the ``cursor`` of an earlier list's last row.
+
+        Pages hold each session once; a session that changes meanwhile moves to the front.
+        """
         ...
 
     async def about(self, session: str) -> SessionRow:
@@ -146,16 +167,35 @@ class Store(Protocol):
 
     # -- the driver --
 
-    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
-        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``."""
+    async def unattended(self, limit: int) -> list[Unattended]:
+        """At most ``limit`` sessions that are due and have no living driver, the longest without one first.
+
+        A driver lives until its lease ends, or until the store knows that its process has ended. A session is left to
+        the process that made it due for ``ASKED_S``; later it is listed as soon as it has no driver. The own sessions
+        of tool calls are never listed: their ids contain a slash, and the session that made the call drives them.
+        """
+        ...
+
+    async def acquire(
+        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
+    ) -> Lease:
+        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``.
+
+        With ``steal`` another driver loses the session at once: its next write raises ``LeaseLost``. That is for a
+        caller that knows from elsewhere that the other driver has ended.
+        """
         ...
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         """Hold on to it. Raises ``LeaseLost``."""
         ...
 
-    async def release(self, lease: Lease) -> None:
-        """Let it go. Quiet when it was lost before."""
+    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+        """Let it go. Quiet when it was lost before.
+
+        ``rests_at`` is the last event up to which the driver found no more to do. If it is the session's last one, the
+        session is due no longer.
+        """
         ...
 
     async def append(
@@ -199,7 +239,10 @@ class Store(Protocol):
     # -- everybody --
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
-        """Append events that need no lease (``CancelAsked``, ``ApprovalGiven``, ``SettingsChanged`` …), durably."""
+        """Append events that need no lease (``CancelAsked``, ``ApprovalGiven``, ``SettingsChanged`` …), durably.
+
+        The session is due then, also without an event.
+        """
         ...
 
     async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
@@ -233,7 +276,12 @@ class Store(Protocol):
         ...
 
     async def fork(
-        self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing
+        self,
+        origin: str,
+        session: str,
+        *,
+        through: int,
+        keep: SettingsToKeep = keep_nothing,
     ) -> tuple[Event, ...]:
         """Begin ``session`` as a copy of another's events up to ``through``; gives the events added behind them.
 

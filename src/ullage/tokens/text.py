@@ -90,11 +90,11 @@ def _named(name: str) -> TextCounter:
     maker = _MAKERS.get(name)
     if maker is None:
         raise SettingError(
-            f"no estimator {name!r}: there are {', '.join(NAMES)}, or pass a function of a text"
+            f"There is no estimator {name!r}: use one of {', '.join(NAMES)}, or pass a function of a text."
         )
     try:
         return maker()
     except ImportError as error:
         raise MissingExtra(
-            f"the estimator {name!r} needs ullage[bpe]: {error}"
+            f"The estimator {name!r} needs ullage[bpe]: {error}"
         ) from error

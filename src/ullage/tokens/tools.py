@@ -86,6 +86,10 @@ tools so for gpt-6.1-sol, and 0.9 kB of others. It is counted as its description
 adds is not measured."""
 
 
+MOST_MEASURED: Final = 1e9
+"""Tokens of a declaration that is not kept, which are believed."""
+
+
 class ToolChoice(NamedTuple):
     """What ``tool_choice`` asks for, in any wire's spelling."""
 
@@ -127,6 +131,8 @@ def tool_tokens(
     tool: Tool, template: Template, family: Family, counter: TextCounter
 ) -> float:
     """One tool's own share: its declaration as the provider renders it, as if it were not deferred."""
+    if tool.measured is not None and 0 <= tool.measured <= MOST_MEASURED:
+        return tool.measured
     if is_hosted(tool):
         return _hosted(tool.kind)
     if tool.kind == NAMESPACE:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ullage.errors import SettingError
+from ullage.similar import did_you_mean
 from ullage.tools import files
 from ullage.tools.functions import ApprovalRule, tool
 from ullage.tools.paths import NarrowRoot
@@ -55,8 +56,9 @@ def builtin_tools(
         named |= set(approve)
     unknown = sorted(named - OPTIONS.keys())
     if unknown:
+        meant = did_you_mean(unknown[0], OPTIONS)
         raise SettingError(
-            f"no built-in tool {', '.join(unknown)}: there are {', '.join(OPTIONS)}"
+            f"There is no built-in tool {unknown[0]!r}.{meant} There are {', '.join(OPTIONS)}."
         )
     workspace = root.path if isinstance(root, NarrowRoot) else root
     shell = _Shell(workspace, env, kept_bytes, sandbox or Sandbox())

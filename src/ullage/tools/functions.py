@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Annotated, Any, NamedTuple, overload
 
 import msgspec
 
 from ullage.errors import SettingError
 from ullage.messages import Tool
+from ullage.tools.dependencies import deps_needed
 from ullage.tools.docstrings import read_docstring
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
@@ -37,12 +36,16 @@ from ullage.tools.tool import (
     Run,
     ToolContext,
 )
+from ullage.tools.typed_values import (
+    define,
+    plain_value,
+    read_value,
+    type_schema,
+    with_constraints,
+)
 
 Function = Callable[..., Any]
 ApprovalRule = bool | Callable[[Mapping[str, Any]], bool]
-
-_converting = threading.Lock()
-"""msgspec is not safe when two event loops convert to a type for the first time at once (docs/why/msgspec.md)."""
 
 
 @overload
@@ -61,6 +64,7 @@ def tool(
     needs_approval: ApprovalRule = False,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     result_tokens: int | None = None,
+    retries: int = 1,
 ) -> Callable[[Function], AgentTool]: ...
 
 
@@ -75,24 +79,26 @@ def tool(
     needs_approval: ApprovalRule = False,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     result_tokens: int | None = None,
+    retries: int = 1,
 ) -> AgentTool | Callable[[Function], AgentTool]:
     """A function as a tool; ``@tool`` and ``@tool(sequential=True)`` both work.
 
     Name, description and parameters come from the function, its docstring and its type hints. A parameter annotated
-    ``ToolContext`` gets the session and is not shown to the model. A function that is not ``async`` runs in a thread,
-    which a cancel or the time limit can't stop: its result is dropped then. The other arguments are those of
-    ``AgentTool``. Raises ``SettingError`` for a function that a model can't call.
+    ``ToolContext`` gets the session and is not shown to the model; ``ToolContext[Database]`` says that the tool needs
+    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which a
+    cancel or the time limit can't stop: its result is dropped then. The other arguments are those of ``AgentTool``.
+    Raises ``SettingError`` for a function that a model can't call.
     """
 
     def make(function: Function) -> AgentTool:
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)
         if not name and not tool_name.isidentifier():
             raise SettingError(
-                f"a tool needs a name, and {tool_name or function!r} is none: pass name=…"
+                f"A tool needs a name, and {tool_name or function!r} is none: pass name=…."
             )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise SettingError(
-                f"{tool_name}: a generator gives no result; let it return a list"
+                f"{tool_name}: a generator gives no result. Let it return a list."
             )
         docstring = (
             inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
@@ -113,6 +119,8 @@ def tool(
             timeout_s=timeout_s,
             result_tokens=result_tokens,
             outlives_cancel=not _is_async(function),
+            retries=retries,
+            deps_type=signature.deps_type,
         )
 
     return make if fn is None else make(fn)
@@ -125,7 +133,7 @@ def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise SettingError(
-            f"two tools are called {', '.join(repeated)}: a model could not tell them apart"
+            f"Two tools have the name {', '.join(repeated)}, and a model could not tell them apart. Rename one of them."
         )
     return made
 
@@ -177,9 +185,7 @@ class Parameter(NamedTuple):
             with suppress(
                 TypeError
             ):  # a default without a JSON form, which the model does not need
-                schema["default"] = msgspec.to_builtins(
-                    self.default, enc_hook=_encode_path
-                )
+                schema["default"] = plain_value(self.default)
         return schema
 
 
@@ -189,17 +195,21 @@ class Signature:
 
     parameters: tuple[Parameter, ...]
     context_names: tuple[str, ...]
+    deps_type: object = None
+    """The type of the ``deps`` that the function needs; ``None`` if it needs none."""
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments: an object without further properties."""
         properties: dict[str, Any] = {}
         definitions: dict[str, Any] = {}
         for parameter in self.parameters:
-            (shape,), components = msgspec.json.schema_components(
-                [parameter.kind], schema_hook=_path_schema, ref_template="#/$defs/{name}"
-            )
-            definitions |= components
-            properties[parameter.name] = parameter.schema(shape)
+            found = type_schema(parameter.kind)
+            for name, definition in found.definitions.items():
+                try:
+                    define(definitions, name, definition)
+                except TypeError as problem:
+                    raise SettingError(f"{parameter.name}: {problem}") from problem
+            properties[parameter.name] = parameter.schema(found.shape)
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         required = [
             parameter.name for parameter in self.parameters if parameter.is_required
@@ -225,9 +235,8 @@ class Signature:
         for parameter in self.parameters:
             if parameter.name in given:
                 try:
-                    values[parameter.name] = _convert(
-                        given[parameter.name], parameter.kind
-                    )
+                    value = given[parameter.name]
+                    values[parameter.name] = read_value(value, parameter.kind)
                 except (msgspec.ValidationError, ValueError, TypeError) as error:
                     problems.append(f"argument {parameter.name!r}: {error}")
             elif parameter.is_required:
@@ -250,17 +259,20 @@ def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signa
     hints = _hints(function, name)
     parameters: list[Parameter] = []
     context_names: list[str] = []
+    deps_type: object = None
     for each in _parameters(function, name):
-        kind = hints.get(each.name, Any)
-        if _is_tool_context(kind):
+        kind = with_constraints(hints.get(each.name, Any))
+        context = _tool_context(kind)
+        if context is not None:
             context_names.append(each.name)
+            deps_type = deps_needed(context) or deps_type
             continue
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
             raise SettingError(
-                f"{name}: the parameter {each} can't be filled in by name; declare it as a named parameter"
+                f"{name}: the parameter {each} can't be filled in by name. Declare it as a named parameter."
             )
         try:
-            msgspec.json.schema_components([kind], schema_hook=_path_schema)
+            type_schema(kind)
         except (TypeError, ValueError) as error:
             raise SettingError(
                 f"{name}: the parameter {each.name!r} has a type without a JSON form: {error}"
@@ -269,7 +281,11 @@ def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signa
         default = None if is_required else each.default
         description = _annotated_text(kind) or descriptions.get(each.name, "")
         parameters.append(Parameter(each.name, kind, is_required, default, description))
-    return Signature(parameters=tuple(parameters), context_names=tuple(context_names))
+    return Signature(
+        parameters=tuple(parameters),
+        context_names=tuple(context_names),
+        deps_type=deps_type,
+    )
 
 
 def _parameters(function: Function, name: str) -> list[inspect.Parameter]:
@@ -277,7 +293,7 @@ def _parameters(function: Function, name: str) -> list[inspect.Parameter]:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as error:
         raise SettingError(
-            f"{name} does not say what it takes: wrap it in a function of your own"
+            f"{name} does not say what it takes: wrap it in a function of your own."
         ) from error
 
 
@@ -291,52 +307,25 @@ def _hints(function: Function, name: str) -> dict[str, Any]:
         return typing.get_type_hints(target, include_extras=True)
     except (NameError, TypeError) as error:
         raise SettingError(
-            f"{name}: its type hints can't be read: {error}; types must be importable where the function is defined"
+            f"{name}: its type hints can't be read: {error}. Import its types where the function is defined."
         ) from error
 
 
-def _is_tool_context(kind: Any) -> bool:
+def _tool_context(kind: Any) -> Any:
+    """The ``ToolContext`` in an annotation, with its parameter; ``None`` if it is of another type."""
     for each in (kind, *typing.get_args(kind)):
-        if each is ToolContext or (
-            isinstance(each, type) and ToolContext in each.__mro__
-        ):
-            return True
-    return False
+        origin = typing.get_origin(each) or each
+        if isinstance(origin, type) and ToolContext in origin.__mro__:
+            return each
+    return None
 
 
 def _annotated_text(kind: Any) -> str:
-    """The first plain string in ``Annotated``, which replaces the docstring's description."""
+    """The first text in ``Annotated``, which replaces the docstring's description."""
     if typing.get_origin(kind) is Annotated:
         for extra in typing.get_args(kind)[1:]:
             if isinstance(extra, str):
                 return extra
+            if isinstance(extra, msgspec.Meta) and extra.description:
+                return extra.description
     return ""
-
-
-def _convert(value: Any, kind: Any) -> Any:
-    with _converting:
-        try:
-            return msgspec.convert(value, kind, dec_hook=_decode_path)
-        except msgspec.ValidationError as strict:
-            try:
-                return msgspec.convert(value, kind, strict=False, dec_hook=_decode_path)
-            except msgspec.ValidationError:
-                raise strict from None
-
-
-def _path_schema(kind: type) -> dict[str, Any]:
-    if isinstance(kind, type) and issubclass(kind, PurePath):
-        return {"type": "string", "format": "path"}
-    raise TypeError(f"JSON has no form for {kind}")
-
-
-def _decode_path(kind: type, value: Any) -> Any:
-    if issubclass(kind, PurePath) and isinstance(value, str):
-        return kind(value)
-    raise ValueError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")
-
-
-def _encode_path(value: Any) -> Any:
-    if isinstance(value, PurePath):
-        return str(value)
-    raise TypeError(f"JSON has no form for {type(value)}")

@@ -82,7 +82,7 @@ class McpServer:
     ) -> None:
         if not name or bool(command) == bool(url):
             raise SettingError(
-                "an MCP server needs a name, and either a command or a url"
+                "An MCP server needs a name, and either a command or a url. Give both."
             )
         self.name = name
         self._address = McpAddress(

@@ -46,7 +46,7 @@ _BYTES_A_TOKEN: Final = 16  # read for a page; only runs of spaces have more
 _LONGEST_CHARACTER: Final = 4  # bytes of UTF-8
 
 
-class Fitted(NamedTuple):
+class FittedResult(NamedTuple):
     """A result that fits. If it was cut, ``handle`` names the whole text and ``size_bytes`` is its size."""
 
     output: Output
@@ -81,7 +81,7 @@ async def fit(
     tokens: int,
     *,
     count: CountTokens = estimated_tokens,
-) -> Fitted:
+) -> FittedResult:
     """The result within so many tokens; pictures are not counted. A longer result is stored before it is cut.
 
     Work that grows with the text is done beside the event loop; the cost of counting depends on the budget alone.
@@ -90,13 +90,13 @@ async def fit(
     if (
         len(output.text) <= tokens // 4
     ):  # no estimator here gives four tokens for a character
-        return Fitted(output)
+        return FittedResult(output)
     ends = await in_thread(_ends, output.text, tokens, count)
     if ends is None:
-        return Fitted(output)
+        return FittedResult(output)
     handle = await context.keep(ends.data)
     text = ends.head + _notice(ends, handle) + ends.tail
-    return Fitted(output._replace(text=text), handle, len(ends.data))
+    return FittedResult(output._replace(text=text), handle, len(ends.data))
 
 
 def read_result(

@@ -18,7 +18,14 @@ from ullage.messages import clean_text
 from ullage.tasks import start
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
+from ullage.tools.tool import (
+    AgentTool,
+    BadArguments,
+    Output,
+    ToolContext,
+    ToolError,
+    ToolRetry,
+)
 from ullage.tools.truncation import PIECE, clean_pieces
 
 log = logging.getLogger(__name__)
@@ -69,7 +76,12 @@ async def run_call(
         outcome: ToolOutcome = (
             "not_started" if isinstance(raised, BadArguments) else "failed"
         )
-        return await _result(Output(_error_text(tool, raised), is_error=True), outcome)
+        failed = Output(
+            _error_text(tool, raised),
+            is_error=True,
+            asks_retry=isinstance(raised, ToolRetry),
+        )
+        return await _result(failed, outcome)
     output = task.result()
     ended: ToolOutcome = "failed" if output.is_error else "finished"
     return await _result(output, output.outcome or ended)

@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ullage.errors import UllageError
 from ullage.events import ToolOutcome
 from ullage.messages import ImagePart, Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True)
 
 DEFAULT_TIMEOUT_S = 600.0
 """Seconds a call may take by default: what common coding agents allow the longest command."""
@@ -21,6 +30,14 @@ DEFAULT_TIMEOUT_S = 600.0
 
 class ToolError(UllageError):
     """Raised by a tool to give the model this message, and nothing else, as an error result."""
+
+
+class ToolRetry(ToolError):
+    """Raised by a tool to ask the model to call it again: the message says what to do differently.
+
+    The model gets it as an error result, with how many retries are left: ``tool(retries=…)`` is how many there are in a
+    turn. A call after the last one does not start.
+    """
 
 
 class BadArguments(ToolError):
@@ -47,10 +64,19 @@ class Output(NamedTuple):
     outcome: ToolOutcome | None = None
     found: tuple[str, ...] = ()
     """Names of deferred tools that a search has found."""
+    agent: str = ""
+    """The agent that the conversation is handed over to."""
+    asks_retry: bool = False
+    """The tool asks the model to call it again (``ToolRetry``)."""
+    is_answer: bool = False
+    """The call gives the answer, and the turn ends with it."""
 
 
-class ToolContext(Protocol):
-    """The parts of its session that a running call may use."""
+class ToolContext(Protocol[Deps_co]):
+    """The parts of its session that a running call may use.
+
+    ``ToolContext[Database]`` says that the tool needs ``deps`` of that type: ``agent.session(…, deps=Database(…))``.
+    """
 
     @property
     def session(self) -> str: ...
@@ -61,6 +87,11 @@ class ToolContext(Protocol):
     @property
     def root(self) -> Path:
         """The directory that file tools are confined to."""
+        ...
+
+    @property
+    def deps(self) -> Deps_co:
+        """The object that the session was opened with: a database, a client, the user. It is not stored."""
         ...
 
     async def keep(self, data: bytes) -> str:
@@ -85,7 +116,9 @@ class AgentTool:
     a crash. ``needs_approval``: each call needs a person's approval, or a function decides by the arguments.
     ``unconfined`` says why its commands can't be confined; then each call needs approval. ``result_tokens`` is the
     most of a result the model gets at once; ``None`` is the session's limit. ``outlives_cancel``: after a cancel or
-    time-out, work may continue out of reach (in a thread or server), so its outcome is unknown.
+    time-out, work may continue out of reach (in a thread or server), so its outcome is unknown. ``retries`` is how
+    often in a turn it may ask to be called again (``ToolRetry``). ``deps_type`` is the type of the ``deps`` it can't
+    run without; ``None``: it needs none.
     """
 
     declaration: Tool
@@ -97,6 +130,8 @@ class AgentTool:
     result_tokens: int | None = None
     outlives_cancel: bool = False
     unconfined: str = ""
+    retries: int = 1
+    deps_type: object = None
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for
 from ullage.codec.draft import shortened
+from ullage.codec.foreign import as_wire_json, to_raw
 from ullage.codec.history import History, encode_compaction
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired
@@ -110,10 +111,12 @@ def prepare(
     policy: ReasoningPolicy = EVERYTHING,
     options: Options = PLAIN,
     history: History | None = None,
+    body: Mapping[str, Any] | None = None,
 ) -> Prepared:
     """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``.
 
-    With the ``history`` of its session it costs what was added since the last request.
+    With the ``history`` of its session it costs what was added since the last request. A ``body`` that is ready on the
+    endpoint's wire goes out in the place of the encoded one.
     """
     request = addressed(request, endpoint)
     history = History() if history is None else history
@@ -121,6 +124,8 @@ def prepare(
     if options.compaction is not None:
         encoded = encode_compaction(request, encoded, options.compaction)
         content = encoded.content
+    if body is not None:
+        content = _content_of(body, encoded)
     post = Post(
         endpoint=endpoint,
         path=encoded.path,
@@ -130,6 +135,14 @@ def prepare(
         stream=request.stream,
     )
     return Prepared(request, repaired, encoded, post)
+
+
+def _content_of(body: Mapping[str, Any], encoded: Encoded) -> bytes:
+    """The bytes of a ready body, which names the model only where the encoded request does so in its body."""
+    named = dict(body)
+    if "model" not in encoded.body:
+        named.pop("model", None)
+    return bytes(to_raw(as_wire_json(named)))
 
 
 def addressed(request: Request, endpoint: Endpoint) -> Request:
@@ -151,6 +164,7 @@ async def stream(
     options: Options = PLAIN,
     retries: Retries = Retries(),
     history: History | None = None,
+    body: Mapping[str, Any] | None = None,
     on_retry: Callable[[Retrying], None] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
@@ -160,12 +174,15 @@ async def stream(
     ``ProviderError`` for a call that gave nothing: refused, never answered, or failed before its first piece. A stream
     that breaks later ends with an answer that is ``dropped`` and holds what came; one that reports an error after it
     has begun, with an answer that is ``failed``.
-    A loop hands in its ``history``: then a request costs what was added since the last one.
+    A loop hands in its ``history``: then a request costs what was added since the last one. A ready ``body`` is that of
+    a request that does not stream.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     if endpoint.base_url in client.without_usage:
         options = _without_usage(options)
-    prepared = prepare(request, endpoint, policy=policy, options=options, history=history)
+    prepared = prepare(
+        request, endpoint, policy=policy, options=options, history=history, body=body
+    )
     attempt = 0
     loading = Loading(retries.loading_s)
     while True:
@@ -179,20 +196,25 @@ async def stream(
                     if isinstance(event, Answer):
                         if not emitted and _is_lost(event):
                             raise event.error or Unreachable(
-                                f"{_where(prepared)} ended its answer before it began."
+                                f"{_where(prepared)} ended its answer before it began. Try again."
                             )
                         yield event
                         return
                     emitted = True
                     yield event
-            raise ServerError(f"{_where(prepared)} gave no answer.")
+            raise ServerError(f"{_where(prepared)} gave no answer. Try again.")
         except RequestRejected as rejected:
             if emitted or not options.include_usage or not _refuses_usage(rejected):
                 raise
             client.without_usage.add(endpoint.base_url)
             options = _without_usage(options)
             prepared = prepare(
-                request, endpoint, policy=policy, options=options, history=history
+                request,
+                endpoint,
+                policy=policy,
+                options=options,
+                history=history,
+                body=body,
             )
             attempt -= 1
             continue
@@ -216,7 +238,7 @@ async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
         async for event in events:
             if isinstance(event, Answer):
                 return event
-    raise ServerError("The call ended without an answer.")
+    raise ServerError("The call ended without an answer. Try again.")
 
 
 async def _attempt(

@@ -190,7 +190,7 @@ class Incoming:
                 "Try again."
             )
         return Unreachable(
-            f"The connection to {_who(self._post)} broke in the middle of its answer."
+            f"The connection to {_who(self._post)} broke in the middle of its answer. Try again."
         )
 
 
@@ -296,7 +296,7 @@ class Client:
             raise _late(post, problem, self.timeouts) from problem
         except httpx2.UnsupportedProtocol as problem:
             raise SettingError(
-                f"{post.endpoint.base_url} is no address of a server."
+                f"{post.endpoint.base_url} is no address of a server. Give one like https://host/v1."
             ) from problem
         except httpx2.TransportError as problem:
             raise _no_connection(post, problem) from problem
@@ -436,7 +436,8 @@ def _late(
         )
     if isinstance(problem, httpx2.ReadTimeout):
         return NoAnswer(
-            f"{_who(post)} did not begin to answer in {timeouts.first_byte_s:g} s. It may be charged."
+            f"{_who(post)} did not begin to answer in {timeouts.first_byte_s:g} s. It may be charged. "
+            "Try again, or set a longer first_byte_s."
         )
     return Unreachable(
         f"{_who(post)} did not take the request in {timeouts.write_s:g} s. Check the network."

@@ -39,7 +39,9 @@ async def count(
     """
     request = addressed(request, endpoint)
     if way.text_only and any(map(count_images, request.messages)):
-        raise InvalidRequest(f"{way.name} counts no images or files.")
+        raise InvalidRequest(
+            f"{way.name} counts no images or files. Leave `count` off for them."
+        )
     encoded = await asyncio.to_thread(_encoded, request, way, policy, options)
     served = endpoint.root if way.at_root else endpoint
     answer = await _answer(encoded, served, client, request.model)
@@ -54,7 +56,7 @@ async def count(
     if type(tokens) is int and 0 < tokens <= MOST_TOKENS:
         return tokens
     raise ServerError(
-        f"{endpoint.provider or endpoint.base_url} gave no count of this request."
+        f"{endpoint.provider or endpoint.base_url} gave no count of this request. Leave `count` off for it."
     )
 
 

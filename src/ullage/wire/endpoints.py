@@ -24,6 +24,7 @@ from ullage.models.providers import (
     read_name,
     vendors_of,
 )
+from ullage.models.similar_models import similar_models
 
 
 class Key:
@@ -216,8 +217,10 @@ def destination_of(
     provider, bare = read_name(model, endpoints)
     found = provider if provider.name else _guessed(bare, base_url, wire)
     if found is None:
+        meant = " or ".join(similar_models(bare))
+        hint = f" Did you mean {meant}?" if meant else ""
         raise SettingError(
-            f"No provider is known for {quoted(model)}. Name one ({_examples(endpoints)}), or give its address "
+            f"No provider is known for {quoted(model)}.{hint} Name one ({_examples(endpoints)}), or give its address "
             "with base_url."
         )
     spoken = wire or found.wire

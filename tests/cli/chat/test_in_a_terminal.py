@@ -21,7 +21,7 @@ from ullage.events import (
     ToolEnded,
     TurnEnded,
 )
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 PRINTS = {"command": "cat huge.txt"}
 STEP = {"when": {"contains": "sleep", "after": "user"}, "text": "I run it."}

@@ -55,32 +55,32 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
     settings.write_text('{"modelProviders": {"openai": [{"id": "m"}]}}')
     words = ("install", "qwen-code", "--proxy", "http://127.0.0.1:4141")
     ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "its modelProviders come first" in ended.stderr
 
 
 def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:
     words = ("install", "gemini-cli", "--statusline")
     ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "gemini-cli has no place for that" in ended.stderr
 
 
 @pytest.mark.parametrize(
     ("client", "instead"),
     [
-        ("codex", "Use `ullage install codex --proxy URL`."),
+        ("codex", "Use `ullage install codex --proxy`."),
         ("gemini-cli --proxy URL", "Use `ullage install gemini-cli --hooks`."),
         ("copilot-cli --hooks", "Use `ullage install copilot-cli --statusline`."),
         ("copilot-cli --project", "Use `ullage install copilot-cli --statusline`."),
-        ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy URL`."),
+        ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy`."),
     ],
 )
 def test_what_can_be_installed_instead_is_named(
     client: str, instead: str, tmp_path: Path
 ) -> None:
     ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", *client.split())
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert instead in ended.stderr
 
 
@@ -99,6 +99,6 @@ def test_a_status_line_of_the_users_own_stays(
     settings.parent.mkdir()
     settings.write_text(before)
     ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", client)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "another status line" in ended.stderr
     assert settings.read_text() == before

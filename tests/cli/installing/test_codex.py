@@ -104,7 +104,7 @@ def test_a_file_that_does_not_allow_it_is_named_and_unchanged(
 ) -> None:
     settings.write_text(content)
     refused = install(tmp_path)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert f"nothing was changed: {settings}: {reason}" in refused.stderr
     assert "then run this again" in refused.stderr
     assert settings.read_text() == content

@@ -141,7 +141,7 @@ async def test_a_tool_that_changes_after_a_call_is_told_as_changed() -> None:
     async with opened(hostile("poisons", on_change=changed.put_nowait)) as server:
         before = server.tools
         await call(server, "work")
-        after = await asyncio.wait_for(changed.get(), 20)
+        after = await asyncio.wait_for(changed.get(), 60)
         assert [tool.name for tool in after] == ["t__work", "t__new"]
         assert after[0].declaration != before[0].declaration
 
@@ -166,7 +166,7 @@ async def test_a_result_beyond_the_limits_is_a_clear_result_and_the_server_is_st
 ) -> None:
     starts = tmp_path / "starts"
     async with opened(
-        hostile(behaviour, env={"STARTS": str(starts)}, timeout_s=30)
+        hostile(behaviour, env={"STARTS": str(starts)}, timeout_s=60)
     ) as server:
         ran = await call(server, "work")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
@@ -191,7 +191,7 @@ async def test_images_are_judged_by_their_headers_and_only_some_are_given() -> N
 
 
 async def test_what_a_server_asks_of_us_is_refused() -> None:
-    async with opened(hostile("asks_back", timeout_s=20)) as server:
+    async with opened(hostile("asks_back", timeout_s=60)) as server:
         ran = await call(server, "work")
         assert (
             ran.output.text
@@ -202,4 +202,4 @@ async def test_what_a_server_asks_of_us_is_refused() -> None:
 async def test_children_in_sessions_of_their_own_end_with_the_server() -> None:
     async with opened(hostile("leaves_children")) as server:
         pids = [int(pid) for pid in (await call(server, "work")).output.text.split()]
-    await asyncio.wait_for(until_dead(*pids), 5)
+    await asyncio.wait_for(until_dead(*pids), 60)

@@ -12,7 +12,7 @@ from ullage_simulators import running
 from tests.hostile.mcp.test_raw_servers import hostile
 from tests.promises.stage import CLAUDE, agent_for, of_kind, script
 from ullage.events import Event, ToolsChanged, ToolServerNoticed
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.mcp import McpServer
 
 SERVER = str(Path(__file__).with_name("raw_server.py"))
@@ -71,7 +71,7 @@ async def test_tools_that_change_in_a_session_are_told_by_name(
         )
         async with agent.session("one") as session:
             await session.ask("work")
-            await asyncio.wait_for(has_changed.wait(), 20)
+            await asyncio.wait_for(has_changed.wait(), 60)
             await session.ask("and again: work")
     events = await stored(tmp_path / "s.db")
     (notice,) = of_kind(events, ToolServerNoticed)

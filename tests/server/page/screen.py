@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect
 
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 """After which something that should appear is given up; this machine may be busy."""
 
 UNREACHABLE = "Failed to load resource: net::ERR_"

@@ -148,11 +148,9 @@ def test_what_can_be_used_has_a_name_and_the_columns_are_landmarks(
         screen.page.get_by_role("navigation", name="Sessions", exact=True)
     ).to_have_count(1)
     expect(
-        screen.page.get_by_role("main", name="Conversation", exact=True)
+        screen.page.get_by_role("region", name="Conversation", exact=True)
     ).to_have_count(1)
-    expect(
-        screen.page.get_by_role("complementary", name="Window", exact=True)
-    ).to_have_count(1)
+    expect(screen.page.get_by_role("region", name="Window", exact=True)).to_have_count(1)
     expect(screen.page.get_by_role("meter", name="Window used")).to_be_visible()
     nameless = screen.page.evaluate(
         """() => [...document.querySelectorAll("button, input, textarea, select, summary, a[href]")]

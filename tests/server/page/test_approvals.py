@@ -30,6 +30,15 @@ def calls(word: str, text: str) -> dict[str, object]:
     }
 
 
+IS_AT_END = "box => box.scrollTop + box.clientHeight >= box.scrollHeight - 1"
+SCROLLED = """async (box, before) => {
+  const frame = () => new Promise(requestAnimationFrame);
+  while (box.scrollTop === before) await frame();
+  for (let at = before; at !== box.scrollTop; await frame()) at = box.scrollTop;
+}"""
+"""Waits until a box has moved and stands still: the page must see every part of it, and two pages at once are a gap."""
+
+
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     answers = (
@@ -65,10 +74,10 @@ def test_a_long_call_can_be_allowed_only_once_all_of_it_was_on_the_screen(
     expect(allow).to_be_disabled()
     whole.evaluate("box => box.scrollTo(0, 0)")
     whole.focus()
-    for _ in range(40):
+    while not whole.evaluate(IS_AT_END):
+        before = whole.evaluate("box => box.scrollTop")
         whole.press("PageDown")
-        screen.page.wait_for_timeout(30)
-    whole.press("End")
+        whole.evaluate(SCROLLED, before)
     expect(allow).to_be_enabled()
     allow.click()
     expect(allow).to_be_hidden()

@@ -13,7 +13,7 @@ from tests.server.page.screen import Open
 from tests.server.served import script, serving
 from ullage.events import Event, MessageAdded, SessionStarted
 from ullage.messages import Message, Role, TextPart
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite.store import SqliteStore
 
 MESSAGES = 10_000
 LARGE = {"name": "large", "like": "claude-opus-4-6", "window": 2_000_000}

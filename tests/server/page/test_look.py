@@ -43,7 +43,9 @@ def test_a_dropped_log_shows_what_fills_its_window(local: Local, open_page: Open
     assert [int(one.replace(",", "")) for one in shown] == [
         row.tokens for row in reading.rows
     ]
-    expect(screen.find(".chart-said")).to_contain_text(f"Call {len(meter.steps)}:")
+    expect(screen.find("#growth .chart-said")).to_contain_text(
+        f"Call {len(meter.steps)}:"
+    )
 
 
 def test_a_log_can_be_chosen_and_closed_again(local: Local, open_page: Open) -> None:

@@ -141,6 +141,25 @@ def test_a_waiting_message_can_be_edited_and_another_taken_back(
     assert said == ["Please wait for the tap.", "First, and better."]
 
 
+def test_what_is_typed_for_a_message_that_is_delivered_meanwhile_is_in_the_message_box(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
+    screen = open_page(local.url, local.api.session("too-late"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    screen.say("First.")
+    screen.find("#queue .waiting", has_text="First.").get_by_role(
+        "button", name="Edit"
+    ).click()
+    screen.find("#queue textarea").fill("First, and better.")
+    (taps.folder / "tap").touch()
+    expect(screen.find("#queue textarea")).to_have_count(0)
+    expect(screen.find("#say")).to_have_value("First, and better.")
+    expect(screen.find("#say")).to_be_focused()
+    local.api.until("too-late")
+    expect(screen.find("article.user")).to_have_count(2)
+
+
 def test_a_message_that_a_cancel_gives_back_can_be_written_again(
     local: Local, open_page: Open
 ) -> None:

@@ -76,6 +76,32 @@ def test_a_page_goes_on_after_the_server_was_killed_and_started_again(
             )
 
 
+def test_a_page_of_another_server_sees_it_finish_what_a_killed_one_began(
+    tmp_path: Path, open_page: Open
+) -> None:
+    store = tmp_path / "sessions.db"
+    with running(script(*ANSWERS, delay_s=0.03)) as provider:
+        url = provider.url("anthropic")
+        first = process(url, store, ULLAGE_MACHINE="a", ULLAGE_LEASE_TTL_S="1")
+        other = process(url, store, ULLAGE_MACHINE="b", ULLAGE_LEASE_TTL_S="1")
+        with first as killed, other as survivor:
+            with killed.api() as api:
+                session = api.session("moved")
+                screen = open_page(survivor.url, session)
+                expect(screen.find("#connection")).to_have_text("live")
+                api.say(session, "Tell me at length.")
+            draft = screen.find("article.draft .prose")
+            expect(draft).to_contain_text("The cask was filled in spring")
+            killed.kill()
+            with survivor.api() as api:
+                assert api.until(session)["ended"] == "finished"
+                said = [one["role"] for one in api.messages(session)]
+            screen.is_at_rest()
+            expect(screen.find("#connection")).to_have_text("live")
+            expect(screen.answers()).to_have_count(said.count("assistant"))
+            expect(screen.find("article.user").first).to_contain_text("at length")
+
+
 def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(
     tmp_path: Path, open_page: Open
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
@@ -226,6 +226,57 @@ def test_a_strategy_is_chosen_among_the_settings(local: Local, open_page: Open) 
     screen.find("#setting-strategy").press("Enter")
     expect(screen.find(".notice")).to_contain_text("did you mean 'summary'")
     assert screen.refused == [422]
+
+
+def test_what_a_person_types_while_settings_are_saved_stays_in_its_field(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("typed"))
+    screen.find("#settings-fold summary").click()
+    strategy, trigger = screen.find("#setting-strategy"), screen.find("#setting-trigger")
+    unset = screen.find(".setting", has=strategy).get_by_role("button")
+    expect(strategy).to_have_value("hybrid")
+    expect(unset).to_be_hidden()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    screen.page.route("**/settings", hold)
+    with screen.page.expect_request("**/settings"):
+        strategy.fill("clear,summary")
+        strategy.press("Enter")
+    trigger.fill("0.5")
+    strategy.fill("sumary")
+    held[0].continue_()
+    screen.page.unroute("**/settings")
+    expect(unset).to_be_visible()
+    expect(trigger).to_have_value("0.5")
+    expect(strategy).to_have_value("sumary")
+    expect(strategy).to_be_focused()
+    strategy.press("Enter")
+    expect(screen.find(".notice")).to_contain_text("did you mean 'summary'")
+    assert screen.refused == [422]
+    unset.click()
+    expect(unset).to_be_hidden()
+    expect(strategy).to_have_value("hybrid")
+    expect(trigger).to_have_value("0.5")
+
+
+def test_the_settings_of_another_session_are_its_own(
+    local: Local, open_page: Open
+) -> None:
+    local.api.session("first-settings", settings={"trigger": 0.5})
+    screen = open_page(local.url, local.api.session("second-settings"))
+    screen.page.goto(f"{local.url}/#/s/first-settings")
+    expect(screen.find("#limits dd").first).to_have_text("8,000")
+    screen.find("#settings-fold summary").click()
+    expect(screen.find("#setting-trigger")).to_have_value("0.5")
+    screen.find("#setting-trigger").fill("0.6")
+    screen.page.goto(f"{local.url}/#/s/second-settings")
+    expect(screen.find("#limits dd").first).not_to_have_text("8,000")
+    screen.find("#settings-fold summary").click()
+    expect(screen.find("#setting-trigger")).to_have_value("0.8")
 
 
 def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(

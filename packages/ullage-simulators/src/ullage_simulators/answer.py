@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ullage_simulators.answer_format import sample_text
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, ScriptContext
@@ -115,8 +116,15 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
     """The assistant of a server without a script.
 
     It repeats what it is told. It calls each declared tool whose name stands in the user's message, with arguments made
-    up from the schema, and then reads out what the tools gave.
+    up from the schema, and then reads out what the tools gave. Where the request has a schema for the answer, the text
+    is JSON that follows it.
     """
+    called = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
+    if ask.answer_schema is not None and (ask.results or not called):
+        return ScriptedAnswer(
+            reasoning="The answer has a form.",
+            text=sample_text(ask.answer_schema, ask.text),
+        )
     if ask.results:
         heard = "; ".join(
             f"{name or 'the tool'} gave {text[:500]}" for name, text in ask.results
@@ -125,11 +133,11 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
             reasoning="The tools have answered, so this can be said.",
             text=f"Done: {heard}",
         )
-    named = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
-    if named:
-        calls = tuple(_call(tool, ask.text) for tool in named)
+    if called:
+        calls = tuple(_call(tool, ask.text) for tool in called)
         return ScriptedAnswer(
-            reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls
+            reasoning=f"This needs {', '.join(tool.name for tool in called)}.",
+            calls=calls,
         )
     return ScriptedAnswer(
         reasoning="There is nothing to look up for this.",

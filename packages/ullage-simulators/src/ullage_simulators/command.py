@@ -6,8 +6,10 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ullage_simulators.scenario import SimulatorError
+from ullage_simulators.assistant import harmless_answer
+from ullage_simulators.scenario import Scenario, SimulatorError, load
 from ullage_simulators.server import Exchange, engine, listener, prepared
 from ullage_simulators.simulators import simulators
 
@@ -77,8 +79,9 @@ def _serve(options: argparse.Namespace) -> int:
             raise SimulatorError(
                 f"There is no simulator called {name!r}; there are {', '.join(known)}."
             )
+    scenario = load(options.scenario) if options.scenario else Scenario()
     app = prepared(
-        options.scenario,
+        replace(scenario, assistant=harmless_answer),
         seed=options.seed,
         wires=options.wire,
         lenient=options.lenient,

@@ -9,18 +9,21 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ullage_simulators.models import Model
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The numbers of one model in one run. All are tokens, but for the two factors.
+    """The numbers of one model in one run. All are tokens, but for the three factors.
 
-    ``factor`` is tokens for each token of o200k; ``hidden`` how much longer the reasoning is than what is shown of it.
+    ``factor`` is tokens for each token of o200k, ``declared`` the same for the JSON of declared tools without their
+    descriptions; ``hidden`` how much longer the reasoning is than what is shown of it.
     """
 
     factor: float
+    declared: float
     hidden: float
     request: int
     message: int
@@ -36,13 +39,15 @@ class Drawn:
 _FACTOR = {"anthropic": (1.05, 1.6), "openai": (0.95, 1.15), "gemini": (0.9, 1.2)}
 
 
-def draw(seed: int, model: Model, pinned: Mapping[str, float | bool]) -> Drawn:
+def draw(seed: int, model: Model, pinned: Mapping[str, Any]) -> Drawn:
     """The model's numbers under a seed; ``pinned`` holds those a scenario sets itself."""
     dice = random.Random(f"{seed} {model.name}")
     low, high = _FACTOR[model.family]
     least, most = (1.5, 4.0) if model.family == "openai" else (1.0, 3.0)
+    factor = round(dice.uniform(low, high), 4)
     numbers = Drawn(
-        factor=round(dice.uniform(low, high), 4),
+        factor=factor,
+        declared=factor,
         hidden=round(dice.uniform(least, most), 3),
         request=dice.randint(0, 12),
         message=dice.randint(2, 8),
@@ -56,4 +61,11 @@ def draw(seed: int, model: Model, pinned: Mapping[str, float | bool]) -> Drawn:
     )
     if "draws-rules" in model.traits:
         numbers = replace(numbers, loop=dice.random() < 0.7)
-    return replace(numbers, **pinned)  # type: ignore[arg-type]
+    own = pinned.get(model.name, {})
+    for_all = {}
+    for name, value in pinned.items():
+        if not isinstance(value, Mapping):
+            for_all[name] = value
+    if "factor" in for_all:
+        numbers = replace(numbers, declared=for_all["factor"])
+    return replace(numbers, **{**for_all, **own})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ullage_simulators.answer_format import AnswerSchema
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.tokenizer import tokens
@@ -27,6 +28,8 @@ class Piece:
     hidden: int = 0
     reasoning: bool = False
     marked: bool = False
+    schema: str = ""
+    """JSON of a declaration, which is counted by ``Drawn.declared``."""
 
 
 class DeclaredTool(NamedTuple):
@@ -39,12 +42,18 @@ class DeclaredTool(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScriptContext:
-    """What a script looks at: which model call of the conversation this is, and what came last."""
+    """What a script looks at: which model call of the conversation this is, and what came last.
+
+    ``pieces`` is the whole request.
+    """
 
     step: int
     text: str = ""
     results: tuple[tuple[str, str], ...] = ()
     tools: tuple[DeclaredTool, ...] = ()
+    pieces: Sequence[Piece] = ()
+    answer_schema: dict[str, Any] | None = None
+    """The JSON schema that the answer has to follow."""
 
 
 @dataclass(slots=True)
@@ -65,12 +74,49 @@ class PromptPieces:
             raise TypeError(f"no text: {text!r}")
         self.pieces.append(Piece(text, **more))
 
+    def add_answer_schema(self, asked: AnswerSchema) -> None:
+        """The schema of the answer, which stands in front of the rest: OpenAI puts it before the system message.
+
+        https://platform.openai.com/docs/guides/prompt-caching: "it serves as a prefix to the system message".
+        """
+        self.ask = replace(self.ask, answer_schema=asked.schema)
+        if asked.is_billed:
+            text, bare = declaration(asked.schema)
+            self.pieces.insert(1, Piece(text, schema=bare, hidden=asked.hidden))
+            self.turn_begins += 1
+
     def add_tools(self, tools: Sequence[Any]) -> None:
         """The declared tools, and what it costs to declare any."""
         if tools:
             self.add(framing="tools")
         for tool in tools:
-            self.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+            self.add_tool(tool)
+
+    def add_tool(self, tool: Any, *, marked: bool = False) -> None:
+        """One declared tool."""
+        text, schema = declaration(tool)
+        self.add(text, framing="tool", schema=schema, marked=marked)
+
+
+def declaration(tool: Any) -> tuple[str, str]:
+    """The descriptions in a tool's declaration, and the JSON around them: providers charge them differently."""
+    texts: list[str] = []
+    bare = _without_descriptions(tool, texts)
+    return "\n".join(texts), json.dumps(bare, separators=(",", ":"))
+
+
+def _without_descriptions(value: Any, texts: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_without_descriptions(each, texts) for each in value]
+    if not isinstance(value, dict):
+        return value
+    bare = {}
+    for name, each in value.items():
+        if name == "description" and isinstance(each, str):
+            texts.append(each)
+        else:
+            bare[name] = _without_descriptions(each, texts)
+    return bare
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +146,16 @@ def count(
                 continue
             kept += size
         pieces.append(piece)
-    text_tokens = fixed = size = 0
+    text_tokens = schema_tokens = fixed = size = 0
     ends = []
     for piece in pieces:
         text_tokens += tokens(piece.text)
+        schema_tokens += tokens(piece.schema)
         fixed += piece.hidden
         if piece.framing:
             fixed += getattr(drawn, piece.framing)
-        size = round(drawn.factor * text_tokens) + fixed
+        counted = drawn.factor * text_tokens + drawn.declared * schema_tokens
+        size = round(counted) + fixed
         ends.append(size)
     return InputCount(
         size, kept, dropped, tuple(pieces), tuple(ends), _keys(model.name, pieces)
@@ -118,7 +166,7 @@ def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
     chain, keys = hashlib.sha256(model.encode()), []
     for piece in pieces:
         chain.update(
-            f"{piece.framing}\0{piece.hidden}\0{piece.text}\0".encode(
+            f"{piece.framing}\0{piece.hidden}\0{piece.schema}\0{piece.text}\0".encode(
                 "utf-8", "surrogatepass"
             )
         )

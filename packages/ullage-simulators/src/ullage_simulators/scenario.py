@@ -77,7 +77,8 @@ class Scenario:
     max_images: int = 0
     counts: bool = True
     lenient: bool = False
-    drawn: Mapping[str, float | bool] = field(default_factory=dict)
+    drawn: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers of all models; under a model's name a mapping with its own."""
     assistant: Callable[[ScriptContext], ScriptedAnswer] = default_answer
 
     def model(self, name: str, family: str) -> Model | None:
@@ -180,10 +181,24 @@ def read(content: Any) -> Scenario:
     )
 
 
-def _drawn(given: Any) -> dict[str, float | bool]:
-    pinned = _table(given, "[drawn]", _names(Drawn))
+def _drawn(given: Any) -> dict[str, Any]:
+    """The pinned numbers; those of one model are a table with its name."""
+    if not isinstance(given, dict):
+        return _numbers(given, "[drawn]")
+    numbers: dict[str, Any] = {}
+    of_models: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            of_models[name] = _numbers(value, f"[drawn.{name}]")
+        else:
+            numbers[name] = value
+    return {**_numbers(numbers, "[drawn]"), **of_models}
+
+
+def _numbers(given: Any, where: str) -> dict[str, Any]:
+    pinned = _table(given, where, _names(Drawn))
     kinds: dict[str, Any] = dict.fromkeys(pinned, (int, float))
-    _check(pinned, "[drawn]", kinds | {"loop": bool, "turns": bool})
+    _check(pinned, where, kinds | {"loop": bool, "turns": bool})
     return pinned
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage_simulators.answer import Spoken, speak
+from ullage_simulators.answer_format import answer_schema
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import (
     FALSE_INPUTS,
@@ -105,7 +106,7 @@ class App:
         self._closing = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.requests import Request
+        from starlette.requests import ClientDisconnect, Request
 
         if scope["type"] != "http":
             return
@@ -141,7 +142,12 @@ class App:
         faults = tuple(
             f for f in self.memory.scenario.faults if number and f.applies(number, path)
         )
-        raw = await request.body()
+        try:
+            raw = await request.body()
+        except (
+            ClientDisconnect
+        ):  # in the middle of its request: no one waits for an answer
+            return
         exchange, answer = self._answer(
             wire, endpoint, request.headers, request.query_params, raw, number, faults
         )
@@ -290,9 +296,8 @@ class App:
         prompt = _understood(wire, call)
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
-        answer = self.memory.scenario.answer(
-            prompt.ask, call.model_name, self.memory.spent
-        )
+        asked = replace(prompt.ask, pieces=prompt.pieces)
+        answer = self.memory.scenario.answer(asked, call.model_name, self.memory.spent)
         thinks = wire.thinks(call)
         if (
             thinks
@@ -379,7 +384,11 @@ def _understood(wire: WireSimulator, call: CallInProgress) -> PromptPieces:
     try:
         wire.check(call)
         wire.thinks(call)
-        return wire.prompt(call)
+        prompt = wire.prompt(call)
+        asked = answer_schema(call.body)
+        if asked is not None:
+            prompt.add_answer_schema(asked)
+        return prompt
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
         # The checks take each field to be of the type it is documented with; this request has one that isn't.
         raise wire.refuse("malformed") from problem

@@ -45,12 +45,20 @@ from ullage.cli.screenplay import Notice, Screenplay, text_of
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
-from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
+from ullage.events import (
+    CallStarted,
+    DraftPiece,
+    Event,
+    Queued,
+    QueueLeft,
+    ReadingTaken,
+    ToolStarted,
+)
 from ullage.runtime.approvals import Question, questions
 from ullage.runtime.hosting import Host
 from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
-from ullage.store.store import DraftPiece, QueueKind, Store
+from ullage.store.store import QueueKind, Store
 
 FRAME_S: Final = 0.05
 """Seconds between two drawings of what has come in."""
@@ -194,7 +202,7 @@ class ChatApp(App[str]):
     async def _follow(self, session: Session, seen: int) -> None:
         """Take in all that happens, as it is stored."""
         try:
-            async with aclosing(session.events(after=seen)) as events:  # type: ignore[type-var]
+            async with aclosing(session.events(after=seen)) as events:
                 async for event in events:
                     self._take(event)
         except UllageError as problem:
@@ -498,7 +506,7 @@ class ChatApp(App[str]):
             known = {row.id for row in await self._store.sessions(limit=100_000)}
             settings = (await self.session._look()).ledger.loop.settings
             if name in known:
-                await self._open(await self._host.session(name, drives=True))
+                await self._open(await self._host.wake(name))
             else:
                 await self._open(await self._host.begin(name, settings))
         except UllageError as problem:

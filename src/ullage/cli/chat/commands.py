@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,6 +24,7 @@ from ullage.runtime.agent import new_session_id
 from ullage.runtime.approvals import may_ask
 from ullage.runtime.copying import fork
 from ullage.runtime.session import Session
+from ullage.similar import similar
 from ullage.store.export import export_file
 from ullage.store.store import Store
 
@@ -131,12 +131,9 @@ def command_of(name: str) -> Command | None:
 
 def unknown(name: str) -> str:
     """What is said of a name that is no command."""
-    near = get_close_matches(
-        name, [command.name for command in COMMANDS], n=1, cutoff=0.5
-    )
-    return f"There is no /{name}." + (
-        f" Did you mean /{near[0]}?" if near else " /help lists them."
-    )
+    meant = similar(name, [command.name for command in COMMANDS], cutoff=0.5)
+    hint = f"Did you mean /{meant}?" if meant else "/help lists them."
+    return f"There is no /{name}. {hint}"
 
 
 def completions(text: str) -> list[Command]:
@@ -297,7 +294,7 @@ class Acting:
                 if message.role == "user" and message.origin == "said"
             ]
             if not own:
-                raise CommandRefused("Nothing has been said in this session yet.")
+                raise CommandRefused("This session has no messages yet. Send one first.")
             return own[-1].id
         place = name.removeprefix("#")
         if place.isdigit():
@@ -340,7 +337,9 @@ class Acting:
         messages = await self.session.messages()
         places = [place for place, one in enumerate(messages) if one.id == message]
         if not places:
-            raise CommandRefused(f"There is no message {name} in view.")
+            raise CommandRefused(
+                f"There is no message {name} in view. /context lists them."
+            )
         before = messages[places[0] - 1].id if places[0] else ""
         await self.session.rewind(before)
         return CommandResult(text=text_of(messages[places[0]]))

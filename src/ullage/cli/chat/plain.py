@@ -11,11 +11,11 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
 
 from ullage.cli.agent_options import warn_of_left_out
 from ullage.cli.asking import ask_person
-from ullage.cli.chat.commands import LEAVE, Acting, Typed, parse
+from ullage.cli.chat.commands import LEAVE, Acting, Typed, command_of, parse
+from ullage.cli.exit_codes import DONE, FAILED, OF_TURNS
 from ullage.cli.live import Live
 from ullage.cli.run import follow
 from ullage.cli.screen import Screen
@@ -25,35 +25,35 @@ from ullage.runtime.session import Session
 from ullage.store.store import Store
 from ullage.tasks import start
 
-EXITS: Final = {"finished": 0, "cancelled": 130, "": 0}
-
 
 async def converse(
     session: Session, store: Store, environment: Mapping[str, str], *, yes: bool = False
 ) -> int:
-    """Talk until the input ends or ``/quit``. 0 when the last turn finished, 130 when it was cancelled, else 2."""
+    """Talk until the input ends or ``/quit``. Gives the highest code of a line: 130 for a turn that was cancelled."""
     screen = Screen(sys.stdout if sys.stdout.isatty() else sys.stderr)
     acting = Acting(store, session, environment)
     with suppress(RuntimeError, ValueError):
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
     await warn_of_left_out(session)
-    reason = ""
+    code = DONE
     while (line := await _next_line()) is not None:
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
         typed = parse(text)
         try:
-            if typed is not None:
-                if await _command(acting, typed, screen) == LEAVE:
-                    break
-            else:
+            if typed is None:
                 reason = await _turn(session, text, screen, yes=yes)
+                code = max(code, OF_TURNS.get(reason, FAILED))
+            elif await _command(acting, typed, screen) == LEAVE:
+                break
+            elif command_of(typed.name) is None:
+                code = max(code, FAILED)
         except UllageError as problem:
             print(f"ullage: {problem}", file=sys.stderr)
-            reason = "failed"
+            code = max(code, FAILED)
     print(f"Session {session.id} (go on with --session {session.id})", file=sys.stderr)
-    return EXITS.get(reason, 2)
+    return code
 
 
 async def _next_line() -> str | None:

@@ -27,7 +27,7 @@ from ullage.cli.chat.plain import converse
 from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.simulated import PAUSE_S, Simulated, simulated
-from ullage.cli.stores import store_at
+from ullage.cli.stores import place_of
 from ullage.cli.trusting import project_settings
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
@@ -38,6 +38,7 @@ from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.runtime.settings import changed
 from ullage.store.store import Store
+from ullage.store.urls import is_database_url, shown_place
 
 
 def run(args: argparse.Namespace) -> int:
@@ -159,7 +160,7 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
         args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
-        store=store_at(args.store) if args.store else None,
+        store=place_of(args.store) if args.store else None,
         config=project_settings(os.environ) if simulated is None else (),
         root=None if args.root is None else Path(args.root).expanduser().resolve(),
         **tools_settings(args),
@@ -181,7 +182,7 @@ def resume_command(args: argparse.Namespace, session: str) -> str:
     root, store = args.root, args.store
     given = {
         "--scenario": args.scenario,
-        "--store": store and str(Path(store).expanduser().absolute()),
+        "--store": store and _shown_store(store),
         "--tools": args.tools,
         "--root": root and str(Path(root).expanduser().resolve()),
         "--sandbox": args.sandbox,
@@ -193,6 +194,13 @@ def resume_command(args: argparse.Namespace, session: str) -> str:
     for option, value in given.items():
         words += [option, value] if value else []
     return printable(shlex.join(words))
+
+
+def _shown_store(name: str) -> str:
+    """The store for a command that a person may repeat elsewhere."""
+    if is_database_url(name):
+        return shown_place(name)
+    return str(Path(name).expanduser().absolute())
 
 
 def lacking(
@@ -230,7 +238,7 @@ async def opened(
         if simulated is not None:
             settings.setdefault("model", simulated.model)
         return await host.begin(name, settings)
-    session = await host.session(name, drives=True)
+    session = await host.wake(name)
     if settings:
         await session._set(settings)
     return session
@@ -240,10 +248,10 @@ def nothing_to_resume(args: argparse.Namespace) -> SessionNotFound:
     """The error of ``--continue`` in an empty store."""
     if not args.simulate:
         return SessionNotFound(
-            "There is no session to go on with: `ullage chat` begins one."
+            "There is no session to continue: `ullage chat` begins one."
         )
     return SessionNotFound(
-        "There is no simulated session to go on with: `ullage chat --simulate` begins one. "
+        "There is no simulated session to continue: `ullage chat --simulate` begins one. "
         "Simulated sessions are kept apart from your own, which `ullage chat --continue` finds."
     )
 

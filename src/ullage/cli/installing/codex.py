@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ullage.cli.installing.plan import PlannedChange, configured, text_setting
@@ -21,13 +22,18 @@ def changes(
     """
     if not proxy or project:
         return []
-    own = os.environ.get("CODEX_HOME", "")
+    path = config_path(os.environ)
+    return [text_setting(CLIENT, "proxy", path, address_keys(path), proxy)]
+
+
+def config_path(environment: Mapping[str, str]) -> Path:
+    """The user's configuration."""
+    own = environment.get("CODEX_HOME", "")
     directory = Path(own) if own else Path.home() / ".codex"
-    path = directory / "config.toml"
-    return [text_setting(CLIENT, "proxy", path, _address(path), proxy)]
+    return directory / "config.toml"
 
 
-def _address(path: Path) -> list[str]:
+def address_keys(path: Path) -> list[str]:
     """The key of the address: Codex's own provider has one, and any other is a table."""
     provider = configured(path, ["model_provider"])
     if provider in (None, "openai"):

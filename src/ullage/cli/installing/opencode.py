@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ullage.cli.installing.plan import PlannedChange, json_setting, plugin, whole_file
 
 CLIENT = "opencode"
+INSTALLED = "anthropic"
+"""The provider whose address is changed."""
 
 
 def changes(
     *, statusline: bool, hooks: bool, proxy: str, project: bool
 ) -> list[PlannedChange]:
     """What an installation changes. OpenCode has no status line for plugins; ours is a message at two shares."""
-    shared = os.environ.get("XDG_CONFIG_HOME", "")
-    home = Path(shared) if shared else Path.home() / ".config"
-    directory = home / "opencode"
+    directory = config_directory(os.environ)
     configuration = directory / "opencode.json"
     if project:
         directory = Path.cwd() / ".opencode"
@@ -26,6 +27,13 @@ def changes(
         path = directory / "plugins" / "ullage.js"
         planned.append(whole_file(CLIENT, "hook", path, plugin("opencode.js")))
     if proxy:
-        keys = ["provider", "anthropic", "options", "baseURL"]
+        keys = ["provider", INSTALLED, "options", "baseURL"]
         planned.append(json_setting(CLIENT, "proxy", configuration, keys, proxy))
     return planned
+
+
+def config_directory(environment: Mapping[str, str]) -> Path:
+    """Where the user's configuration is."""
+    shared = environment.get("XDG_CONFIG_HOME", "")
+    home = Path(shared) if shared else Path.home() / ".config"
+    return home / "opencode"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -80,21 +81,8 @@ def json_setting(
 ) -> PlannedChange:
     """A value in a JSON file."""
 
-    def splice(text: str) -> Splice:
-        return jsonc.setting(
-            text,
-            keys,
-            value,
-        )
-
-    return PlannedChange(
-        client,
-        kind,
-        path,
-        splice,
-        tuple(keys),
-        value,
-    )
+    splice = partial(jsonc.setting, path=keys, value=value)
+    return PlannedChange(client, kind, path, splice, tuple(keys), value)
 
 
 def json_item(
@@ -136,21 +124,8 @@ def text_setting(
 ) -> PlannedChange:
     """A text in a TOML file."""
 
-    def splice(text: str) -> Splice:
-        return toml.setting(
-            text,
-            keys,
-            value,
-        )
-
-    return PlannedChange(
-        client,
-        kind,
-        path,
-        splice,
-        tuple(keys),
-        value,
-    )
+    splice = partial(toml.setting, path=keys, value=value)
+    return PlannedChange(client, kind, path, splice, tuple(keys), value)
 
 
 class ConfigurationFormat(Protocol):
@@ -180,7 +155,7 @@ def format_of(path: Path) -> ConfigurationFormat:
 
 def configured(path: Path, keys: Sequence[str]) -> Any:
     """The value in a configuration file; ``None`` where there is none. Raises ``CannotEdit`` with the file's name."""
-    text = read_text(path)
+    text = text_of(path)
     try:
         return format_of(path).value_at(text, keys)
     except CannotEdit as problem:
@@ -333,12 +308,21 @@ class ConfigurationEditor:
 
 
 def read_text(path: Path) -> str:
+    """The text of a configuration file that is to be changed; raises ``CannotEdit`` also where that is forbidden."""
+    text = text_of(path)
+    try:
+        if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+            raise CannotEdit(f"{path} is read-only (`chmod u+w` changes that)")
+    except OSError as problem:
+        raise CannotEdit(f"{path} can't be read: {problem.strerror}") from None
+    return text
+
+
+def text_of(path: Path) -> str:
     """The text of a configuration file; empty when it is missing. Raises ``CannotEdit`` for anything else."""
     try:
         if path.exists() and not path.is_file():
             raise CannotEdit(f"{path} is no regular file")
-        if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
-            raise CannotEdit(f"{path} is read-only (`chmod u+w` changes that)")
         if path.exists() and path.stat().st_size > LARGEST:
             raise CannotEdit(f"{path} is larger than {LARGEST:,} bytes")
         return path.read_bytes().decode()

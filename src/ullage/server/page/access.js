@@ -11,6 +11,7 @@ export class Access {
   constructor(api) {
     this.api = api;
     this.name = "";
+    this.live = false;
     this.scopes = new Set(["read", "write", "approve", "admin"]);
     new MutationObserver((records) => records.forEach((record) => this.changed(record))).observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
     api.onToken = () => this.load().catch(() => {});
@@ -23,8 +24,9 @@ export class Access {
 
   /** Asks the server what the token of this tab allows. */
   async load() {
-    const { name, scopes } = await this.api.access();
+    const { name, scopes, live } = await this.api.access();
     this.name = name;
+    this.live = live;
     this.scopes = new Set(scopes);
     this.apply(document.body);
     const lacking = ["write", "approve", "admin"].filter((scope) => this.lacks(scope));

@@ -2,6 +2,7 @@
 // the tab is open.
 
 const KEY = "ullage.token";
+const NOT_MODIFIED = 304;
 
 /** What the server answers when it did not do it: what happened, and what to do next (RFC 9457). */
 export class Refusal extends Error {
@@ -32,7 +33,7 @@ export class Api {
     for (;;) {
       const before = sessionStorage.getItem(KEY);
       const response = await this.fetch(path, method, body, { ...this.headers(), ...headers }, signal);
-      if (response.ok) return response;
+      if (response.ok || response.status === NOT_MODIFIED) return response;
       if (response.status !== 401) throw new Refusal(response.status, await problemOf(response));
       if (sessionStorage.getItem(KEY) === before) await this.newToken(Boolean(before));
     }
@@ -65,6 +66,15 @@ export class Api {
   get = (path, signal) => this.call("GET", path, undefined, signal);
   post = (path, content = {}) => this.call("POST", path, content);
 
+  /** The JSON of a path, or `null` while it is the same as last time; `last` keeps what tells that. */
+  async newer(path, last, signal) {
+    const headers = last.tag ? { "if-none-match": last.tag } : {};
+    const response = await this.open(path, { headers, signal });
+    if (response.status === NOT_MODIFIED) return null;
+    last.tag = response.headers.get("etag");
+    return response.json();
+  }
+
   /** One session's requests. */
   of(id) {
     const at = `/sessions/${encodeURIComponent(id)}`;
@@ -76,6 +86,7 @@ export class Api {
       context: (signal) => this.get(`${at}/context`, signal),
       steps: (signal) => this.get(`${at}/steps`, signal),
       largest: (count = 1000, signal) => this.get(`${at}/largest?count=${count}`, signal),
+      map: (signal) => this.get(`${at}/map`, signal),
       settings: (signal) => this.get(`${at}/settings`, signal),
       explain: (message) => this.get(`${at}/explain/${encodeURIComponent(message)}`),
       send: (text, kind, message) => this.post(`${at}/messages`, { text, kind, id: message }),
@@ -98,7 +109,7 @@ export class Api {
   }
 
   access = () => this.get("/access");
-  sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${before}` : ""}`);
+  sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${encodeURIComponent(before)}` : ""}`);
   begin = (wanted) => this.post("/sessions", wanted);
 
   /** A log of another agent, read by the server and not kept. */

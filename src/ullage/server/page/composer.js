@@ -14,7 +14,8 @@ export class Composer {
     this.queue = byId("queue");
     this.session = "";
     this.outbox = new Map(); // id -> { text, kind }: not acknowledged yet
-    this.editing = null;
+    this.editing = null; // the id of the waiting message in the editor
+    this.unsaved = null; // gives what a person typed there and has not saved
     byId("composer").onsubmit = (event) => {
       event.preventDefault();
       this.submit("steer");
@@ -79,15 +80,20 @@ export class Composer {
   show(queue) {
     this.waiting = [...queue.values()];
     for (const one of this.waiting) this.outbox.delete(one.id);
-    if (this.editing && !queue.has(this.editing)) this.editing = null;
+    if (this.editing && !queue.has(this.editing)) this.editedTooLate();
     this.draw();
   }
 
+  /** The message was delivered while a person edited it: what was typed can still be sent. */
+  editedTooLate() {
+    const typed = this.unsaved?.();
+    this.editing = null;
+    this.unsaved = null;
+    if (typed) this.put(typed);
+  }
+
   draw() {
-    if (this.editing && this.queue.querySelector("textarea")) {
-      this.redrawAfter = true;
-      return;
-    }
+    if (this.editing && this.queue.querySelector("textarea")) return;
     const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, firstLine(one.text, 140))));
     const lines = (this.waiting ?? []).map((one) => this.line(one));
     replace(this.queue, [...lines, ...unsent]);
@@ -115,13 +121,17 @@ export class Composer {
 
   editor(one, text) {
     const box = h("textarea", { rows: 3, value: text, "aria-label": "The waiting message" });
+    this.unsaved = () => (box.value === text ? "" : box.value);
     const close = () => {
       this.editing = null;
+      this.unsaved = null;
       replace(this.queue);
       this.draw();
     };
     const save = async () => {
-      if (box.value.trim() && box.value !== text) await this.edit(one.id, box.value);
+      const typed = box.value;
+      this.unsaved = null;
+      if (typed.trim() && typed !== text && !(await this.edit(one.id, typed))) this.put(typed);
       close();
     };
     box.onkeydown = (event) => {

@@ -204,6 +204,8 @@ const HANDLERS = {
     to.model = event.model;
     to.changed("state");
   },
+  fell_back: (to, event) => to.mark(event),
+  handed_over: (to, event) => to.mark(event),
   settings_changed: (to, event) => {
     if (event.source !== "resolved") to.mark(event);
     to.changed("settings");

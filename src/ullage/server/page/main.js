@@ -11,14 +11,16 @@ import { firstLine, besideNumber, number, share } from "./format.js";
 import { Grants } from "./grants.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
-import { drawLook, takeFiles } from "./look.js";
+import { takeFiles } from "./look.js";
 import { compactForm, Panel } from "./panel.js";
 import { SessionList } from "./sessions.js";
-import { Settings } from "./settings.js";
 import { setUpTheme } from "./theme.js";
 
 const CONNECTIONS = { none: "", connecting: "connecting …", live: "live", waiting: "connection lost, trying again", gone: "session is gone" };
 const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits", interrupted: "interrupted" };
+
+/** Changes of a session after which its map is another one. */
+const MOVING = new Set(["called", "compactions", "ended"]);
 
 class Page {
   constructor() {
@@ -26,6 +28,8 @@ class Page {
     this.access = new Access(this.api);
     this.following = null;
     this.looked = null;
+    this.live = null; // the running sessions of all programs, where the server shows them
+    this.mapped = null;
     this.acts = this.actions();
     this.ledger = new Ledger((what, key) => this.changed(what, key));
     this.panel = new Panel({ items: () => this.items(), reveal: (item) => this.reveal(item), acts: this.acts });
@@ -36,8 +40,16 @@ class Page {
       withdraw: (id) => this.act((to) => to.withdraw(id)),
     });
     this.sessions = new SessionList(this.api, (id) => this.go(id));
-    this.settings = new Settings(byId("settings"), { load: () => this.remote.settings(), save: (changes) => this.act((to) => to.set(changes)) });
+    this.settings = null;
     this.grants = new Grants(byId("grants"), { load: () => this.remote.grants(), revoke: (id) => this.act((to) => to.revoke(id)) });
+  }
+
+  async showSettings() {
+    const { remote } = this;
+    if (!remote || !byId("settings-fold").open) return;
+    const { Settings } = await import("./settings.js");
+    if (this.settings?.remote !== remote) this.settings = new Settings(byId("settings"), remote, (request) => this.act(request));
+    await this.settings.show();
   }
 
   showGrants() {
@@ -57,23 +69,24 @@ class Page {
     byId("delete").onclick = () => this.remove();
     byId("help").onclick = () => showHelp(keysAreOn(), switchKeys);
     byId("brief").onclick = () => this.tab("window");
-    byId("settings-fold").ontoggle = (event) => event.target.open && this.remote && this.settings.show().catch(tell);
+    byId("show-map").onclick = () => this.showMap();
+    byId("settings-fold").ontoggle = () => this.showSettings().catch(tell);
     byId("grants-fold").ontoggle = () => this.showGrants();
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
     this.tab("conversation");
     takeFiles((file) => this.look(file));
     listen(this.keys(), (event) => this.escape(event));
-    window.addEventListener("hashchange", () => this.follow(fromAddress()));
+    window.addEventListener("hashchange", () => this.route().catch(tell));
     this.arrive();
   }
 
   async arrive() {
     try {
       await this.access.load();
+      if (this.access.live) (await this.lives()).list.follow();
       const sessions = await this.sessions.load();
-      const wanted = fromAddress() || sessions[0]?.id;
-      if (wanted) await this.follow(wanted);
+      await this.route(sessions[0]?.id);
     } catch (problem) {
       tell(problem);
       setTimeout(() => this.following ?? this.arrive(), 3_000);
@@ -92,6 +105,7 @@ class Page {
       s: () => this.focus("sessions", "search"),
       w: () => this.focus("window", "window"),
       c: () => this.focus("window", "compact-instructions"),
+      m: () => this.showMap(),
       t: () => this.theme(),
       1: () => this.focus("sessions", "search"),
       2: () => this.focus("conversation", "conversation"),
@@ -114,6 +128,20 @@ class Page {
     else location.hash = address;
   }
 
+  /** Shows what the address names, or else `other`. */
+  async route(other = "") {
+    const [, kind, name] = /^#\/(s|live)\/(.+)$/.exec(location.hash) ?? ["", "s", encodeURIComponent(other)];
+    const id = decodeURIComponent(name);
+    if (kind === "live") await (await this.lives()).follow(id);
+    else await this.follow(id);
+  }
+
+  async lives() {
+    const { Lives } = await import("./live.js");
+    this.live ??= new Lives(this);
+    return this.live;
+  }
+
   async follow(id) {
     if (!id) return;
     this.closeLook();
@@ -133,9 +161,11 @@ class Page {
     this.composer.open(id);
     byId("menu").hidden = false;
     byId("settings-fold").open = false;
+    replace(byId("settings"));
     byId("grants-fold").open = false;
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
+    byId("show-map").hidden = false;
     await this.openUntilItAnswers(following);
   }
 
@@ -157,6 +187,8 @@ class Page {
   leave() {
     this.following?.close();
     this.following = null;
+    this.live?.leave();
+    this.mapped?.close();
     this.ledger.clear();
     this.panel.clear();
     this.panel.undoable([]);
@@ -164,6 +196,19 @@ class Page {
     this.composer.show(this.ledger.queue);
     byId("cancel").hidden = true;
     byId("brief").hidden = true;
+    byId("show-map").hidden = true;
+  }
+
+  async showMap() {
+    if (!this.following) return;
+    this.tab("conversation");
+    try {
+      const { Mapped } = await import("./mapped.js");
+      this.mapped ??= new Mapped({ load: () => this.remote.map(), reveal: (item) => this.revealRow(item) });
+      await this.mapped.toggle();
+    } catch (problem) {
+      tell(problem);
+    }
   }
 
   async begin() {
@@ -207,6 +252,7 @@ class Page {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
+    if (MOVING.has(what)) this.mapped?.refresh();
     if (what === "grants") this.showGrants();
     if (what === "ended") this.sessions.load().catch(() => {});
   }
@@ -235,6 +281,10 @@ class Page {
 
   brief() {
     const { used, window } = this.ledger.near;
+    this.briefly(used, window);
+  }
+
+  briefly(used, window) {
     byId("brief").hidden = false;
     byId("brief").textContent = `${number(used.tokens)} ${besideNumber(used)}${window ? ` of ${number(window)} · ${share(used.tokens, window)}` : " · window unknown"}`;
   }
@@ -343,13 +393,14 @@ class Page {
 
   async look(file) {
     try {
-      this.showLook(await this.api.look(file), file);
+      await this.showLook(await this.api.look(file), file);
     } catch (problem) {
       tell(problem);
     }
   }
 
-  showLook(look, file) {
+  async showLook(look, file) {
+    const { drawLook } = await import("./looked.js");
     this.leave();
     this.sessions.mark("");
     this.looked = look;
@@ -359,8 +410,12 @@ class Page {
     this.connection("none");
     byId("activity").textContent = "";
     this.panel.show(look.reading, look.steps);
-    drawLook(look, file, () => this.closeLook(true));
+    drawLook(look, file, this.looker());
     this.tab("conversation");
+  }
+
+  looker() {
+    return { close: () => this.closeLook(true), reveal: (item) => this.revealRow(item) };
   }
 
   arrangeLook(isLooking) {
@@ -373,18 +428,27 @@ class Page {
   }
 
   closeLook(goesBack = false) {
+    this.live?.leave();
     if (!this.looked) return;
     this.looked = null;
     this.arrangeLook(false);
     this.panel.clear();
     this.conversation.redraw();
-    const last = fromAddress();
-    if (goesBack && last) this.follow(last);
-    else if (goesBack) byId("title").textContent = "No session";
+    if (!goesBack) return;
+    const last = fromAddress() || this.sessions.sessions[0]?.id;
+    if (last) this.go(last);
+    else byId("title").textContent = "No session";
   }
 
   async items() {
     return this.looked ? this.looked.largest : this.following.items();
+  }
+
+  /** Opens the row of the breakdown in which an item stands. */
+  async revealRow(item) {
+    this.tab("window");
+    const { revealRow } = await import("./reveal.js");
+    await revealRow(this.panel.rows, item);
   }
 
   async reveal(item) {

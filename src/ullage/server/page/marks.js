@@ -75,6 +75,10 @@ function ofCall(event) {
       return { kind: "quiet", text: `Put right in the request: ${event.repairs.join("; ")}` };
     case "model_changed":
       return { kind: "quiet", text: `Model: ${event.model}` };
+    case "fell_back":
+      return { kind: "warn", text: fellBack(event) };
+    case "handed_over":
+      return { kind: "quiet", text: `Handed over to ${event.agent || "the agent that began the session"}` };
     case "settings_changed":
       return { kind: "quiet", text: `Settings: ${Object.entries(event.settings).map(setting).join(", ")}` };
     case "rewound":
@@ -92,6 +96,12 @@ function ofCall(event) {
     default:
       return { kind: "quiet", text: event.type.replaceAll("_", " ") };
   }
+}
+
+function fellBack(event) {
+  const [failed, ...error] = event.error.split(": ");
+  const kind = (event.error_kind ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return `${event.model} answers after ${failed}: ${kind || error.join(": ")}`;
 }
 
 function ofServer(event) {

@@ -80,8 +80,9 @@ export function compactForm(acts) {
   const instructions = h("input", { id: "compact-instructions", "data-needs": "write", type: "text", placeholder: "Keep in the summary …", "aria-label": "Instructions for the summary" });
   const submit = async (event) => {
     event.preventDefault();
-    if (await acts.compact(instructions.value)) {
-      instructions.value = "";
+    const asked = instructions.value;
+    if (await acts.compact(asked)) {
+      if (instructions.value === asked) instructions.value = ""; // else a person types the next one
       announce("Compaction asked for");
     }
   };

@@ -24,7 +24,7 @@ export class SessionList {
     const { sessions, before } = await this.api.sessions();
     const newest = new Set(sessions.map((one) => one.id));
     const oldest = sessions.at(-1)?.changed ?? 0;
-    const older = before === null ? [] : this.sessions.filter((one) => !newest.has(one.id) && one.changed < oldest);
+    const older = before === null ? [] : this.sessions.filter((one) => !newest.has(one.id) && one.changed <= oldest);
     if (!older.length) this.before = before;
     this.sessions = [...sessions, ...older];
     this.draw();

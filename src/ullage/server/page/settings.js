@@ -19,54 +19,87 @@ const SHOWN = [
 ];
 
 export class Settings {
-  /** `load()` gives `{own, effective}`; `save(changes)` the same after the change, or `null` when it was refused. */
-  constructor(node, { load, save }) {
-    Object.assign(this, { node, load, save });
-  }
-
-  async show() {
-    this.draw(await this.load());
-  }
-
-  draw({ own, effective, warnings = [] }) {
-    this.fields = SHOWN.filter(([key]) => key in effective).map(([key, kind, meaning]) => field(key, kind, meaning, effective[key], key in own));
+  /** `remote` is the session; `act(request)` carries out a request, and gives `null` when it was refused. */
+  constructor(node, remote, act) {
+    Object.assign(this, { remote, act });
+    this.fields = new Map();
+    this.warned = h("div");
+    this.lines = h("div");
     const submit = (event) => {
       event.preventDefault();
       this.submit();
     };
-    const lines = this.fields.map(({ node, key, isOwn }) =>
-      h("div", { class: "setting" }, node, isOwn ? button("Default", () => this.send({ [key]: null }), { kind: "small bare", "data-needs": "admin", hint: `Take ${key} back to its default`, "aria-label": `Take ${key} back to its default` }) : null),
-    );
-    const warned = warnings.map((text) => h("p", { class: "warning", role: "alert" }, text));
-    replace(this.node, ...warned, h("form", { onsubmit: submit }, lines, h("button", { type: "submit", class: "button", "data-needs": "admin" }, "Change settings")));
+    replace(node, this.warned, h("form", { onsubmit: submit }, this.lines, h("button", { type: "submit", class: "button", "data-needs": "admin" }, "Change settings")));
+  }
+
+  async show() {
+    this.draw(await this.remote.settings());
+  }
+
+  /** Shows these settings. A field keeps what a person has typed, unless that is what was `sent`. */
+  draw({ own, effective, warnings = [] }, sent = {}) {
+    for (const [key, kind, meaning] of SHOWN) {
+      if (!(key in effective)) continue;
+      if (!this.fields.has(key)) this.add(new Field(key, kind, meaning, () => this.send({ [key]: null })));
+      this.fields.get(key).show(effective[key], key in own, sent[key]);
+    }
+    replace(this.warned, ...warnings.map((text) => h("p", { class: "warning", role: "alert" }, text)));
+  }
+
+  add(field) {
+    this.fields.set(field.key, field);
+    this.lines.append(field.node);
   }
 
   submit() {
     const changes = {};
-    for (const { key, read, before } of this.fields) {
-      const value = read();
-      if (value !== before) changes[key] = value === "" ? null : numeric(value);
+    for (const { key, value, shown } of this.fields.values()) {
+      if (value !== shown) changes[key] = value === "" ? null : numeric(value);
     }
     if (Object.keys(changes).length) this.send(changes);
   }
 
   async send(changes) {
-    const after = await this.save(changes);
-    if (after) this.draw(after);
+    const sent = {};
+    for (const key of Object.keys(changes)) sent[key] = this.fields.get(key).value;
+    const after = await this.act(() => this.remote.set(changes));
+    if (after) this.draw(after, sent);
   }
 }
 
-function field(key, kind, meaning, value, isOwn) {
-  const id = `setting-${key}`;
-  const before = kind === "check" ? Boolean(value) : String(value ?? "");
-  let input;
-  if (kind === "check") input = h("input", { id, "data-needs": "admin", type: "checkbox", checked: before });
-  else if (Array.isArray(kind)) input = h("select", { id, "data-needs": "admin" }, kind.map((one) => h("option", { value: one, selected: one === before }, one)));
-  else input = h("input", { id, "data-needs": "admin", type: "text", value: before, placeholder: "default", autocomplete: "off", spellcheck: "false" });
-  input.setAttribute("aria-describedby", `${id}-meaning`);
-  const label = h("label", { htmlFor: id }, key.replaceAll("_", " "));
-  const node = h("div", { class: `field ${kind === "check" ? "check" : ""}` }, label, input, h("small", { id: `${id}-meaning` }, meaning));
-  return { key, node, before, isOwn, read: () => (kind === "check" ? input.checked : input.value.trim()) };
+/** One setting. `shown` is what the server said last, `value` what stands in the field. */
+class Field {
+  constructor(key, kind, meaning, unset) {
+    const id = `setting-${key}`;
+    const isBox = kind === "check";
+    this.key = key;
+    this.input = inputOf(kind, { id, "data-needs": "admin", "aria-describedby": `${id}-meaning` });
+    this.property = isBox ? "checked" : "value";
+    this.shown = this.value;
+    const label = h("label", { htmlFor: id }, key.replaceAll("_", " "));
+    const hint = `Take ${key} back to its default`;
+    this.unset = button("Default", unset, { kind: "small bare", "data-needs": "admin", hint, "aria-label": hint, hidden: true });
+    const field = h("div", { class: `field ${isBox ? "check" : ""}` }, label, this.input, h("small", { id: `${id}-meaning` }, meaning));
+    this.node = h("div", { class: "setting" }, field, this.unset);
+  }
+
+  get value() {
+    const value = this.input[this.property];
+    return typeof value === "string" ? value.trim() : value;
+  }
+
+  show(value, isOwn, sent) {
+    const isTyping = this.value !== this.shown && this.value !== sent;
+    this.shown = this.property === "checked" ? Boolean(value) : String(value ?? "");
+    if (!isTyping) this.input[this.property] = this.shown;
+    this.unset.hidden = !isOwn;
+  }
+}
+
+function inputOf(kind, properties) {
+  if (kind === "check") return h("input", { ...properties, type: "checkbox" });
+  if (kind === "text") return h("input", { ...properties, type: "text", placeholder: "default", autocomplete: "off", spellcheck: "false" });
+  return h("select", properties, kind.map((one) => h("option", { value: one }, one)));
 }
 
 const numeric = (value) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);

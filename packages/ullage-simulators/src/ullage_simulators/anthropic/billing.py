@@ -51,11 +51,7 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
 
 def _add_tool(prompt: PromptPieces, tool: dict[str, Any]) -> None:
     plain = {name: value for name, value in tool.items() if name != "cache_control"}
-    prompt.add(
-        json.dumps(plain, separators=(",", ":")),
-        framing="tool",
-        marked="cache_control" in tool,
-    )
+    prompt.add_tool(plain, marked="cache_control" in tool)
 
 
 def _add(

@@ -57,6 +57,9 @@ class Checks:
                 raise self.refuse("options_refused")
             if not call.stream and self.variant.name == "openai":
                 raise self.refuse("options_without_stream")
+        form = body.get("response_format") or {}
+        if form.get("type") == "json_schema" and "schema_refused" in self.rules:
+            raise self.refuse("schema_refused")
         is_openai_reasoning = self.variant.name in ("openai", "azure") and model.reasons
         if is_openai_reasoning and "max_tokens" in body:
             raise self.refuse("use_completion_tokens")

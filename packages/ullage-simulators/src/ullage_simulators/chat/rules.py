@@ -71,6 +71,10 @@ RULES: Final[Mapping[str, Rule]] = {
 """OpenAI's own."""
 
 DEEPSEEK: Final[Mapping[str, Rule]] = {
+    "schema_refused": Rule(
+        "This response_format type is unavailable now",
+        "https://github.com/UKGovernmentBEIS/inspect_ai/issues/4916",
+    ),
     "bad_json": Rule(
         "Failed to parse the request body as JSON: {detail}",
         "https://api-docs.deepseek.com/quick_start/error_codes",

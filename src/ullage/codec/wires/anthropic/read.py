@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.parts import Json, PartMaker, as_list, as_text, blocks, tool, without
+from ullage.codec.parts import (
+    Json,
+    PartMaker,
+    as_list,
+    as_text,
+    blocks,
+    one_by_one,
+    tool,
+    without,
+)
+from ullage.codec.reminders import with_names
 from ullage.messages import (
     Message,
     Part,
@@ -77,6 +87,11 @@ def open_from(items: list[Any]) -> int:
     return len(items)
 
 
+def runs_of(items: list[Any]) -> list[list[int]]:
+    """The places of the items that are read together: here each by itself."""
+    return one_by_one(items)
+
+
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Messages call without its messages."""
     return Request(
@@ -141,7 +156,10 @@ def _messages(make: PartMaker, message: Json) -> Iterator[Message]:
     if results:
         yield make.namer.message("tool", results)
     if others or not results:
-        yield make.namer.message("system" if role == "system" else "user", others)
+        if role == "system":  # a note of the program in the middle of a conversation
+            yield make.namer.message("system", with_names(others, is_note=True))
+        else:
+            yield make.namer.message("user", others)
 
 
 def _part(make: PartMaker, block: Json) -> Part:

@@ -16,6 +16,7 @@ from ullage.codec.parts import (
     as_text,
     blocks,
     data_url,
+    one_by_one,
     readable,
     tool,
     without,
@@ -56,6 +57,11 @@ def head_of(items: list[Any]) -> int:
 def open_from(items: list[Any]) -> int:
     """Where the items begin that later ones may be joined to: here each is a message of its own."""
     return len(items)
+
+
+def runs_of(items: list[Any]) -> list[list[int]]:
+    """The places of the items that are read together: here each by itself."""
+    return one_by_one(items)
 
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:

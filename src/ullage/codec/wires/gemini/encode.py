@@ -131,6 +131,9 @@ class GeminiWriter(MessageWriter):
         self._asked: set[str] = set()  # ids whose names may have been looked up
         self._last: _GeminiTurn | None = None
 
+    def know(self, sending: Sending, messages: Sequence[Message]) -> None:
+        self._names |= _call_names(messages)
+
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         names = _call_names(messages)
         if any(

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.parts import Json, PartMaker, as_list, as_text, tool, without
+from ullage.codec.parts import (
+    Json,
+    PartMaker,
+    as_list,
+    as_text,
+    one_by_one,
+    tool,
+    without,
+)
 from ullage.messages import Message, Part, Request, Role, SystemBlock, Tool, clean_text
 
 _READ = (
@@ -40,6 +48,11 @@ def head_of(items: list[Any]) -> int:
 def open_from(items: list[Any]) -> int:
     """Where the items begin that later ones may be joined to: here each is a message."""
     return len(items)
+
+
+def runs_of(items: list[Any]) -> list[list[int]]:
+    """The places of the items that are read together: here each by itself."""
+    return one_by_one(items)
 
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:

@@ -175,6 +175,9 @@ class ResponsesWriter(MessageWriter):
         self._kinds: dict[str, str] = {}
         self._answered: set[str] = set()
 
+    def know(self, sending: Sending, messages: Sequence[Message]) -> None:
+        self._kinds |= _call_kinds(sending, messages)
+
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         kinds = _call_kinds(sending, messages)
         if any(one in self._answered and one not in self._kinds for one in kinds):

@@ -9,7 +9,6 @@ approvals, references) are kept whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any
 
 from ullage.codec.parts import (
@@ -180,18 +179,30 @@ def _role(item: Json) -> Role:
     )
 
 
+def runs_of(items: list[Any]) -> list[list[int]]:
+    """The places of the items that are read together: adjacent ones of the model, and of tools, are one message."""
+    runs: list[list[int]] = []
+    before: Role | None = None
+    for at, item in enumerate(items):
+        if not isinstance(item, dict):
+            continue
+        role = _role(item)
+        if role == before and role in ("assistant", "tool"):
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+        before = role
+    return runs
+
+
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
     """The next messages of a body; ``make`` has read those before them."""
     read: list[Message] = []
-    for role, run in groupby((one for one in items if isinstance(one, dict)), key=_role):
-        if role in ("user", "system"):
-            read += [make.namer.message(role, tuple(_parts(make, item))) for item in run]
-        else:
-            read.append(
-                make.namer.message(
-                    role, tuple(part for item in run for part in _parts(make, item))
-                )
-            )
+    for run in runs_of(items):
+        parts: list[Part] = []
+        for at in run:
+            parts += _parts(make, items[at])
+        read.append(make.namer.message(_role(items[run[0]]), tuple(parts)))
     return tuple(read)
 
 

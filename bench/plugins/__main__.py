@@ -1,0 +1,142 @@
+"""Runs frameworks with Ullage's plug-in, and with their own compaction, through long sessions against the simulators.
+
+uv run python -m bench.plugins                        all of them, hours; what is kept already is not run again
+uv run python -m bench.plugins --only langchain       one framework
+uv run python -m bench.plugins --only attach          ullage.attach with old and new SDKs
+uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
+uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
+uv run python -m bench.plugins --write docs/compaction-beside.md    then also the page, from all that is kept
+uv run python -m bench.plugins --kept --write docs/compaction-beside.md    the page alone
+
+Environments are made with uv under bench/out/, from the configured package index. Each session is kept as it ends, in
+bench/out/plugins.jsonl: a run that is cut loses one. Nothing is timed: every figure is a count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.environments import ClientFailed, NotInstalled
+from bench.plugins import attached
+from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
+from bench.plugins.framework import frameworks
+from bench.plugins.matrix import Choice, missing, planned
+from bench.plugins.scenarios import MIXED, SCENARIOS, WINDOWS
+from bench.plugins.table import line, page_with, row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Gives 0, 1 if a target is missed or a script fails, or 2 if a package can't be installed (never with --quick)."""
+    options = _options(arguments)
+    # The simulator goes on sending to a client that has left, and asyncio warns of each piece.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
+    status = 0
+    if not options.kept:
+        status = max(_attached(options), _run(options))
+    if options.write:
+        text = options.write.read_text(encoding="utf-8")
+        options.write.write_text(page_with(text, frameworks(), kept()), encoding="utf-8")
+        print(f"wrote {options.write}", file=sys.stderr)
+    return status
+
+
+def _attached(options: argparse.Namespace) -> int:
+    if options.only and attached.NAME not in options.only:
+        return 0
+    statuses = [0]
+    for said, status in attached.run_all(quick=options.quick):
+        print(said, flush=True)
+        statuses.append(status)
+    return max(statuses)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """The chosen cells that are not kept, one by one; with --quick none is kept."""
+    known = frameworks()
+    if options.only:
+        known = {name: known[name] for name in options.only if name != attached.NAME}
+    choice = Choice(
+        scenarios=options.scenario or (),
+        windows=options.window or (),
+        seeds=options.seed or (),
+        kind=options.kind,
+        quick=options.quick,
+    )
+    plans = planned(known, choice)
+    is_fresh = options.again or options.quick
+    cells: Cells = {} if options.quick else kept()
+    statuses = [0]
+    for plan in plans if is_fresh else missing(plans, cells):
+        cell, status = _cell(plan)
+        if options.quick and status == 2:
+            # The index may not answer: that says nothing of this code.
+            status = 0
+        cells[plan.place] = cell
+        if not options.quick:
+            keep(cell)
+        found = row([plan], cells)
+        print(line(found), flush=True)
+        for problem in dict.fromkeys(cell.problems):
+            print(f"    {problem}", flush=True)
+        statuses.append(1 if found.missed() else status)
+    return max(statuses)
+
+
+def _cell(plan: Planned) -> tuple[Cell, int]:
+    """The cell, and 0, or 1 if its script failed, or 2 if it can't be installed."""
+    try:
+        return run_cell(plan), 0
+    except NotInstalled as why:
+        said = f"it can't be installed here: {why}"
+        return Cell(place=plan.place, not_run=said), 2
+    except (ClientFailed, subprocess.TimeoutExpired) as why:
+        return Cell(place=plan.place, not_run=f"its script failed: {why}"), 1
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    options = argparse.ArgumentParser(
+        prog="bench.plugins",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    options.add_argument(
+        "--only",
+        action="append",
+        choices=[*frameworks(), attached.NAME],
+        help="only this framework",
+    )
+    options.add_argument(
+        "--scenario",
+        action="append",
+        choices=[each.name for each in (*SCENARIOS, MIXED)],
+        help="only this one",
+    )
+    options.add_argument(
+        "--kind",
+        choices=["plain", "plug-in", "own"],
+        help="only the plain SDK, plug-ins, or frameworks' own compactions",
+    )
+    options.add_argument("--window", action="append", type=int, choices=WINDOWS)
+    options.add_argument("--seed", action="append", type=int, metavar="N")
+    options.add_argument(
+        "--quick", action="store_true", help="newest versions, one window, one seed"
+    )
+    options.add_argument(
+        "--again", action="store_true", help="also run what is kept already"
+    )
+    options.add_argument(
+        "--kept", action="store_true", help="run nothing: what is kept, for --write"
+    )
+    options.add_argument(
+        "--write", type=Path, metavar="PAGE", help="also write the sections of this page"
+    )
+    return options.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Checks that a tag, the versions and the changelog agree, and writes the release notes (RELEASING.md).
+
+uv run python -m scripts.release v0.2.0 --notes notes.md
+"""
+
+import argparse
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from scripts.repository import ROOT
+
+PROJECTS = ("pyproject.toml", "packages/ullage-simulators/pyproject.toml")
+CITATION = "CITATION.cff"
+CHANGELOG = "CHANGELOG.md"
+
+
+def versions(root: Path = ROOT) -> dict[str, str]:
+    """The version that each file names, by the file."""
+    found = {}
+    for name in PROJECTS:
+        found[name] = tomllib.loads((root / name).read_text())["project"]["version"]
+    cited = re.search(r"^version: (.+)$", (root / CITATION).read_text(), re.MULTILINE)
+    found[CITATION] = cited[1] if cited else "no version"
+    return found
+
+
+def notes_of(version: str, changelog: str) -> str:
+    """The changelog's section of a version, without its heading; empty where it has none."""
+    heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)\n"
+    begins = re.search(heading, changelog, re.MULTILINE)
+    if begins is None:
+        return ""
+    rest = changelog[begins.end() :]
+    ends = re.search(r"^## ", rest, re.MULTILINE)
+    return rest[: ends.start() if ends else len(rest)].strip()
+
+
+def problems(tag: str, found: Mapping[str, str], changelog: str) -> list[str]:
+    """What has to be changed before this tag can be released."""
+    if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
+        return [f"The tag {tag} is no version: name it like v0.2.0."]
+    version = tag[1:]
+    wrong = []
+    for name, named in found.items():
+        if named != version:
+            wrong.append(f"{name} has the version {named}, and the tag is {tag}.")
+    if not notes_of(version, changelog):
+        wrong.append(
+            f"{CHANGELOG} has no lines under `## {version} (YYYY-MM-DD)`: name its unreleased section so."
+        )
+    return wrong
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """0 when all agree and the notes were written."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.release")
+    parser.add_argument("tag")
+    parser.add_argument("--notes", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    changelog = (ROOT / CHANGELOG).read_text()
+    wrong = problems(options.tag, versions(), changelog)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if wrong:
+        return 1
+    options.notes.write_text(notes_of(options.tag[1:], changelog) + "\n")
+    print(f"{options.tag}: versions and changelog agree.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

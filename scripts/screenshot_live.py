@@ -1,0 +1,330 @@
+"""The pictures of running sessions and of a map in docs/images: uv run python -m scripts.screenshot_live
+
+Invented sessions of three programs as the proxy's ledger keeps them; everything else as it is. The times of day in them
+are those of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+from playwright.async_api import Browser, async_playwright
+
+from scripts.screenshot_page import (
+    ARGUMENTS,
+    CHROMIUM,
+    IMAGES,
+    SCHEMES,
+    SIZES,
+    ColorScheme,
+)
+from ullage.directories import data_directory
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.importers import find_sessions
+from ullage.importers.ullage import PROXY_CHILD, PROXY_FILE
+from ullage.messages import (
+    Message,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.meter import Meter
+from ullage.runtime.agent import Agent
+from ullage.runtime.running import RunningList
+from ullage.server.app import application
+from ullage.server.guard import LOOPBACK
+from ullage.server.live import LiveSessions
+from ullage.server.serving import HttpServer, listener, url_of
+from ullage.store.sqlite.store import SqliteStore
+from ullage.usage import Usage
+
+SHOP: Final = ("cart", "checkout", "prices", "orders", "stock", "mail", "search", "users")
+TOOLS: Final = ("Read", "Edit", "Bash", "Grep", "Glob", "Task", "WebFetch")
+ISSUES: Final = (
+    "list_issues",
+    "get_issue",
+    "create_issue",
+    "search_issues",
+    "add_comment",
+)
+PAUSE_AT: Final = 60
+"""The call before which the person had lunch: the cache is gone then."""
+
+
+class InventedSession:
+    """A session that is told step by step, with bills from a meter that follows it."""
+
+    def __init__(
+        self, program: str, model: str, provider: str, cwd: str, calls: int
+    ) -> None:
+        self.events: list[Event] = []
+        self.drawn = random.Random(program)
+        self.meter = Meter()
+        self.calls = 0
+        self.parts = 0
+        self.at = time.time() - 40 * calls - 1_500
+        self.cached = 0
+        wire = "messages" if provider == "anthropic" else "responses"
+        self.tell(
+            SessionStarted(
+                model=model, wire=wire, provider=provider, program=program, cwd=cwd
+            )
+        )
+        blocks = (
+            SystemBlock(text=self.prose(900)),
+            SystemBlock(
+                text=self.prose(600), kind="instructions", name=f"{cwd}/AGENTS.md"
+            ),
+        )
+        self.tell(SystemChanged(system=blocks))
+        tools = [Tool(name=name, description=self.prose(220)) for name in TOOLS]
+        for name in ISSUES:
+            tools.append(
+                Tool(
+                    name=f"mcp__issues__{name}",
+                    description=self.prose(160),
+                    server="issues",
+                )
+            )
+        self.tell(ToolsChanged(tools=tuple(tools)))
+
+    def tell(self, event: Event) -> None:
+        """One more event."""
+        self.meter.apply(event)
+        self.events.append(event)
+
+    def prose(self, words: int) -> str:
+        """So many words."""
+        known = ("read", "the", "order", "before", "it", "is", "changed", "and", "keep")
+        return " ".join(self.drawn.choice(known) for _ in range(words))
+
+    def code(self, name: str, lines: int) -> str:
+        """So many lines of a file."""
+        drawn: list[str] = []
+        for number in range(lines):
+            drawn.append(f"    {name}_{number} = load({self.drawn.randrange(10_000)})")
+        return "\n".join(drawn)
+
+    def name(self) -> str:
+        """A new id."""
+        self.parts += 1
+        return f"i{self.parts}"
+
+    def user(self, text: str) -> None:
+        """A person writes."""
+        name = self.name()
+        part = TextPart(id=f"{name}.0", text=text)
+        self.tell(MessageAdded(message=Message(id=name, role="user", parts=(part,))))
+
+    def call(self) -> str:
+        """A model call, with its bill."""
+        self.calls += 1
+        self.at += 40
+        if self.calls == PAUSE_AT:
+            self.at += 1_500
+            self.cached = 0
+        name = f"c{self.calls}"
+        used = self.meter.reading().used.tokens
+        self.tell(CallStarted(call=name, at=self.at))
+        cached = min(self.cached, used)
+        usage = Usage(input=used, output=60, cache_read=cached, cache_write=used - cached)
+        self.tell(CallEnded(call=name, at=self.at + 5, usage=usage, stop="tool_calls"))
+        self.cached = used
+        return name
+
+    def tool(self, name: str, arguments: str, result: str) -> None:
+        """The model calls a tool, which answers."""
+        call, message = self.call(), self.name()
+        asked = ToolCallPart(
+            id=f"{message}.0", call_id=f"k{message}", name=name, arguments=arguments
+        )
+        answer = Message(id=message, role="assistant", parts=(asked,), call=call)
+        self.tell(MessageAdded(message=answer))
+        text = TextPart(id=f"{message}.t", text=result)
+        part = ToolResultPart(
+            id=f"{message}.1", call_id=f"k{message}", name=name, content=(text,)
+        )
+        self.tell(
+            MessageAdded(message=Message(id=f"{message}r", role="tool", parts=(part,)))
+        )
+
+    def work(self, steps: int) -> None:
+        """Reads, edits and tests."""
+        for _ in range(steps):
+            name = self.drawn.choice(SHOP)
+            kind = self.drawn.randrange(10)
+            path = f'"src/{name}.py"'
+            if kind < 5:
+                size = self.drawn.randrange(20, 190)
+                self.tool("Read", f'{{"file_path": {path}}}', self.code(name, size))
+            elif kind < 8:
+                changed = self.code(name, self.drawn.randrange(3, 20))
+                self.tool("Edit", f'{{"file_path": {path}}}', changed)
+            else:
+                lines = self.code("passed", self.drawn.randrange(10, 260))
+                self.tool("Bash", f'{{"command": "pytest tests/{name}"}}', lines)
+
+    def compact(self) -> None:
+        """Everything so far becomes a summary."""
+        name = self.name()
+        part = TextPart(id=f"{name}.0", text="Summary. " + self.prose(700))
+        gone = tuple(message.id for message in self.meter.messages)
+        summary = Message(id=name, role="user", parts=(part,), origin="summary")
+        self.cached = 0
+        self.tell(CompactionCommitted(compaction=name, summary=summary, summarised=gone))
+
+
+def invented() -> dict[str, list[Event]]:
+    """The events of three sessions and of the subagents of one, by id."""
+    shop = InventedSession(
+        "claude-code 2.1.330", "claude-sonnet-4-5", "anthropic", "/home/ada/shop", 120
+    )
+    shop.user("The checkout is slow since Monday. Find out why, and fix it.")
+    shop.work(52)
+    shop.compact()
+    shop.work(66)
+    gateway = InventedSession(
+        "codex 0.169.0", "gpt-5-codex", "openai", "/home/ada/gateway", 24
+    )
+    gateway.user("Add a retry to the gateway's client, with tests.")
+    gateway.work(24)
+    notes = InventedSession(
+        "opencode 1.18.33", "claude-haiku-4-5", "anthropic", "/home/ada/notes", 9
+    )
+    notes.user("Which of these notes have no date?")
+    notes.work(9)
+    queries = InventedSession(
+        "claude-code 2.1.330", "claude-haiku-4-5", "anthropic", "/home/ada/shop", 14
+    )
+    queries.user("Which queries of the checkout scan a whole table?")
+    queries.work(14)
+    carts = InventedSession(
+        "claude-code 2.1.330", "claude-haiku-4-5", "anthropic", "/home/ada/shop", 6
+    )
+    carts.user("Where is a cart loaded more than once?")
+    carts.work(6)
+    return {
+        "notes": notes.events,
+        "gateway": gateway.events,
+        f"shop{PROXY_CHILD}1": queries.events,
+        f"shop{PROXY_CHILD}2": carts.events,
+        "shop": shop.events,
+    }
+
+
+@asynccontextmanager
+async def served(place: Path) -> AsyncIterator[str]:
+    """A server beside a proxy's ledger with the sessions; gives its address."""
+    data = data_directory({"HOME": str(place)})
+    data.mkdir(parents=True)
+    ledger = SqliteStore(data / PROXY_FILE)
+    try:
+        for name, events in invented().items():
+            stamped: list[Event] = []
+            for event in events:
+                stamped.append(replace(event, session=name))
+            parent, child, _ = name.partition(PROXY_CHILD)
+            await ledger.create(name, stamped, origin=parent if child else "")
+    finally:
+        await ledger.close()
+    running = RunningList(find=lambda: find_sessions({}, place))
+    with listener("127.0.0.1", 0) as bound:
+        agent = Agent(
+            "anthropic:claude-haiku-4-5",
+            store=place / "own.db",
+            environment={"ANTHROPIC_API_KEY": "any"},
+            config=False,
+        )
+        shows = LiveSessions(running=running)
+        server = HttpServer(application(agent, names=LOOPBACK, shows=shows))
+        serving = asyncio.create_task(server.serve(sockets=[bound]))
+        try:
+            yield url_of(bound)
+        finally:
+            server.should_exit = True
+            await serving
+
+
+async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
+    """Two pictures for each size and scheme: the top of the page, and its map and calls."""
+    with tempfile.TemporaryDirectory(prefix="ullage-live-") as place:
+        async with served(Path(place)) as url, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(
+                executable_path=CHROMIUM, args=list(ARGUMENTS)
+            )
+            for name, size in sizes.items():
+                for scheme in SCHEMES:
+                    await picture(browser, url, to, name, size, scheme)
+            await browser.close()
+
+
+async def picture(
+    browser: Browser,
+    url: str,
+    to: Path,
+    name: str,
+    size: tuple[int, int],
+    scheme: ColorScheme,
+) -> None:
+    """The page as it looks once the session is shown."""
+    width, height = size
+    page = await browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme=scheme
+    )
+    await page.goto(url)
+    line = page.locator(".live-session", has_text="checkout")
+    await line.wait_for(state="attached")
+    await line.evaluate("(node) => node.click()")
+    cell = page.locator("#looked .cell").first
+    await cell.wait_for()
+    await page.wait_for_timeout(600)
+    live = to / f"page-live{name}-{scheme}.png"
+    await page.screenshot(path=live, animations="disabled")
+    title = page.locator("#looked .inside").first
+    await title.evaluate("(node) => node.scrollIntoView()")
+    shown = page.locator("#looked .cell[aria-label*='Read']").nth(2)
+    await shown.hover()
+    await page.wait_for_timeout(200)
+    await page.screenshot(path=to / f"page-map{name}-{scheme}.png", animations="disabled")
+    if width < 800:
+        await page.locator("#tabs [data-tab=sessions]").click()
+        await page.screenshot(
+            path=live.with_stem(f"{live.stem}-list"), animations="disabled"
+        )
+    await page.close()
+
+
+def main() -> None:
+    """Take them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--to", type=Path, default=IMAGES, help="the directory they go to"
+    )
+    parser.add_argument("--all", action="store_true", help="small screens too")
+    options = parser.parse_args()
+    options.to.mkdir(parents=True, exist_ok=True)
+    asyncio.run(take(options.to, SIZES if options.all else {"": SIZES[""]}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What was in the window at each call of a session: every item with the call it came with and the call it left after.
+
+``history_of`` folds the events of any session: our own, another program's log, a proxy's ledger. An item is a block of
+the system prompt, a tool's declaration, a part of a message, a summary. Items that are in the window now sum to the
+reading; at an earlier call they sum to what that call held, less ``CallRow.rest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ullage.advice.call_rows import call_row, with_rests
+from ullage.advice.fitting import items_now
+from ullage.advice.following import ItemFollower
+from ullage.advice.lives import CallRow, ItemLife
+from ullage.events import CallEnded, Event
+from ullage.meter.meter import Meter
+
+
+class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The calls of a session in the order they ended, and the items that at least one request held or will hold.
+
+    ``used`` is the reading's estimate of the next request, number ``next_call``: the items that are still in the window
+    and are ``is_summed`` sum to it.
+    """
+
+    session: str = ""
+    program: str = ""
+    model: str = ""
+    next_call: int = 1
+    used: int = 0
+    calls: tuple[CallRow, ...] = ()
+    items: tuple[ItemLife, ...] = ()
+
+    @property
+    def main_calls(self) -> tuple[CallRow, ...]:
+        """The calls of the conversation itself."""
+        rows: list[CallRow] = []
+        for row in self.calls:
+            if row.purpose == "main":
+                rows.append(row)
+        return tuple(rows)
+
+    @property
+    def in_window(self) -> tuple[ItemLife, ...]:
+        """The items of the next request."""
+        return self.held_at(self.next_call)
+
+    def held_at(self, number: int) -> tuple[ItemLife, ...]:
+        """The items of the request of main call ``number``."""
+        held: list[ItemLife] = []
+        for item in self.items:
+            if item.is_held_at(number):
+                held.append(item)
+        return tuple(held)
+
+    def without_content(self) -> WindowHistory:
+        """The same without labels and paths, which quote what was said in the session."""
+        items: list[ItemLife] = []
+        for item in self.items:
+            bare = msgspec.structs.replace(
+                item,
+                label="",
+                path="",
+            )
+            items.append(bare)
+        return msgspec.structs.replace(self, items=tuple(items))
+
+    def to_json(self) -> bytes:
+        """The history as one JSON object. Fields that have their default are left out."""
+        return msgspec.json.encode(self)
+
+
+def history_of(
+    events: Iterable[Event],
+    meter: Meter | None = None,
+) -> WindowHistory:
+    """The history of a session, from all of its events. Costs O(events + items); never raises.
+
+    ``meter`` is one without events, for a window, settings or a calibration of the caller's; it has applied them all
+    afterwards, so that its reading is the one the history ends with.
+    """
+    if meter is None:
+        meter = Meter()
+    known = list(events)
+    ended: set[str] = set()
+    for event in known:
+        if isinstance(event, CallEnded):
+            ended.add(event.call)
+    fold = meter._fold
+    follower = ItemFollower(fold, ended)
+    rows: list[CallRow] = []
+    before_used = 0
+    for event in known:
+        if isinstance(event, CallEnded):
+            row = call_row(event, meter, follower, before_used)
+            rows.append(row)
+            if row.purpose == "main" and row.outcome != "failed":
+                before_used = row.used
+        else:
+            meter.apply(event)
+            follower.follow(event)
+    reading = meter.reading()
+    items = (
+        *follower.gone,
+        *items_now(follower, reading),
+    )
+    next_call = follower.next_call
+    return WindowHistory(
+        session=fold.session,
+        program=fold.program,
+        model=fold.model,
+        next_call=next_call,
+        used=reading.used.tokens,
+        calls=with_rests(rows, items, next_call),
+        items=items,
+    )

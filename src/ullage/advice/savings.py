@@ -1,0 +1,147 @@
+"""What an item has cost, and what would be saved without it: tokens a call, tokens over the session, money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.advice.history import WindowHistory
+from ullage.advice.lives import CallRow, ItemLife
+
+MILLION: Final = 1_000_000
+
+DENSITY_DOUBT: Final = 0.2
+"""By how much the tokens a character in one part of a text may differ from those in the rest (assumed: prose has 4 to 5
+characters a token, code and tables 3 to 4)."""
+
+
+class SavedShare(NamedTuple):
+    """How much of an item would not be there: ``place`` is its place in ``WindowHistory.items``.
+
+    ``low`` and ``high`` are the bounds of that share, beside what the item's own tokens may be off.
+    """
+
+    place: int
+    share: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+
+
+def part_of(place: int, share: float) -> SavedShare:
+    """A part of an item, measured by its characters or lines: some of them have more tokens than others."""
+    doubt = DENSITY_DOUBT * share * (1 - share)
+    return SavedShare(
+        place,
+        share,
+        max(0.0, share - doubt),
+        min(1.0, share + doubt),
+    )
+
+
+class TokenSaving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What would be saved. ``tokens`` of the next request, from ``low`` to ``high``; the others of all so far.
+
+    ``usd`` is at list prices: what was read from the provider's cache at its price, the rest at the full price. It is
+    ``None`` where no price is known.
+    """
+
+    tokens: int = 0
+    low: int = 0
+    high: int = 0
+    so_far: int = 0
+    """Tokens times the calls that held them."""
+    usd: float | None = None
+
+
+class SessionCosts:
+    """What the items of a session have cost so far. Each answer is O(1)."""
+
+    def __init__(self, history: WindowHistory) -> None:
+        self.history = history
+        size = history.next_call + 1
+        paid = [0] * size
+        old = [0.0] * size
+        self._rows: dict[int, CallRow] = {}
+        self._is_priced = False
+        for row in history.main_calls:
+            if row.outcome == "failed" or row.number >= size:
+                continue
+            self._rows[row.number] = row
+            paid[row.number] = 1
+            if row.old_price is not None:
+                self._is_priced = True
+                old[row.number] = row.old_price
+        self._paid = _running(paid)
+        self._old = _running(old)
+
+    def calls_of(self, item: ItemLife) -> int:
+        """How many requests held the item and were paid."""
+        last = self._last_of(item)
+        if last < item.first_call:
+            return 0
+        return round(self._paid[last] - self._paid[item.first_call - 1])
+
+    def so_far(self, item: ItemLife) -> int:
+        """Its tokens times its calls."""
+        return item.tokens * self.calls_of(item)
+
+    def usd_of(self, item: ItemLife) -> float | None:
+        """What it has cost; ``None`` where no price is known."""
+        if not self._is_priced:
+            return None
+        last = self._last_of(item)
+        first = item.first_call
+        if last < first:
+            return 0.0
+        price = self._old[last] - self._old[first]
+        row = self._rows.get(first)
+        if row is not None and row.new_price is not None:
+            price += row.new_price
+        return item.tokens * price / MILLION
+
+    def _last_of(self, item: ItemLife) -> int:
+        if item.last_call is None:
+            return self.history.next_call - 1
+        return item.last_call
+
+    def saving(self, shares: Iterable[SavedShare]) -> TokenSaving:
+        """What is saved without these shares; of an item that is named twice, the larger one counts."""
+        tokens = low = high = so_far = usd = 0.0
+        for saved in largest_shares(shares):
+            item = self.history.items[saved.place]
+            if item.last_call is None and item.is_summed:
+                tokens += saved.share * item.tokens
+                low += saved.low * item.low
+                high += saved.high * item.high
+            so_far += saved.share * self.so_far(item)
+            usd += saved.share * (self.usd_of(item) or 0.0)
+        saving = TokenSaving(
+            tokens=round(tokens),
+            low=int(low),
+            high=round(high + 0.5) if high else 0,
+            so_far=round(so_far),
+        )
+        if self._is_priced:
+            saving = msgspec.structs.replace(saving, usd=usd)
+        return saving
+
+
+def largest_shares(shares: Iterable[SavedShare]) -> tuple[SavedShare, ...]:
+    """One share for each item: the largest of those that are named."""
+    found: dict[int, SavedShare] = {}
+    for saved in shares:
+        known = found.get(saved.place)
+        if known is None or known.share < saved.share:
+            found[saved.place] = saved
+    return tuple(found.values())
+
+
+def _running(values: Iterable[float]) -> list[float]:
+    total = 0.0
+    sums: list[float] = []
+    for value in values:
+        total += value
+        sums.append(total)
+    return sums

@@ -1,0 +1,78 @@
+"""``ullage store``: bring a database of PostgreSQL up to date, and copy all sessions of a file into one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+
+from ullage.cli.exit_codes import DONE, FAILED
+from ullage.cli.stores import own_file
+from ullage.display.text import counted, printable
+from ullage.errors import MissingExtra, StoreUnavailable
+from ullage.installation import extra_command
+from ullage.store.copying import copy_store
+from ullage.store.places import store_at
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.urls import is_database_url, shown_place
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when all was done, 1 when sessions were left. Raises ``StoreUnavailable``, ``MissingExtra``."""
+    if not is_database_url(args.database):
+        raise StoreUnavailable(
+            f"{args.database} is no URL of PostgreSQL. Name the database as postgresql://USER@HOST/DATABASE."
+        )
+    if args.action == "migrate":
+        return asyncio.run(_migrate(args.database))
+    path = own_file(args.file)
+    if not path.is_file():
+        raise StoreUnavailable(f"There is no store {path}. Name the database file.")
+    return asyncio.run(_copy(path, args.database))
+
+
+async def _migrate(url: str) -> int:
+    try:
+        from ullage.store.postgres.migrating import migrate_at
+    except ImportError as problem:
+        raise MissingExtra(
+            f"A store in PostgreSQL needs the extra postgres. Install it: {extra_command('postgres')}"
+        ) from problem
+    taken = await migrate_at(url)
+    if not taken:
+        print(f"{shown_place(url)} is up to date.")
+    for name in taken:
+        print(f"{shown_place(url)}: {name} is done.")
+    return DONE
+
+
+async def _copy(path: Path, url: str) -> int:
+    source, target = SqliteStore(path), store_at(url)
+    outcomes: Counter[str] = Counter()
+    try:
+        async for each in copy_store(source, target):
+            outcomes[each.outcome] += 1
+            if each.outcome in ("driven", "differs"):
+                print(
+                    f"{printable(each.session)}: {_REASONS[each.outcome]}",
+                    file=sys.stderr,
+                )
+            if each.done % 100 == 0:
+                print(f"{each.done:,} of {each.total:,} sessions", file=sys.stderr)
+    finally:
+        await source.close()
+        await target.close()
+    left = outcomes["driven"] + outcomes["differs"]
+    print(
+        f"{counted(outcomes['copied'], 'session')} copied to {shown_place(url)} and compared, "
+        f"{outcomes['there before']} there before, {left} left."
+    )
+    return FAILED if left else DONE
+
+
+_REASONS = {
+    "driven": "not copied: a program drives it. End the program and copy again.",
+    "differs": "not copied: the database has another session of this id.",
+}

@@ -1,0 +1,84 @@
+"""Claude Code: its variables (https://code.claude.com/docs/en/env-vars). Tried with 2.1.330."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ullage.cli.installing.claude_code import settings_path
+from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
+
+ADDRESS: Final = "ANTHROPIC_BASE_URL"
+TOOL_SEARCH: Final = "ENABLE_TOOL_SEARCH"
+"""Without it 2.1.197 declares all tools behind another address than the provider's own: 24 instead of 9, and 34,780
+tokens instead of 25,275 (n=1). 2.1.330 has the same 12 tools with and without it."""
+
+PROVIDER: Final = "anthropic"
+USUAL: Final = "https://api.anthropic.com"
+
+CLOUDS: Final = {
+    "CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock",
+    "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI",
+    "CLAUDE_CODE_USE_FOUNDRY": "Microsoft Foundry",
+}
+"""Variables after which it speaks to a cloud, with the cloud's own signatures and paths."""
+
+OFF: Final = ("", "0", "false")
+
+
+def used_address(start: Start) -> UsedAddress:
+    """Its settings come before the environment (seen with 2.1.330)."""
+    for path in _settings(start):
+        url = start.setting(path, ["env", ADDRESS])
+        if isinstance(url, str) and url:
+            return UsedAddress(url, f"{ADDRESS} in {path}", PROVIDER)
+    url = start.environment.get(ADDRESS, "")
+    return UsedAddress(url or USUAL, ADDRESS, PROVIDER)
+
+
+def setup(start: Start) -> ClientSetup:
+    """A variable; and where its settings have another value for it, ``--settings``, which comes before them."""
+    _refuse_clouds(start)
+    values = {ADDRESS: start.through(used_address(start))}
+    said = []
+    if _set(start, TOOL_SEARCH) is None:
+        values[TOOL_SEARCH] = "true"
+        said.append(
+            f"{TOOL_SEARCH}=true is set, so that older versions do not send every tool"
+        )
+    if not any(start.setting(path, ["env", ADDRESS]) for path in _settings(start)):
+        return ClientSetup(values, said=said)
+    for word in start.arguments:
+        if word.partition("=")[0] == "--settings":
+            raise WrapRefused(
+                f"{used_address(start).where} comes before an address from the environment, and Claude Code takes only "
+                f"one --settings. Take {ADDRESS} out of the settings, or start without --settings."
+            )
+    return ClientSetup(values, ["--settings", json.dumps({"env": values})], said)
+
+
+def _settings(start: Start) -> Iterator[Path]:
+    """The files with settings, the strongest first."""
+    yield start.directory / ".claude" / "settings.local.json"
+    yield start.directory / ".claude" / "settings.json"
+    yield settings_path(project=False)
+
+
+def _set(start: Start, name: str) -> object:
+    for path in _settings(start):
+        value = start.setting(path, ["env", name])
+        if value is not None:
+            return value
+    return start.environment.get(name)
+
+
+def _refuse_clouds(start: Start) -> None:
+    for variable, cloud in CLOUDS.items():
+        value = _set(start, variable)
+        if value is not None and str(value).lower() not in OFF:
+            raise WrapRefused(
+                f"Claude Code is set to use {cloud} ({variable}), whose requests can't be metered. "
+                f"Start `claude` by itself, or unset {variable}."
+            )

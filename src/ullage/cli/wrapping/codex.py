@@ -1,0 +1,67 @@
+"""Codex: ``-c`` for one run (https://developers.openai.com/codex/config-reference). Tried with 0.169.0."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Final
+
+from ullage.cli.installing.codex import address_keys, config_path
+from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.upstreams import CHATGPT, CHATGPT_ADDRESS
+from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
+
+PROVIDER: Final = "openai"
+USUAL: Final = "https://api.openai.com/v1"
+
+ANSWERS_IN_S: Final = 10
+
+COMPRESSION: Final = "features.enable_request_compression=false"
+"""Signed in with ChatGPT, Codex compresses requests with zstd, which Python reads from 3.14 on (seen with 0.169.0)."""
+
+
+def used_address(start: Start) -> UsedAddress:
+    """That of the provider in use. Codex reads no variable for it (0.169.0)."""
+    path = config_path(start.environment)
+    keys = _keys(start)
+    url = start.setting(path, keys)
+    where = f"{'.'.join(keys)} in {path}"
+    if isinstance(url, str) and url:
+        return UsedAddress(url, where, PROVIDER)
+    if len(keys) == 1 and signed_in_with_chatgpt(start.environment):
+        return UsedAddress(CHATGPT_ADDRESS, where, CHATGPT)
+    return UsedAddress(USUAL, where, PROVIDER)
+
+
+def setup(start: Start) -> ClientSetup:
+    """Two settings for this run alone."""
+    address = start.through(used_address(start))
+    setting = f"{'.'.join(_keys(start))}={json.dumps(address)}"
+    said = ["requests not compressed"]
+    return ClientSetup({}, ["-c", setting, "-c", COMPRESSION], said)
+
+
+def signed_in_with_chatgpt(environment: Mapping[str, str]) -> bool:
+    """Whether calls go to ChatGPT and not to the API, as ``codex login status`` tells it."""
+    try:
+        ended = subprocess.run(
+            ["codex", "login", "status"],  # noqa: S607 - the one that is started afterwards
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ANSWERS_IN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"using ChatGPT" in ended.stdout + ended.stderr
+
+
+def _keys(start: Start) -> list[str]:
+    try:
+        return address_keys(config_path(start.environment))
+    except CannotEdit as problem:
+        raise WrapRefused(
+            f"{problem}, so the address of its provider is not known. Add it there, or remove model_provider."
+        ) from None

@@ -1,0 +1,99 @@
+"""OpenCode: settings in a variable (https://opencode.ai/docs/config). Tried with 1.18.33."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ullage.cli.installing import jsonc
+from ullage.cli.installing.opencode import INSTALLED, config_directory
+from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
+from ullage.models.providers import TABLE, Provider, provider_named
+
+CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+"""Settings that come before those of every file of the user's."""
+
+KEYS: Final[Mapping[str, str]] = {"google": "GOOGLE_GENERATIVE_AI_API_KEY"}
+"""Variables of keys that only OpenCode has."""
+
+FILES: Final = ("opencode.json", "opencode.jsonc", "config.json")
+
+
+def used_address(start: Start) -> UsedAddress:
+    """That of the provider whose address ``ullage install`` changes."""
+    row = provider_named(INSTALLED)
+    usual = UsedAddress(row.base_url, row.name, row.name)
+    return used_addresses(start).get(row.name, usual)
+
+
+def setup(start: Start) -> ClientSetup:
+    """Another address for each provider that it can use. One without a key would be offered as if it had one."""
+    found = used_addresses(start)
+    if not found:
+        raise WrapRefused(
+            "OpenCode has no provider whose calls can be metered: none has a key in the environment or in "
+            "`opencode auth list`, or an address in opencode.json. Sign in with `opencode auth login`."
+        )
+    text = start.environment.get(CONTENT) or "{}"
+    try:
+        for name, used in found.items():
+            keys = ["provider", name, "options", "baseURL"]
+            text = jsonc.setting(text, keys, start.through(used)).apply(text)
+    except CannotEdit as problem:
+        raise WrapRefused(
+            f"{CONTENT} can't be read ({problem}), so no address can be added to it. Correct it."
+        ) from None
+    return ClientSetup({CONTENT: text})
+
+
+def used_addresses(start: Start) -> dict[str, UsedAddress]:
+    """The address of each provider with a key, and of each that has one in the settings."""
+    found = {}
+    signed_in = _signed_in(start)
+    for row in TABLE:
+        if row.base_url and (row.name in signed_in or _has_key(start, row)):
+            found[row.name] = UsedAddress(row.base_url, row.name, row.name)
+    for path in _files(start):
+        providers = start.setting(path, ["provider"])
+        if isinstance(providers, Mapping):
+            found.update(_configured(path, providers))
+    return found
+
+
+def _configured(
+    path: Path, providers: Mapping[str, Any]
+) -> Iterator[tuple[str, UsedAddress]]:
+    for name, entry in providers.items():
+        options = entry.get("options") if isinstance(entry, Mapping) else None
+        url = options.get("baseURL") if isinstance(options, Mapping) else None
+        if isinstance(url, str) and url and "{" not in url:
+            yield name, UsedAddress(url, f"provider.{name} in {path}", name)
+
+
+def _files(start: Start) -> Iterator[Path]:
+    """The files with settings, the weakest first."""
+    directory = config_directory(start.environment)
+    for name in FILES:
+        yield directory / name
+    own = start.environment.get("OPENCODE_CONFIG", "")
+    if own:
+        yield Path(own)
+    for parent in (*reversed(start.directory.parents), start.directory):
+        for name in FILES[:2]:
+            yield parent / name
+    yield start.directory / ".opencode" / FILES[0]
+
+
+def _has_key(start: Start, row: Provider) -> bool:
+    variables = [*row.key_env, KEYS.get(row.name, "")]
+    return any(start.environment.get(name) for name in variables)
+
+
+def _signed_in(start: Start) -> frozenset[str]:
+    """The providers of ``opencode auth list``, by name."""
+    shared = start.environment.get("XDG_DATA_HOME", "")
+    data = Path(shared) if shared else start.home / ".local" / "share"
+    found = start.setting(data / "opencode" / "auth.json", [])
+    return frozenset(found) if isinstance(found, Mapping) else frozenset()

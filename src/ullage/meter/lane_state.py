@@ -1,0 +1,290 @@
+"""What is kept of a request and of a lane to tell later requests by. Bounded, and without the conversation's content
+but for a few short texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ullage.clients.marks import Marks, SeenPrompt, marks_of
+from ullage.codec.body_pieces import BodyPiece, BodyPieces, pieces_of
+from ullage.codec.routes import route_of
+from ullage.meter.lane_signs import (
+    SIGNS_AT_MOST,
+    LaneMark,
+    is_tail_kept,
+    one_spaced,
+    rolled,
+    short_digest,
+    sign_of,
+    tasks_in,
+)
+
+MARKS_AT_MOST: Final = 400
+"""Requests of a lane that a later one can be told to continue."""
+
+FIRST_MARKS: Final = 20
+"""Of these the first ones, for a user who goes back to the beginning."""
+
+RECENT_AT_MOST: Final = 600
+"""Pieces of the last request that are kept as digests."""
+
+HEAD: Final = 120
+"""Characters of a system prompt that tell what its agent is: dates and directories come later."""
+
+FIRST_TEXTS: Final = 6
+"""Pieces at the beginning of a request in which a summary or the task of a subagent is looked for."""
+
+
+OPENING_AT_MOST: Final = 40_000
+"""Characters of these: 5 µs for each text that is looked for."""
+
+OUTPUT_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+MOST_CALLS: Final = 8
+"""Pieces of an answer that are looked through for its tool calls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRequest:
+    """A call of a model as it went over the wire.
+
+    ``headers`` have lower-case names; ``x-ullage-session`` is there whether the client sent it or its address has
+    ``/s/NAME/``. ``body`` is the decoded JSON. ``connection`` names the client's connection.
+    """
+
+    call: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any]
+    connection: str = ""
+    upstream: str = ""
+
+
+class RequestSigns:
+    """A request as it is compared."""
+
+    def __init__(self, request: SeenRequest) -> None:
+        body = request.body
+        route = route_of("POST", request.path)
+        pieces = pieces_of(route.wire, body)
+        first = "\n".join(pieces.context[:4])
+        prompt = SeenPrompt(pieces.system, first, pieces.last_said)
+        fields = body if isinstance(body, Mapping) else {}
+        self.call = request.call
+        self.connection = request.connection
+        self.marks: Marks = marks_of(request.headers, fields, prompt)
+        self.pieces: list[BodyPiece] = pieces.pieces
+        self.digests = [piece.digest for piece in pieces.pieces]
+        self.rolled = rolled(self.digests)
+        self.model = pieces.model or route.model
+        self.chained = pieces.chained
+        self.has_tools = bool(pieces.tools)
+        self.head = short_digest(pieces.system[:HEAD])
+        self.tools = short_digest(*pieces.tools)
+        self.program = self.marks.client
+        if not self.program:
+            self.program = self.marks.program.partition(" ")[0]
+        self.last_said = pieces.last_said
+        self.is_probe = any(fields.get(name) == 1 for name in OUTPUT_LIMITS)
+        """One token is asked for: it is about limits or keys, and no conversation (Claude Code 2.1.330: ``quota``)."""
+        self.session = ""
+        """The id here of the session that the request names."""
+        self.opening = _opening(pieces)
+
+    @property
+    def mark(self) -> LaneMark:
+        return LaneMark(
+            length=len(self.rolled),
+            digest=self.rolled[-1] if self.rolled else "",
+            head=self.head,
+            tools=self.tools,
+            agent=self.marks.agent,
+        )
+
+
+def _opening(pieces: BodyPieces) -> str:
+    texts = []
+    for piece in pieces.pieces[:FIRST_TEXTS]:
+        texts.append(piece.text[:20_000])
+    opening = "\n".join(texts)
+    return one_spaced(opening[:OPENING_AT_MOST])
+
+
+@dataclass(slots=True)
+class Lane:
+    """One history that grows. ``session`` is the id of the conversation, ``id`` that of the stored session."""
+
+    id: str
+    session: str
+    program: str = ""
+    agent: str = ""
+    cwd: str = ""
+    named_program: str = ""
+    """With its version."""
+    marks: list[LaneMark] = field(default_factory=list)
+    model: str = ""
+    window: str = ""
+    connection: str = ""
+    first_said: str = ""
+    has_tools: bool = False
+    last_call: str = ""
+    has_failed: bool = False
+    answer: str = ""
+    """The digest of the last answer's first piece."""
+    calls: frozenset[str] = frozenset()
+    """The ids of the last answer's tool calls."""
+    sign: str = ""
+    """A line of the last answer."""
+    summary_call: str = ""
+    """A call for a summary since the last call of the conversation."""
+    summary_sign: str = ""
+    tasks: list[str] = field(default_factory=list)
+    recent: set[str] = field(default_factory=set)
+    """The pieces of the last request, and of its answer."""
+    places: set[str] = field(default_factory=set)
+    """The last request up to each of its pieces."""
+
+    @property
+    def is_child(self) -> bool:
+        return self.id != self.session
+
+    def begins(self, request: RequestSigns) -> int:
+        """How many pieces of the request are those of an earlier request of this lane."""
+        for mark in reversed(self.marks):
+            if (
+                0 < mark.length <= len(request.rolled)
+                and request.rolled[mark.length - 1] == mark.digest
+            ):
+                return mark.length
+        return 0
+
+    def common(self, request: RequestSigns) -> int:
+        """How many pieces of the request are those of this lane's last request."""
+        for length in range(len(request.rolled), 0, -1):
+            if request.rolled[length - 1] in self.places:
+                return length
+        return 0
+
+    def answer_rank(
+        self,
+        request: RequestSigns,
+        length: int,
+    ) -> int:
+        """How much speaks for that the request goes on behind its first pieces with this lane's last answer."""
+        following = request.pieces[length : length + MOST_CALLS]
+        if any(piece.id in self.calls for piece in following):
+            return 2
+        for piece in following:
+            if piece.speaker == "user":
+                return 0
+            if piece.digest == self.answer:
+                return 1
+        return 0
+
+    def may_have(self, request: RequestSigns) -> bool:
+        """Whether the request may be this lane's by its session, or by its program and directory."""
+        if request.session:
+            return self.session == request.session
+        cwd = request.marks.cwd
+        if cwd and self.cwd and cwd != self.cwd:
+            return False
+        return self.program == request.program
+
+    def is_of_other_agent(self, request: RequestSigns) -> bool:
+        """Whether the history was given to another agent: another prompt and other tools, for the same model."""
+        if request.marks.agent or self.model != request.model:
+            return False
+        last = self.marks[-1]
+        return last.head != request.head and last.tools != request.tools
+
+    def is_answered_in(self, request: RequestSigns) -> bool:
+        """Whether the request goes on behind this lane's last answer."""
+        length = self.begins(request)
+        return self.answer_rank(request, length) > 0
+
+    def is_waiting_for(self, request: RequestSigns) -> bool:
+        """Whether only a call beside the conversation has come so far, on the same connection."""
+        return not self.marks and self.is_connected(request)
+
+    def is_quoted_in(self, request: RequestSigns) -> bool:
+        """Whether the last message has the conversation's first one."""
+        return bool(self.first_said) and self.first_said in request.last_said
+
+    def is_connected(self, request: RequestSigns) -> bool:
+        """Whether the request came on the connection of the lane's last one."""
+        return bool(self.connection) and self.connection == request.connection
+
+    def take(self, request: RequestSigns) -> None:
+        """Take note of a call of this lane's conversation."""
+        if not self.first_said and request.pieces:
+            first = request.pieces[0]
+            self.first_said = sign_of(first.text)
+        self.model = request.model
+        self.window = request.marks.window
+        self.connection = request.connection
+        self.has_tools = request.has_tools
+        self.cwd = self.cwd or request.marks.cwd
+        self.named_program = request.marks.program or self.named_program
+        self.last_call = request.call
+        self.has_failed = False
+        self.answer = ""
+        self.sign = ""
+        self.summary_call = ""
+        self.summary_sign = ""
+        self.calls = frozenset()
+        self.recent = set(request.digests[-RECENT_AT_MOST:])
+        self.places = set(request.rolled[-RECENT_AT_MOST:])
+
+    def take_answer(self, pieces: Sequence[BodyPiece]) -> None:
+        """Take note of the answer to the last call."""
+        self.has_failed = not pieces
+        if not pieces:
+            return
+        self.answer = pieces[0].digest
+        said = []
+        ids = set()
+        for piece in pieces:
+            if piece.id:
+                ids.add(piece.id)
+            if piece.speaker == "assistant":
+                said.append(piece.text)
+        self.calls = frozenset(ids)
+        self.sign = sign_of("\n".join(said))
+        self.tasks.extend(tasks_in(pieces))
+        del self.tasks[:-SIGNS_AT_MOST]
+        self.recent.update(piece.digest for piece in pieces)
+
+    def take_summary(self, call: str) -> None:
+        """Take note of a call for a summary of this lane."""
+        self.summary_call, self.summary_sign = call, ""
+
+    def has_task(self, request: RequestSigns) -> bool:
+        """Whether one of its tool calls has the text with which this request begins."""
+        return any(task in request.opening for task in self.tasks)
+
+    def has_summary_in(self, request: RequestSigns) -> bool:
+        """Whether the request begins with what this lane's model wrote last, which is then a summary."""
+        return any(
+            sign and one_spaced(sign) in request.opening
+            for sign in (self.summary_sign, self.sign)
+        )
+
+    def compaction_signs(self, request: RequestSigns) -> int:
+        """How much speaks for a request that is this lane's after its program has shortened the history."""
+        signs = 0
+        if self.has_summary_in(request):
+            signs += 4
+        if self.answer and self.answer in request.digests[1:]:
+            signs += 2
+        if any(piece.id in self.calls for piece in request.pieces):
+            signs += 4
+        if is_tail_kept(request.pieces, request.digests, self.recent):
+            signs += 2
+        if self.summary_call:
+            signs += 1
+        if signs and self.is_connected(request):
+            signs += 1
+        return signs

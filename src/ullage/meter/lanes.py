@@ -1,0 +1,521 @@
+"""To which conversation a request belongs. Pure: requests in, places out; the caller stores and restores.
+
+    lanes = Lanes()
+    placed = lanes.place(SeenRequest(call="r1-1", path="/v1/messages", headers=headers, body=body))
+    meter = meters[placed.lane]                       # one meter and one stored session for each lane
+    meter.before(body, call="r1-1", mark=placed.mark, replaced=placed.changed == "compacted")
+    lanes.answered("r1-1", message)                   # when its answer is there; ``None`` without one
+
+A *lane* is a history that grows: the conversation itself, or one of its subagents. Every lane is a stored session; the
+lane of the conversation has the session's own id, that of a subagent ``<session>.child-<n>``. Summaries, titles and
+other calls beside the conversation have no lane of their own: they are placed in the lane that they are for, with
+their purpose.
+
+The session and the subagent are what the client's own marks say (``ullage.clients.marks``). Without marks a request
+belongs to the lane that it continues: its pieces (``ullage.codec.body_pieces``) begin with those of an earlier request.
+What continues none is, in this order, a subagent, if its first message is the argument of a tool call; a conversation
+after a compaction, if it begins with what the model wrote last or has kept the end of the history; or a new one.
+
+After a restart the caller gives back what it stored, oldest first:
+
+    lanes.restore(session, lane, program, marks)      # ``CallStarted.mark`` of the lane's own calls, in order
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from ullage.codec.body_pieces import BodyPiece, answer_pieces
+from ullage.events import Purpose
+from ullage.messages import Message
+from ullage.meter.lane_signs import LaneMark, read_mark, short_digest, sign_of
+from ullage.meter.lane_state import (
+    FIRST_MARKS,
+    MARKS_AT_MOST,
+    Lane,
+    RequestSigns,
+    SeenRequest,
+)
+
+__all__ = ["LaneChange", "Lanes", "Placed", "SeenRequest"]
+
+LaneChange = Literal["new", "extended", "compacted", "rewound", "beside"]
+"""What a request does to its lane: begins it, continues it, comes after the program shortened its history, goes back
+to an earlier place, or leaves it alone (a summary, a title)."""
+
+LANES_AT_MOST: Final = 1_000
+SESSIONS_AT_MOST: Final = 20_000
+OPEN_CALLS_AT_MOST: Final = 4_000
+LOOKED_THROUGH: Final = 50
+"""Lanes, the newest first, in which the signs of a request are looked for that continues none."""
+
+_CHILD: Final = re.compile(r"\.child-\d+$")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,99}")
+
+Remembered = TypeVar("Remembered")
+
+RESTORED: Final = "restored"
+"""In the place of the last call of a lane that was restored."""
+
+BESIDE: Final = ("summary", "title", "other")
+"""Purposes of calls that are no step of a conversation."""
+
+TWIN: Final = "Another conversation of this program began with the same messages."
+
+
+class Placed(NamedTuple):
+    """Where a request belongs.
+
+    ``lane`` is the id of the stored session that the request is a call of, ``session`` that of the conversation; they
+    differ for a subagent. ``purpose`` is seen from the conversation: a subagent's own calls are ``child``, and the
+    ``main`` calls of their lane. ``mark`` is to be stored with a call of the lane's history, and given to
+    ``Lanes.restore``; it is empty for a call beside it.
+    """
+
+    session: str
+    lane: str
+    purpose: Purpose
+    changed: LaneChange
+    mark: str = ""
+    program: str = ""
+    """Name and version, such as ``claude-code 2.1.330``; the name alone, or empty, where no more is known."""
+    cwd: str = ""
+    note: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this is the lane's first call, as far as is remembered: the store may hold earlier ones."""
+        return self.changed == "new"
+
+    @property
+    def is_child(self) -> bool:
+        return self.lane != self.session
+
+
+@dataclass(slots=True)
+class _SessionLanes:
+    """A conversation with its subagents: the ids of its lanes."""
+
+    id: str
+    program: str = ""
+    lanes: list[str] = field(default_factory=list)
+    children: int = 0
+    is_anonymous: bool = False
+    """Its id is a digest, and not the client's own."""
+
+
+class _FoundLane(NamedTuple):
+    lane: Lane
+    purpose: Purpose
+    note: str = ""
+
+
+class Lanes:
+    """All conversations that are going on. Bounded: beyond ``at_most`` lanes the one used longest ago is forgotten."""
+
+    def __init__(self, at_most: int = LANES_AT_MOST) -> None:
+        self._at_most = at_most
+        self._lanes: dict[str, Lane] = {}
+        """By id; the one used last is last."""
+        self._sessions: dict[str, _SessionLanes] = {}
+        self._names: dict[str, str] = {}
+        """Clients' own ids of sessions and of subagents, and the id of the session here."""
+        self._calls: dict[str, tuple[str, Purpose]] = {}
+        """Calls without an answer yet: their lane and purpose."""
+        self._answers: dict[str, str] = {}
+        """Answers that a provider keeps, by their id: the lane."""
+        self._places: dict[str, list[str]] = {}
+        """The lanes that have a mark with this digest."""
+
+    def place(self, request: SeenRequest) -> Placed:
+        """The lane of a request, which is then part of it. Never raises for any body."""
+        seen = RequestSigns(request)
+        self._name_session(seen)
+        found = self._find(seen)
+        lane, purpose = found.lane, found.purpose
+        opened = (lane.id, purpose)
+        _remember(self._calls, seen.call, opened, OPEN_CALLS_AT_MOST)
+        self._use(lane)
+        placed = Placed(
+            session=lane.session,
+            lane=lane.id,
+            purpose=purpose,
+            changed="beside",
+            program=seen.marks.program or lane.named_program,
+            cwd=seen.marks.cwd or lane.cwd,
+            note=found.note,
+        )
+        if purpose in BESIDE:
+            lane.connection = lane.connection or seen.connection
+            if purpose == "summary":
+                lane.take_summary(seen.call)
+            return placed
+        changed = _change_of(lane, seen)
+        lane.take(seen)
+        self._mark(lane, seen.mark)
+        mark = seen.mark.text
+        return placed._replace(changed=changed, mark=mark)
+
+    def answered(
+        self,
+        call: str,
+        answer: Message | None,
+        response: str = "",
+    ) -> None:
+        """Take note of a call's answer: what a subagent, a summary or one of two equal requests is told by later.
+
+        ``None``: the call failed, or its client left. ``response`` is the answer's id, by which a request of the
+        Responses API continues an answer that the provider keeps.
+        """
+        lane_id, purpose = self._calls.pop(call, ("", "main"))
+        lane = self._lanes.get(lane_id)
+        if lane is None:
+            return
+        if response:
+            _remember(self._answers, response, lane.id, SESSIONS_AT_MOST)
+        pieces: list[BodyPiece] = []
+        if answer is not None:
+            pieces = answer_pieces(answer)
+        if purpose == "summary":
+            if lane.summary_call == call:
+                texts = [piece.text for piece in pieces]
+                lane.summary_sign = sign_of("\n".join(texts))
+        elif lane.last_call == call:
+            lane.take_answer(pieces)
+
+    def restore(
+        self,
+        session: str,
+        lane: str,
+        program: str,
+        marks: Sequence[str],
+        *,
+        summary: str = "",
+    ) -> None:
+        """Take up a lane again that was stored. Marks that can't be read are left out.
+
+        ``summary`` is the call that asked for a summary after the last of them, if one did.
+        """
+        name = program.partition(" ")[0]
+        known = self._session(session, name)
+        known.is_anonymous = session.startswith("s-")
+        if _CHILD.search(lane):
+            number = lane.rpartition("-")[2]
+            known.children = max(known.children, int(number[:9]))
+        guessed = self._lanes.pop(lane, None)
+        if guessed is not None:
+            for earlier in guessed.marks:
+                self._forget(earlier, guessed)
+        restored = self._add(Lane(lane, session, known.program))
+        restored.named_program = program
+        restored.last_call = RESTORED
+        restored.summary_call = summary
+        for text in marks[-MARKS_AT_MOST:]:
+            mark = read_mark(text)
+            if mark is not None:
+                self._mark(restored, mark)
+                restored.agent = mark.agent
+
+    # -- which lane --
+
+    def _find(self, seen: RequestSigns) -> _FoundLane:
+        """The lane, the purpose of the call, and a note."""
+        marks = seen.marks
+        continued = self._continued(seen)
+        if marks.purpose in BESIDE or seen.is_probe:
+            lane = continued or self._beside(seen)
+            purpose: Purpose = "other"
+            if marks.purpose in BESIDE:
+                purpose = marks.purpose
+            return _FoundLane(lane, purpose)
+        if seen.session and marks.agent:
+            return self._agent(seen)
+        if continued is None:
+            return self._find_unseen(seen)
+        if continued.is_of_other_agent(seen):
+            return _FoundLane(continued, "other")
+        if not _is_twin(continued, seen):
+            return _own(continued)
+        if continued.is_child:
+            return self._child(continued.session, TWIN)
+        return self._new_session(seen, TWIN)
+
+    def _continued(self, seen: RequestSigns) -> Lane | None:
+        """The lane that called the tools whose results the request has, or the one with the longest common beginning.
+
+        Of several, the one whose answer comes next in the request, or the one on the same connection, or the one used
+        last: two conversations may begin with the same messages, and the same tools give the same results.
+        """
+        chained = self._answers.get(seen.chained, "")
+        if chained in self._lanes:
+            return self._lanes[chained]
+        best: Lane | None = None
+        best_rank = (False, 0, 0, False)
+        for length in range(len(seen.rolled), 0, -1):
+            digest = seen.rolled[length - 1]
+            for id in self._places.get(digest, ()):
+                lane = self._lanes[id]
+                if not lane.may_have(seen):
+                    continue
+                answered = lane.answer_rank(seen, length)
+                connected = lane.is_connected(seen)
+                rank = (answered == 2, length, answered, connected)
+                if rank >= best_rank:
+                    best = lane
+                    best_rank = rank
+        return best
+
+    def _candidates(self, seen: RequestSigns) -> list[Lane]:
+        """The lanes that the request may belong to, the one used last first."""
+        found: list[Lane] = []
+        for lane in reversed(self._lanes.values()):
+            if lane.may_have(seen):
+                found.append(lane)
+            if len(found) == LOOKED_THROUGH:
+                break
+        return found
+
+    def _find_unseen(self, seen: RequestSigns) -> _FoundLane:
+        """The lane of a request that continues none."""
+        candidates = self._candidates(seen)
+        has_mark = bool(seen.session) and seen.marks.tells_agents
+        if not has_mark:
+            for lane in candidates:
+                if lane.has_task(seen):
+                    return self._child(lane.session)
+        compacted = _compacted(seen, candidates)
+        if compacted is not None:
+            return _own(compacted)
+        if seen.session:
+            return self._find_in_session(seen)
+        for lane in candidates:
+            if lane.is_waiting_for(seen):
+                return _own(lane)
+        if candidates and seen.marks.purpose == "child":
+            return self._child(candidates[0].session)
+        return self._new_session(seen)
+
+    def _find_in_session(self, seen: RequestSigns) -> _FoundLane:
+        """What a request is that continues nothing in the session that it names."""
+        main = self._main(seen.session)
+        if not main.marks:
+            return _own(main)
+        if main.has_tools and not seen.has_tools:
+            return _FoundLane(main, "other")
+        if seen.marks.purpose == "child":
+            return self._child(main.id)
+        last = main.marks[-1]
+        if seen.marks.tells_agents or last.head == seen.head:
+            return _own(main)
+        return self._child(main.id)
+
+    def _beside(self, seen: RequestSigns) -> Lane:
+        """The lane that a call for a summary or a title is for, where the call does not repeat the history."""
+        if seen.session:
+            if seen.marks.agent:
+                return self._agent(seen).lane
+            return self._main(seen.session)
+        best: Lane | None = None
+        best_rank = (False, False)
+        for lane in self._candidates(seen):
+            rank = (lane.is_quoted_in(seen), lane.is_connected(seen))
+            if best is None or rank > best_rank:
+                best = lane
+                best_rank = rank
+        return best or self._new_session(seen).lane
+
+    # -- sessions --
+
+    def _name_session(self, seen: RequestSigns) -> None:
+        """Set the session that the request names. One that was anonymous so far gets the name."""
+        name = seen.marks.session
+        if not name:
+            return
+        if not _PLAIN_NAME.fullmatch(name) or _CHILD.search(name):
+            name = "n-" + short_digest("a", name) + short_digest("b", name)
+        known = self._names.get(name, name)
+        if known == name and name not in self._sessions:
+            continued = self._continued(seen)
+            if continued is not None and continued.is_answered_in(seen):
+                session = continued.session
+                if self._sessions[session].is_anonymous:
+                    known = session
+        _remember(self._names, name, known, SESSIONS_AT_MOST)
+        self._session(known, seen.program)
+        seen.session = known
+
+    def _session(
+        self,
+        id: str,
+        program: str,
+    ) -> _SessionLanes:
+        session = self._sessions.pop(id, None)
+        if session is None:
+            session = _SessionLanes(id, program)
+        _remember(self._sessions, id, session, SESSIONS_AT_MOST)
+        return session
+
+    def _new_session(
+        self,
+        seen: RequestSigns,
+        note: str = "",
+    ) -> _FoundLane:
+        first = seen.rolled[:1]
+        id = "s-" + short_digest("a", seen.call, *first)
+        id += short_digest("b", seen.call, *first)
+        session = self._session(id, seen.program)
+        session.is_anonymous = True
+        return _FoundLane(self._main(id), "main", note)
+
+    def _main(self, session: str) -> Lane:
+        known = self._lanes.get(session)
+        if known is None:
+            program = self._sessions[session].program
+            known = self._add(Lane(session, session, program))
+        return known
+
+    def _agent(self, seen: RequestSigns) -> _FoundLane:
+        """The lane of a subagent that the client names."""
+        agent = seen.marks.agent
+        for id in self._sessions[seen.session].lanes:
+            lane = self._lanes[id]
+            if lane.agent == agent:
+                return _own(lane)
+        found = self._child(seen.session)
+        found.lane.agent = agent
+        # A subagent's own subagent names it as its parent.
+        _remember(self._names, agent, seen.session, SESSIONS_AT_MOST)
+        return found
+
+    def _child(
+        self,
+        session: str,
+        note: str = "",
+    ) -> _FoundLane:
+        known = self._sessions[session]
+        known.children += 1
+        id = f"{session}.child-{known.children}"
+        lane = self._add(Lane(id, session, known.program))
+        return _FoundLane(lane, "child", note)
+
+    # -- memory --
+
+    def _add(self, lane: Lane) -> Lane:
+        self._lanes[lane.id] = lane
+        lanes = self._sessions[lane.session].lanes
+        if lane.id not in lanes:
+            lanes.append(lane.id)
+        while len(self._lanes) > self._at_most:
+            id = next(iter(self._lanes))
+            oldest = self._lanes.pop(id)
+            session = self._sessions[oldest.session]
+            session.lanes.remove(id)
+            for mark in oldest.marks:
+                self._forget(mark, oldest)
+        return lane
+
+    def _use(self, lane: Lane) -> None:
+        self._lanes.pop(lane.id)
+        self._lanes[lane.id] = lane
+        session = self._sessions.pop(lane.session)
+        self._sessions[session.id] = session
+
+    def _mark(
+        self,
+        lane: Lane,
+        mark: LaneMark,
+    ) -> None:
+        lane.marks.append(mark)
+        lanes = self._places.setdefault(mark.digest, [])
+        if lane.id in lanes:
+            lanes.remove(lane.id)
+        lanes.append(lane.id)
+        if len(lane.marks) > MARKS_AT_MOST:
+            self._forget(lane.marks.pop(FIRST_MARKS), lane)
+
+    def _forget(
+        self,
+        mark: LaneMark,
+        lane: Lane,
+    ) -> None:
+        lanes = self._places.get(mark.digest, [])
+        if lane.id in lanes:
+            lanes.remove(lane.id)
+        if not lanes:
+            self._places.pop(mark.digest, None)
+
+
+def _remember(
+    kept: dict[str, Remembered],
+    key: str,
+    value: Remembered,
+    at_most: int,
+) -> None:
+    kept[key] = value
+    while len(kept) > at_most:
+        oldest = next(iter(kept))
+        kept.pop(oldest)
+
+
+def _own(lane: Lane) -> _FoundLane:
+    """A call of the lane's own history."""
+    return _FoundLane(lane, "child" if lane.is_child else "main")
+
+
+def _is_twin(
+    lane: Lane,
+    seen: RequestSigns,
+) -> bool:
+    """Whether it is another conversation's first request, equal to that of this lane, and no repetition of it."""
+    if seen.session and not lane.is_child:
+        return False
+    if lane.is_child and lane.last_call == RESTORED:
+        # A call that was not stored as a whole comes once more.
+        return False
+    first = lane.marks[0]
+    if first.digest != seen.mark.digest:
+        return False
+    return len(lane.marks) > 1 or not lane.has_failed
+
+
+def _compacted(
+    seen: RequestSigns,
+    candidates: list[Lane],
+) -> Lane | None:
+    """The lane that most speaks for, if the request is its history shortened."""
+    best: Lane | None = None
+    most = 0 if seen.session else 1
+    for lane in candidates:
+        if not lane.marks or lane.has_tools > seen.has_tools:
+            continue
+        signs = lane.compaction_signs(seen)
+        if signs > most:
+            best = lane
+            most = signs
+    return best
+
+
+def _change_of(
+    lane: Lane,
+    seen: RequestSigns,
+) -> LaneChange:
+    if not lane.last_call:
+        return "new"
+    if not lane.marks:
+        return "extended"
+    last = lane.marks[-1]
+    count = max(lane.begins(seen), lane.common(seen))
+    if count == last.length:
+        return "extended"
+    if lane.summary_call or lane.window != seen.marks.window:
+        return "compacted"
+    if count and len(seen.rolled) >= last.length:
+        return "extended"
+    if count:
+        is_compacted = lane.has_summary_in(seen)
+    else:
+        is_compacted = lane.compaction_signs(seen) > 0
+    return "compacted" if is_compacted else "rewound"

@@ -1,0 +1,36 @@
+"""What was made of a message whose content is not kept: its cost, as it is stored with the message."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from ullage.messages import Message
+from ullage.meter.cost import MessageCost
+
+LARGEST: Final = 1e9
+"""Tokens of a message that are believed."""
+
+_encoder: Final = msgspec.json.Encoder()
+_of_cost: Final = msgspec.json.Decoder(MessageCost)
+
+
+def as_measured(cost: MessageCost) -> msgspec.Raw:
+    """A cost as it is stored."""
+    return msgspec.Raw(_encoder.encode(cost))
+
+
+def measured_cost(message: Message) -> MessageCost | None:
+    """The cost that is stored with a message; ``None`` where there is none, or none that can be true."""
+    if message.measured is None or bytes(message.measured) == b"null":
+        return None
+    try:
+        cost = _of_cost.decode(message.measured)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    parts = [part.tokens for part in cost.parts]
+    for tokens in (cost.tokens, cost.reasoning, cost.added.text, *parts):
+        if not 0 <= tokens <= LARGEST:
+            return None
+    return cost

@@ -1,0 +1,71 @@
+"""Finds the sessions of a store that have work and no living driver, and wakes them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from ullage.errors import UllageError
+from ullage.store.store import Store
+
+log = logging.getLogger("ullage.runtime")
+
+SHORTEST_S: Final = 0.4
+LONGEST_S: Final = 0.9
+"""Seconds between two sweeps, drawn anew each time, so that several servers of a store rarely sweep at once. With the
+longest, a dead driver's sessions are woken within a second of the end of its lease."""
+
+AT_ONCE: Final = 100
+"""Sessions that one sweep wakes: what one server takes over is opened in memory."""
+
+RETRY_S: Final = 30.0
+"""Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
+
+
+class Attending:
+    """Wakes the sessions of ``store`` that are due and have no driver. ``wake`` gets the id and the last event."""
+
+    def __init__(
+        self,
+        store: Store,
+        wake: Callable[[str, int], Awaitable[None]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._wake = wake
+        self._clock = clock
+        self._failed: dict[str, float] = {}
+
+    def failed(self, session: str) -> None:
+        """Leave this session alone for ``RETRY_S``."""
+        self._failed[session] = self._clock()
+
+    async def run(self) -> None:
+        """Sweep until cancelled. A store that fails is asked again."""
+        while True:
+            try:
+                woken = await self.sweep()
+            except UllageError as problem:
+                log.warning("Unfinished sessions can't be found: %s", problem)
+            else:
+                if woken:
+                    log.info("Resuming %d sessions: %s", len(woken), ", ".join(woken))
+            await asyncio.sleep(random.uniform(SHORTEST_S, LONGEST_S))  # noqa: S311
+
+    async def sweep(self) -> list[str]:
+        """Wake them once; returns their ids. Raises ``StoreUnavailable``."""
+        now = self._clock()
+        for session, at in tuple(self._failed.items()):
+            if now - at >= RETRY_S:
+                del self._failed[session]
+        woken = []
+        for session, seq in await self._store.unattended(AT_ONCE + len(self._failed)):
+            if session not in self._failed:
+                await self._wake(session, seq)
+                woken.append(session)
+        return woken

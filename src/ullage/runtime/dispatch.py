@@ -1,0 +1,69 @@
+"""Where a session is driven: a wake says that a session has work, and a dispatch has it driven somewhere.
+
+A wake carries no content. What there is to do is in the ledger, and a driver that finds nothing returns at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from ullage.tasks import start, stop
+
+Drive = Callable[[str], Awaitable[None]]
+"""Drives a session until it rests, waits for a person, or has another driver. Begins at the call; what it returns ends
+with it and raises nothing but a cancel."""
+
+
+class Dispatch(Protocol):
+    """Has woken sessions driven. It orders nothing and excludes nothing: the ledger's queue and its lease do."""
+
+    async def wake(self, session: str, why: int) -> None:
+        """Have this session driven at least once after this call. ``why`` is its event that asks for it: the same wake
+        again changes nothing."""
+        ...
+
+    async def serve(self, drive: Drive) -> None:
+        """Drive the woken sessions, each once at a time, until cancelled. That cancels the drives too."""
+        ...
+
+
+class Embedded:
+    """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it."""
+
+    def __init__(self) -> None:
+        self._drive: Drive | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        """Sessions to drive once more: woken while they were driven, or before there was a ``serve``."""
+
+    async def wake(self, session: str, why: int) -> None:
+        """See ``Dispatch.wake``."""
+        if self._drive is None or session in self._running:
+            self._again.add(session)
+        else:
+            self._begin(session, self._drive)
+
+    def _begin(self, session: str, drive: Drive) -> None:
+        self._again.discard(session)
+        running = start(drive(session), name=f"drives {session}")
+        self._running[session] = running
+        running.add_done_callback(lambda _: self._ended(session))
+
+    def _ended(self, session: str) -> None:
+        del self._running[session]
+        if self._drive is not None and session in self._again:
+            self._begin(session, self._drive)
+
+    async def serve(self, drive: Drive) -> None:
+        """See ``Dispatch.serve``."""
+        self._drive = drive
+        for session in tuple(self._again):
+            self._begin(session, drive)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._drive = None
+            if self._running:
+                await stop(*self._running.values())

@@ -1,0 +1,97 @@
+"""What the proxy's sessions learn from earlier ones, and for later ones: the user's own stores."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from ullage.errors import UllageError
+from ullage.events import FirstCall
+from ullage.runtime.layers import environment_layer
+from ullage.runtime.settings import Settings
+from ullage.store.calibration import CalibrationStore
+from ullage.store.overhead import OverheadStore
+from ullage.tokens.calibration import Calibration
+
+EVERY_S: Final = 20.0
+"""Seconds between two writes of what was learnt of models."""
+
+
+class StoredLearning:
+    """Reads both stores once, and writes what is new. A store that can't be read or written is said, once."""
+
+    def __init__(
+        self,
+        data: Path | None = None,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        environment: Mapping[str, str] = os.environ,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._calibrations = CalibrationStore(data)
+        self._overhead = OverheadStore(data)
+        self._say = say
+        self._clock = clock
+        self._written = clock()
+        self._uses_overhead = _is_used(environment)
+        self._models = Calibration()
+        self._new: Calibration | None = None
+        self._calls: tuple[FirstCall, ...] = ()
+        self._known: set[FirstCall] = set()
+        try:
+            self._models = self._calibrations.read()
+        except UllageError as problem:
+            say(f"{problem} Metering goes on without it.")
+        if self._uses_overhead:
+            self._calls = self._overhead.read().calls
+
+    def calibration(self) -> Calibration:
+        """What is known of all models."""
+        return self._models
+
+    def first_calls(self) -> tuple[FirstCall, ...]:
+        """First calls of earlier sessions."""
+        return self._calls
+
+    def remember(
+        self,
+        calibration: Calibration,
+        first_call: FirstCall | None,
+    ) -> None:
+        """Take note of what a session has learnt by now."""
+        if calibration.models and calibration.models != self._models.models:
+            self._models = Calibration(models=self._models.models | calibration.models)
+            self._new = self._models
+        if self._clock() - self._written > EVERY_S:
+            self.write()
+        is_new = first_call is not None and first_call not in self._known
+        if first_call is not None and is_new and self._uses_overhead:
+            self._known.add(first_call)
+            self._calls = (first_call, *self._calls)
+            self._try(lambda: self._overhead.add(first_call))
+
+    def write(self) -> None:
+        """Write what was learnt of models since the last time."""
+        new, self._new = self._new, None
+        self._written = self._clock()
+        if new is not None:
+            self._try(lambda: self._calibrations.add(new))
+
+    def _try(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except UllageError as problem:
+            self._say(str(problem))
+
+
+def _is_used(environment: Mapping[str, str]) -> bool:
+    own = {"ULLAGE_OVERHEAD": environment.get("ULLAGE_OVERHEAD", "")}
+    return bool(
+        environment_layer(own).values.get(
+            "overhead",
+            Settings().overhead,
+        )
+    )

@@ -1,0 +1,88 @@
+"""Instructions that a function of the program writes when a turn begins: for this user, at this hour, from its data.
+
+def greet(turn: ullage.TurnContext[Cellar]) -> str:
+    return f"You work for {turn.deps.owner}."
+
+agent = ullage.Agent("anthropic:claude-haiku-4-5", deps_type=Cellar, instructions=[greet])
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+from ullage.errors import WrongType
+from ullage.messages import SystemBlock, clean_text
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
+    DepsT = TypeVar("DepsT", default=Any)
+else:
+    from typing import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True)
+    DepsT = TypeVar("DepsT")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext(Generic[Deps_co]):
+    """What a function that writes instructions may use: the session, and what it was opened with."""
+
+    session: str
+    root: Path
+    """The directory that file tools are confined to."""
+    model: str
+    deps: Deps_co
+    """The object that the session was opened with: a database, a client, the user. It is not stored."""
+
+
+InstructionWriter = Callable[[TurnContext[DepsT]], str | Awaitable[str]]
+"""Writes instructions for one turn; an empty text is none. It may be async."""
+
+
+class WrittenInstructions(NamedTuple):
+    """What the functions of an agent wrote for one turn."""
+
+    turn: str
+    agent: str
+    blocks: tuple[SystemBlock, ...]
+
+
+async def written(
+    writers: Sequence[InstructionWriter[Any]], context: TurnContext[Any]
+) -> tuple[SystemBlock, ...]:
+    """The texts of the functions, one after the other. Raises what they raise, and ``WrongType`` for another result."""
+    blocks: list[SystemBlock] = []
+    for writer in writers:
+        text = writer(context)
+        if inspect.isawaitable(text):
+            text = await text
+        name = writer_name(writer)
+        if not isinstance(text, str):
+            raise WrongType(
+                f"The instructions {name} have to be a str, and not {type(text).__name__}."
+            )
+        if text.strip():
+            blocks.append(SystemBlock(text=clean_text(text).text, name=name))
+    return tuple(blocks)
+
+
+def writer_name(writer: object) -> str:
+    """How the part of the system prompt is called that a function writes: ``greet()``."""
+    return f"{getattr(writer, '__name__', type(writer).__name__)}()"
+
+
+def deps_of(writer: Callable[..., object]) -> object:
+    """The parameter's type, as ``TurnContext[Cellar]``; ``None`` where it is not annotated."""
+    try:
+        hints = typing.get_type_hints(writer)
+    except (NameError, TypeError):
+        return None
+    hints.pop("return", None)
+    return next(iter(hints.values()), None)

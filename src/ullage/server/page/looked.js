@@ -1,0 +1,66 @@
+// A session log of another agent: what fills its window. The server reads it and keeps nothing.
+
+import { announce, byId, button, h, replace } from "./dom.js";
+import { bytes, counted, firstLine, number } from "./format.js";
+
+const LARGEST_SHOWN = 20;
+
+const parts = { facts: h("div", {}), inside: h("div", {}), largest: h("div", {}) };
+let inside = null;
+
+/** Shows what was found in a log in the middle column: `close()` ends that, `reveal(item)` shows an item's row. */
+export function drawLook(look, file, { close, reveal }) {
+  const holder = byId("looked");
+  if (!holder.contains(parts.inside)) replace(holder, Object.values(parts));
+  drawFacts(look, file);
+  drawLargest(look, file, close);
+  drawInside(look, reveal);
+  if (!file.isLive) announce(`${file.name}: ${number(look.reading.used.tokens)} tokens in the window`);
+}
+
+// Kept from one state of a log to the next, so that what was opened stays open.
+async function drawInside(look, reveal) {
+  const { Inside, loadStyles } = await import("./inside.js");
+  await loadStyles();
+  inside ??= new Inside(parts.inside, { reveal });
+  inside.show(look);
+}
+
+function drawFacts(look, file) {
+  const { log } = look;
+  const lines = log.lines === null ? "" : counted(log.lines, "line");
+  const about = [log.program || log.format, counted(log.calls, "call"), lines, bytes(file.size)].filter(Boolean);
+  const reasons = Object.entries(log.skipped);
+  const skipped = log.skipped_lines ? h("p", { class: "skipped" }, `${counted(log.skipped_lines, "line")} skipped${reasons.length ? ": " : ""}`, reasons.map(([reason, count]) => `${reason} (${number(count)})`).join(", ")) : null;
+  if (file.isLive) {
+    const partly = look.is_whole ? null : h("p", { class: "hint" }, "The log is very large: its middle is left out, so what came there is missing below.");
+    replace(parts.facts, h("p", { class: "hint" }, about.join(" · ")), partly, skipped);
+    return;
+  }
+  replace(
+    parts.facts,
+    h("h2", {}, log.title || file.name),
+    h("p", { class: "hint" }, about.join(" · ")),
+    log.title ? h("p", { class: "hint" }, file.name) : null,
+    skipped,
+    log.other_sessions ? h("p", { class: "hint" }, `The file holds ${counted(log.other_sessions, "other session")}.`) : null,
+  );
+}
+
+function drawLargest(look, file, close) {
+  replace(
+    parts.largest,
+    h("h3", {}, "The largest in the window"),
+    h("ol", { class: "items", "aria-label": "The largest in the window" }, look.largest.slice(0, LARGEST_SHOWN).map((item) => h("li", {}, itemLine(item)))),
+    h("p", { class: "looked-foot" }, button(file.isLive ? "Close" : "Close the log", close)),
+  );
+}
+
+const itemLine = (item) =>
+  h(
+    "div",
+    { class: "item", "data-item": item.part },
+    h("span", { class: "item-place" }, `#${item.position}`),
+    h("span", { class: "item-text" }, h("strong", {}, [item.row, item.label || item.name].filter(Boolean).join(" · ")), " ", firstLine(item.preview, 110)),
+    h("span", { class: "row-tokens" }, number(item.tokens)),
+  );

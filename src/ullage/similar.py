@@ -1,0 +1,26 @@
+"""The known name that a mistyped one probably stands for, as the end of an error message."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+CLOSE = 0.65
+"""``difflib``'s ratio above which a name is suggested: ``contxt`` has 0.92 with ``context``."""
+
+
+def similar(typed: str, known: Iterable[str], *, cutoff: float = CLOSE) -> str:
+    """The known name most like ``typed``, or the only one that begins so; empty where none is like it."""
+    names = list(dict.fromkeys(known))
+    lowered = typed.strip().lower()
+    close = difflib.get_close_matches(lowered, names, n=1, cutoff=cutoff)
+    if close:
+        return close[0]
+    longer = [name for name in names if len(lowered) > 1 and name.startswith(lowered)]
+    return longer[0] if len(longer) == 1 else ""
+
+
+def did_you_mean(typed: str, known: Iterable[str], *, cutoff: float = CLOSE) -> str:
+    """`` Did you mean 'context'?``, with a space before it; empty where no known name is like ``typed``."""
+    name = similar(typed, known, cutoff=cutoff)
+    return f" Did you mean {name!r}?" if name else ""

@@ -1,0 +1,37 @@
+"""The title and the model of a session in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ullage.codec.reminders import words_of_person
+from ullage.events import Event, MessageAdded, ModelChanged, Queued, SessionStarted
+from ullage.messages import Message, TextPart
+
+TITLE_LENGTH = 80
+
+
+def naming(title: str, model: str, events: Sequence[Event]) -> tuple[str, str]:
+    """Title and model after these events: a given title, or else the first message of a person."""
+    for event in events:
+        match event:
+            case SessionStarted():
+                title, model = event.title or title, event.model or model
+            case ModelChanged():
+                model = event.model
+            case MessageAdded(message=message) | Queued(message=message) if not title:
+                title = _first_words(message)
+            case _:
+                pass
+    return title, model
+
+
+def _first_words(message: Message) -> str:
+    if message.role != "user" or message.origin != "said":
+        return ""
+    text = ""
+    for part in message.of_type(TextPart):
+        if part.text.strip() and not part.name:  # what has a name is a reminder
+            text = words_of_person(part.text[: 40 * TITLE_LENGTH])
+            break
+    return " ".join(text[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]

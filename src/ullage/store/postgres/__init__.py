@@ -1,0 +1,1 @@
+"""The store in PostgreSQL. What it guarantees is in docs/scale.md."""

@@ -1,0 +1,106 @@
+"""Connections to PostgreSQL: the two addresses that a URL names, and how long anything may take."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, NamedTuple, TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+
+from ullage.errors import StoreUnavailable
+from ullage.store.urls import shown_place
+
+PgConnection: TypeAlias = Any
+Record: TypeAlias = Any
+
+CONNECT_S: Final = 10.0
+"""How long a connection may take to be made."""
+
+COMMAND_S: Final = 30.0
+"""How long one statement may take: three times the wait for a row's lock that ``begin_writes`` allows."""
+
+
+class PostgresAddress(NamedTuple):
+    """Where a database is. ``pool`` is the address of all statements, ``direct`` of the one connection that listens.
+
+    They differ behind a pooler in transaction mode (``is_pooled``), which passes on no notifications and keeps no
+    prepared statements. ``shown`` is the place without its password.
+    """
+
+    pool: str
+    direct: str
+    shown: str
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.pool != self.direct
+
+
+def database_of(url: str) -> PostgresAddress:
+    """The database of a URL; its option ``direct=HOST:PORT`` names PostgreSQL itself behind a pooler.
+
+    Raises ``StoreUnavailable`` for a URL that can't be read.
+    """
+    try:
+        parts = urlsplit(url)
+        options = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError as problem:
+        raise StoreUnavailable(
+            f"The URL {shown_place(url)} can't be read ({problem}). Write it as postgresql://USER@HOST:PORT/DATABASE."
+        ) from problem
+    direct_host = dict(options).get("direct", "")
+    options = [(name, value) for name, value in options if name != "direct"]
+    pool = urlunsplit(parts._replace(query=urlencode(options)))
+    if not direct_host:
+        return PostgresAddress(pool, pool, shown_place(url))
+    user, at, _ = parts.netloc.rpartition("@")
+    others = [(name, value) for name, value in options if name not in ("host", "port")]
+    direct = parts._replace(netloc=f"{user}{at}{direct_host}", query=urlencode(others))
+    return PostgresAddress(pool, urlunsplit(direct), shown_place(url))
+
+
+async def connect(database: PostgresAddress, *, direct: bool = False) -> PgConnection:
+    """A new connection. Raises what asyncpg and the system raise: ``failures.failure`` says it in our words."""
+    is_pooled = database.is_pooled and not direct
+    async with asyncio.timeout(CONNECT_S):
+        return await asyncpg.connect(
+            database.direct if direct else database.pool,
+            timeout=CONNECT_S,
+            command_timeout=COMMAND_S,
+            statement_cache_size=0 if is_pooled else 100,
+            server_settings={"application_name": "ullage"},
+        )
+
+
+def is_lost(connection: PgConnection | None, problem: BaseException) -> bool:
+    """Whether a statement failed because its connection, or the server behind it, is gone."""
+    if connection is None or connection.is_closed():
+        return True
+    gone: tuple[type[BaseException], ...] = (
+        OSError,
+        TimeoutError,
+        asyncpg.PostgresConnectionError,
+        asyncpg.InternalClientError,  # a connection that was ended just before a statement
+        asyncpg.AdminShutdownError,
+        asyncpg.CrashShutdownError,
+        asyncpg.CannotConnectNowError,
+        asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    )
+    return isinstance(problem, gone)
+
+
+def drop(connection: PgConnection | None) -> None:
+    """Close a connection at once, whatever state it is in."""
+    if connection is not None and not connection.is_closed():
+        connection.terminate()
+
+
+Failures: Any = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+"""All that a use of a connection raises when the database can't do it."""

@@ -1,0 +1,94 @@
+"""Turns PostgreSQL's errors into messages that say what happened and what to do next."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from ullage.errors import LedgerError, StoreUnavailable, UllageError
+
+
+def failure(problem: BaseException, shown: str) -> UllageError:
+    """Our error for one of PostgreSQL, of its driver or of the network. ``shown`` is the place without its password."""
+    if isinstance(problem, UllageError):
+        return problem
+    match problem:
+        case asyncpg.IntegrityConstraintViolationError() | asyncpg.DataError():
+            return LedgerError(
+                f"The write to {shown} contradicts the stored data or is no text that PostgreSQL can hold ({problem}). "
+                "Nothing was written."
+            )
+        case asyncpg.InvalidAuthorizationSpecificationError():
+            return StoreUnavailable(
+                f"{shown} refused the user or the password ({problem}). Check the URL; a password may also be in "
+                "PGPASSWORD or in ~/.pgpass."
+            )
+        case asyncpg.InvalidCatalogNameError():
+            return StoreUnavailable(
+                f"The database of {shown} does not exist ({problem}). Make it: createdb NAME."
+            )
+        case asyncpg.DiskFullError():
+            return StoreUnavailable(
+                f"The disk of {shown} is full: nothing more can be stored ({problem}). What was stored is unchanged. "
+                "Make room there and try again."
+            )
+        case asyncpg.TooManyConnectionsError():
+            return StoreUnavailable(
+                f"{shown} takes no more connections ({problem}). Raise max_connections, or put a pooler in front."
+            )
+        case asyncpg.ReadOnlySQLTransactionError():
+            return StoreUnavailable(
+                f"{shown} can't be written ({problem}): it is a standby. Name the primary server."
+            )
+        case asyncpg.InsufficientPrivilegeError():
+            return StoreUnavailable(
+                f"The user of {shown} may not do this ({problem}). Grant it, or name the owner of the tables."
+            )
+        case (
+            asyncpg.DuplicatePreparedStatementError()
+            | asyncpg.InvalidSQLStatementNameError()
+        ):
+            return StoreUnavailable(
+                f"Between this program and {shown} is a pooler in transaction mode ({problem}). Say where PostgreSQL "
+                "itself is: add ?direct=HOST:PORT to the URL."
+            )
+        case asyncpg.UndefinedTableError() | asyncpg.UndefinedFunctionError():
+            return StoreUnavailable(
+                f"The tables of {shown} are not those of this version ({problem}). Run `ullage store migrate`."
+            )
+        case asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError():
+            return StoreUnavailable(
+                f"Another program has kept rows of {shown} locked ({problem}). Nothing was written. Try again."
+            )
+        case asyncpg.PostgresSyntaxError() | asyncpg.ClientConfigurationError():
+            return StoreUnavailable(
+                f"{shown} can't be used as it is named ({problem}). Correct the URL."
+            )
+        case TimeoutError():
+            return StoreUnavailable(
+                f"{shown} did not answer in time. Check the server and the network, and try again."
+            )
+        case (
+            OSError()
+            | asyncpg.InterfaceError()
+            | asyncpg.InternalClientError()
+            | asyncpg.PostgresConnectionError()
+        ):
+            return unreachable(problem, shown)
+    return StoreUnavailable(
+        f"{shown} failed ({problem}). Nothing was written. Look at its log, and try again."
+    )
+
+
+def unreachable(problem: BaseException, shown: str) -> StoreUnavailable:
+    """The error of a server that can't be reached, or that ended."""
+    return StoreUnavailable(
+        f"{shown} can't be reached ({problem}). Start PostgreSQL, or check host and port in the URL."
+    )
+
+
+def unknown_outcome(shown: str) -> StoreUnavailable:
+    """The error of a write whose connection was lost while it was committed, of a server that did not come back."""
+    return StoreUnavailable(
+        f"The connection to {shown} was lost while it stored a write, and the server did not come back. The write is "
+        "stored whole or not at all: read the session again once the server runs."
+    )

@@ -1,0 +1,639 @@
+"""The store in PostgreSQL, for any number of servers and machines. What it guarantees is in docs/scale.md."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from ullage.agent.copies import CopiedSession, SettingsToKeep, keep_nothing
+from ullage.errors import (
+    CommandRefused,
+    LedgerError,
+)
+from ullage.events import (
+    DraftPiece,
+    Event,
+    Forked,
+    Queued,
+    QueueEdited,
+    QueueLeft,
+    RowDamaged,
+)
+from ullage.messages import Message
+from ullage.store.changes import Change, Subscription, Watchers
+from ullage.store.drafts import DraftRow, grouped, to_row
+from ullage.store.following import MOST_READ, Follower, FoundEvents
+from ullage.store.leases import busy, is_dead, lost
+from ullage.store.postgres.base import OpenDatabase
+from ullage.store.postgres.codes import Code
+from ullage.store.postgres.connecting import PgConnection, Record, database_of
+from ullage.store.postgres.lanes import call_of
+from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.rows import AppendValues, queued_values
+from ullage.store.refusals import (
+    ahead_of_ledger,
+    damaged_message,
+    id_taken,
+    no_id,
+    no_session,
+    no_such_event,
+    not_kept,
+)
+from ullage.store.rows import LEVEL, EventRow, number, to_event
+from ullage.store.store import (
+    Checkpoint,
+    Lease,
+    QueueKind,
+    Receipt,
+    SessionCursor,
+    SessionRow,
+    Unattended,
+    handle_of,
+)
+from ullage.store.waiting import check_message, not_waiting, queued_before
+
+T = TypeVar("T")
+
+ALL = 2**62
+"""A limit that limits nothing."""
+
+
+class PostgresStore:
+    """A ``Store`` (see ``ullage.store.store``) in the database of ``url``, ``postgresql://USER@HOST:PORT/DATABASE``.
+
+    Behind a pooler in transaction mode, the option ``direct=HOST:PORT`` of the URL says where PostgreSQL itself is. An
+    empty database gets its tables with the first use; older ones are brought up to date by ``ullage store migrate``.
+
+    ``durable=True`` is on the server's disk, and on its synchronous standbys, when a write returns. ``durable=False``
+    survives the end of this process, and is lost when the server crashes or fails over within some 0.6 seconds
+    (https://www.postgresql.org/docs/current/wal-async-commit.html). Row numbers do not grow in the order of commits;
+    ``seq`` does, in each session. A write whose connection is lost is looked up or written again when the server is
+    back within 15 seconds; otherwise it raises ``StoreUnavailable``, and is stored whole or not at all.
+
+    Usable from several event loops and threads. Close it, or what waits is written when the process ends.
+    """
+
+    def __init__(self, url: str) -> None:
+        database = database_of(url)
+        self.shown = database.shown
+        self._watchers = Watchers()
+        self._base = OpenDatabase(database, self._watchers)
+
+    # -- sessions --
+
+    async def create(
+        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+    ) -> tuple[Event, ...]:
+        if not session:
+            raise no_id()
+        values = AppendValues.of(session, events, strict=False)
+        began = events[0].at if events else 0.0
+
+        async def job(connection: PgConnection) -> Record:
+            code = await connection.fetchval(
+                call_of("create_session", 3), session, began, origin
+            )
+            if code == Code.ID_TAKEN:
+                raise id_taken(session)
+            return await connection.fetchrow(values.statement, *values.values)
+
+        return await self._base.write(
+            (session,), lambda row: _written(session, events, row), durable=True, job=job
+        )
+
+    async def fork(
+        self,
+        origin: str,
+        session: str,
+        *,
+        through: int,
+        keep: SettingsToKeep = keep_nothing,
+    ) -> tuple[Event, ...]:
+        if not session:
+            raise no_id()
+        # Events that are stored never change, so this may be found out before the transaction.
+        before = await self.read(origin, limit=max(through, 0))
+        resting = CopiedSession().add_all(before).resting(keep)
+        left = {each.message_id for each in resting.events if isinstance(each, QueueLeft)}
+
+        async def job(connection: PgConnection) -> tuple[list[Event], Record]:
+            row = await connection.fetchrow(
+                call_of("copy_session", 3), origin, session, through
+            )
+            if row["code"] == Code.NO_SESSION:
+                raise no_session(origin)
+            if row["code"] == Code.AHEAD:
+                raise no_such_event(origin, row["seq"], through)
+            if row["code"] == Code.ID_TAKEN:
+                raise id_taken(session)
+            added: list[Event] = [
+                QueueLeft(message_id=message, how="returned")
+                for message in row["waiting"]
+                if message not in left
+            ]
+            forked = Forked(origin=origin, through=through, dropped=resting.dropped)
+            added += [*resting.events, forked]
+            values = AppendValues.of(session, added, strict=False)
+            return added, await connection.fetchrow(values.statement, *values.values)
+
+        return await self._base.write(
+            (session, origin),
+            lambda found: _written(session, *found),
+            durable=True,
+            job=job,
+        )
+
+    async def delete(self, session: str) -> None:
+        if not await self._delete(session, None):
+            raise no_session(session)
+
+    async def _delete(self, session: str, changed_before: float | None) -> bool:
+        """Whether there was such a session, unchanged since; raises ``SessionBusy``."""
+        dead = ""
+        while True:
+            row = await self._base.write(
+                (session,),
+                lambda row: (row, Change(session) if row["code"] == Code.DONE else None),
+                durable=True,
+                function="delete_session",
+                values=(session, dead, changed_before),
+            )
+            if row["code"] != Code.BUSY:
+                return bool(row["code"] == Code.DONE)
+            if not is_dead(row["owner"]) or row["owner"] == dead:
+                raise busy(session, row["owner"], row["expires"])
+            dead = row["owner"]
+
+    async def delete_unchanged(self, *, age_s: float) -> list[str]:
+        gone: list[str] = []
+        owners = await self._rows("owners")
+        dead = [row[0] for row in owners if is_dead(row[0])]
+        while True:  # a few at a time, so that others' writes get in between
+            rows = await self._rows("unchanged_since", age_s, dead)
+            some = []
+            for session, changed_before in rows:
+                if await self._delete(session, changed_before):
+                    some.append(session)
+            gone += some
+            if not some:
+                return gone
+
+    async def sessions(
+        self, *, limit: int = 100, before: SessionCursor | None = None
+    ) -> list[SessionRow]:
+        after = SessionCursor(math.inf, 0) if before is None else before
+        rows = await self._rows("list_sessions", *after, limit)
+        return [SessionRow(*row) for row in rows]
+
+    async def about(self, session: str) -> SessionRow:
+        rows = await self._rows("about_session", session)
+        if not rows:
+            raise no_session(session)
+        return SessionRow(*rows[0])
+
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Event]:
+        most = ALL if limit is None else limit
+
+        async def work(connection: PgConnection) -> list[Event]:
+            key = await _key_of(connection, session)
+            rows = await connection.fetch(statements()["read_events"], key, after, most)
+            return await _events(connection, session, key, rows)
+
+        return await self._base.read(work)
+
+    async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        async def work(connection: PgConnection) -> list[Event]:
+            key = await _key_of(connection, session)
+            rows = await connection.fetch(
+                statements()["read_these_events"], key, list(seqs)
+            )
+            return await _events(connection, session, key, rows)
+
+        return await self._base.read(work)
+
+    # -- the driver --
+
+    async def unattended(self, limit: int) -> list[Unattended]:
+        owners = await self._rows("living_owners")
+        dead = [owner for (owner,) in owners if is_dead(owner)]
+        rows = await self._rows("unattended", dead, limit)
+        return [Unattended(*row) for row in rows]
+
+    async def acquire(
+        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
+    ) -> Lease:
+        dead = ""
+        while True:
+            row = await self._base.write(
+                (session,),
+                lambda row: (row, None),
+                function="acquire_session",
+                values=(session, owner, ttl_s, dead, steal),
+            )
+            if row["code"] == Code.NO_SESSION:
+                raise no_session(session)
+            if row["code"] == Code.DONE:
+                return Lease(session, owner, row["generation"])
+            if not is_dead(row["owner"]) or row["owner"] == dead:
+                raise busy(session, row["owner"], row["expires"])
+            dead = row["owner"]
+
+    async def renew(self, lease: Lease, *, ttl_s: float) -> None:
+        await self._base.write(
+            (lease.session,),
+            lambda row: _plain_held(lease, row),
+            function="renew_lease",
+            values=(*lease, ttl_s),
+        )
+
+    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+        await self._base.write(
+            (lease.session,),
+            lambda row: (
+                None,
+                Change(lease.session) if row["code"] == Code.DONE else None,
+            ),
+            function="release_lease",
+            values=(*lease, rests_at),
+        )
+
+    async def append(
+        self,
+        lease: Lease,
+        events: Sequence[Event],
+        *,
+        after: int,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
+    ) -> tuple[Event, ...]:
+        values = AppendValues.of(
+            lease.session,
+            events,
+            lease=lease,
+            after=after,
+            exact=exact,
+            ends_draft=ends_draft,
+        )
+
+        def finish(row: Record) -> tuple[tuple[int, tuple[Event, ...]], Change | None]:
+            _check_held(lease, row)
+            if row["code"] == Code.AHEAD:
+                raise ahead_of_ledger(lease.session, row["seq"], after)
+            if row["code"] == Code.OTHERS_CAME:
+                return (row["seq"], ()), None
+            written, change = _written(lease.session, events, row)
+            return (row["seq"], written), change
+
+        before, written = await self._base.write(
+            (lease.session,),
+            finish,
+            durable=durable,
+            function="append_events",
+            values=values.values,
+        )
+        if after >= before:
+            return tuple(written)
+        others = await self.read(lease.session, after=after, limit=before - after)
+        return (*others, *written)
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        groups = list(grouped(pieces))
+        told = tuple(pieces)
+
+        def finish(row: Record) -> tuple[None, Change | None]:
+            _check_held(lease, row)
+            if row["code"] == Code.OFFSET_USED:
+                raise LedgerError(
+                    f"Pieces of these offsets were stored before in the session {lease.session!r}."
+                )
+            change = Change(lease.session, row["seq"], told) if told else None
+            return None, change
+
+        await self._base.write(
+            (lease.session,),
+            finish,
+            function="add_pieces",
+            values=(
+                *lease,
+                [group.call for group in groups],
+                [group.first for group in groups],
+                [group.last for group in groups],
+                [group.body for group in groups],
+            ),
+        )
+
+    async def read_draft(
+        self, session: str, *, call: str = "", after: int = -1
+    ) -> list[DraftPiece]:
+        async def work(connection: PgConnection) -> list[Record]:
+            key = await _key_of(connection, session)
+            rows: list[Record] = await connection.fetch(statements()["read_drafts"], key)
+            return rows
+
+        pieces: list[DraftPiece] = []
+        for row in await self._base.read(work):
+            found = to_row(session, *row)
+            pieces += found.pieces if found is not None else ()
+        return [
+            piece for piece in pieces if piece.offset > after and call in ("", piece.call)
+        ]
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        # Compressing takes milliseconds a megabyte, so it is done outside the event loop.
+        packed = await asyncio.to_thread(zlib.compress, checkpoint.data, LEVEL)
+        is_packed = len(packed) < len(checkpoint.data)
+        data = packed if is_packed else checkpoint.data
+        await self._base.write(
+            (lease.session,),
+            lambda row: _plain_held(lease, row),
+            function="keep_checkpoint",
+            values=(*lease, checkpoint.seq, checkpoint.made_by, is_packed, data),
+        )
+
+    async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
+        async def work(connection: PgConnection) -> Record | None:
+            key = await _key_of(connection, session)
+            return await connection.fetchrow(statements()["checkpoint"], key, made_by)
+
+        row = await self._base.read(work)
+        if row is None:
+            return None
+        seq, by, is_packed, data = row
+        try:
+            return Checkpoint(seq, by, zlib.decompress(data) if is_packed else data)
+        except zlib.error:
+            return None  # a checkpoint only saves time: the ledger is folded instead
+
+    # -- everybody --
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        values = AppendValues.of(session, events)
+        return await self._base.write(
+            (session,),
+            lambda row: _written(session, events, row),
+            durable=True,
+            function="append_events",
+            values=values.values,
+        )
+
+    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+        check_message(message)
+
+        def values(place: int) -> tuple[Any, ...]:
+            return queued_values(session, message, kind, place)
+
+        def again(row: Record) -> tuple[Any, ...] | None:
+            return values(row["place"]) if row["code"] == Code.OTHER_PLACE else None
+
+        def finish(row: Record) -> tuple[Receipt, Change | None]:
+            if row["code"] == Code.NO_SESSION:
+                raise no_session(session)
+            is_new = row["code"] == Code.DONE
+            receipt = Receipt(message.id, row["place"], row["at"], row["state"], is_new)
+            if not is_new:
+                return receipt, None
+            queued = Queued(message=message, kind=kind, position=row["place"])
+            stored = number([queued], session, row["seq"] - 1, row["at"])
+            return receipt, Change(session, row["seq"], stored)
+
+        return await self._base.write(
+            (session,),
+            finish,
+            durable=True,
+            function="send_message",
+            values=values(1),
+            again=again,
+        )
+
+    async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
+        async def work(connection: PgConnection) -> list[Record]:
+            key = await _key_of(connection, session)
+            rows: list[Record] = await connection.fetch(statements()["pending"], key)
+            return rows
+
+        waiting: list[tuple[Receipt, Message, QueueKind]] = []
+        for place, row in enumerate(await self._base.read(work), 1):
+            content = _content(session, row)
+            if content is not None:
+                receipt = Receipt(row["message"], place, row["at"], is_new=False)
+                waiting.append((receipt, content, row["kind"]))
+        return waiting
+
+    async def edit(self, session: str, message: Message) -> Receipt:
+        await self.command(session, [QueueEdited(message=message)])
+        row = await self._queued(session, message.id)
+        assert row is not None, "an edit of a message that was never queued was written"
+        return Receipt(message.id, row["place"], row["at"], row["state"], is_new=False)
+
+    async def withdraw(self, session: str, message_id: str) -> Message:
+        row = await self._queued(session, message_id)
+        state = "" if row is None else row["state"]
+        if row is None or state != "pending":
+            raise CommandRefused(not_waiting(message_id, state))
+        if _content(session, row) is None:
+            raise damaged_message(message_id)
+        await self.command(session, [QueueLeft(message_id=message_id, how="withdrawn")])
+        # Once it has left the queue it can't be edited any more.
+        row = await self._queued(session, message_id)
+        content = None if row is None else _content(session, row)
+        if content is None:
+            raise damaged_message(message_id)
+        return content
+
+    async def keep(self, session: str, data: bytes) -> str:
+        handle = await asyncio.to_thread(handle_of, data)
+        await self._base.write(
+            (session,),
+            lambda row: _plain(session, row),
+            function="keep_bytes",
+            values=(session, handle, data),
+        )
+        return handle
+
+    async def kept(
+        self, session: str, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
+        first = max(start, 0) + 1
+        most = 2**31 - 1 - first if size is None else max(size, 0)
+
+        async def work(connection: PgConnection) -> bytes:
+            key = await _key_of(connection, session)
+            blob = await connection.fetchval(statements()["kept"], key, handle)
+            if blob is None:
+                raise not_kept(session, handle)
+            data = await connection.fetchval(
+                statements()["kept_bytes"], blob, first, most
+            )
+            return bytes(data)
+
+        return await self._base.read(work)
+
+    async def handles(self, session: str) -> list[str]:
+        async def work(connection: PgConnection) -> list[str]:
+            key = await _key_of(connection, session)
+            rows = await connection.fetch(statements()["kept_handles"], key)
+            return [row[0] for row in rows]
+
+        return await self._base.read(work)
+
+    @asynccontextmanager
+    async def watch(self, session: str) -> AsyncIterator[Subscription]:
+        subscription = Subscription(session)
+        self._watchers.add(subscription)
+        try:
+            await self._base.watch(session)
+            yield subscription
+        finally:
+            self._watchers.remove(subscription)
+
+    async def follow(
+        self, session: str, *, after: int = 0, offset: int = -1
+    ) -> AsyncIterator[Event | DraftPiece]:
+        follower = Follower(after, offset)
+        async with self.watch(session) as news:
+            async for each in follower.follow(
+                news, lambda: self._look(session, follower)
+            ):
+                yield each
+
+    async def _look(self, session: str, follower: Follower) -> FoundEvents:
+        async def work(connection: PgConnection) -> FoundEvents:
+            rows = await connection.fetch(
+                call_of("look", 4), session, follower.seq, follower.row, MOST_READ
+            )
+            if not rows:
+                raise no_session(session)
+            stored = [row for row in rows if row["what"] == 1]
+            events = [_event(session, row) for row in stored]
+            if any(isinstance(event, RowDamaged) for event in events):
+                key = await _key_of(connection, session)
+                events = await _events(connection, session, key, stored)
+            drafts: list[DraftRow] = []
+            for row in rows:
+                if row["what"] == 2:
+                    found = to_row(
+                        session,
+                        row["number"],
+                        row["name"],
+                        row["first"],
+                        row["seq"],
+                        row["body"],
+                    )
+                    drafts += [] if found is None else [found]
+            is_all = rows[0]["number"] - follower.seq < MOST_READ
+            return FoundEvents(events, drafts, is_all)
+
+        return await self._base.read(work)
+
+    async def open(self) -> None:
+        """Open the database, if it was not. Raises ``StoreUnavailable``."""
+        await self._base.open()
+
+    async def close(self) -> None:
+        self._watchers.end()
+        await asyncio.to_thread(self._base.close)
+
+    # -- inside --
+
+    async def _rows(self, name: str, *values: object) -> list[Record]:
+        async def work(connection: PgConnection) -> list[Record]:
+            rows: list[Record] = await connection.fetch(statements()[name], *values)
+            return rows
+
+        return await self._base.read(work)
+
+    async def _queued(self, session: str, message: str) -> Record | None:
+        async def work(connection: PgConnection) -> Record | None:
+            key = await _key_of(connection, session)
+            return await connection.fetchrow(statements()["queued"], key, message)
+
+        return await self._base.read(work)
+
+
+async def _key_of(connection: PgConnection, session: str) -> int:
+    key: int | None = await connection.fetchval(statements()["key_of"], session)
+    if key is None:
+        raise no_session(session)
+    return key
+
+
+def _event(session: str, row: Record) -> Event:
+    return to_event(session, EventRow(row["seq"], row["name"], row["at"], row["body"]))
+
+
+async def _events(
+    connection: PgConnection, session: str, key: int, rows: Sequence[Record]
+) -> list[Event]:
+    """The events of rows. For a damaged row that ended a message's wait, the queue still has what it said."""
+    events: list[Event] = []
+    for row in rows:
+        event = _event(session, row)
+        if isinstance(event, RowDamaged):
+            left = await connection.fetchrow(
+                statements()["left_queue_at"], key, row["seq"]
+            )
+            if left is not None:
+                event = QueueLeft(
+                    session=session,
+                    seq=event.seq,
+                    id=event.id,
+                    at=event.at,
+                    message_id=left["message"],
+                    how=left["state"],
+                )
+        events.append(event)
+    return events
+
+
+def _content(session: str, row: Record) -> Message | None:
+    """The message that an event of the queue holds; ``None`` where its row is damaged."""
+    body = EventRow(row["seq"], row["name"], row["event_at"], row["body"])
+    event = to_event(session, body)
+    return event.message if isinstance(event, Queued | QueueEdited) else None
+
+
+def _plain(session: str, row: Record) -> tuple[None, None]:
+    """The end of a write that gives nothing and tells nobody. Raises ``SessionNotFound``."""
+    _check_session(session, row)
+    return None, None
+
+
+def _plain_held(lease: Lease, row: Record) -> tuple[None, None]:
+    """The same, of a driver. Raises ``LeaseLost``."""
+    _check_held(lease, row)
+    return None, None
+
+
+def _check_session(session: str, row: Record) -> None:
+    if row["code"] == Code.NO_SESSION:
+        raise no_session(session)
+
+
+def _check_held(lease: Lease, row: Record) -> None:
+    _check_session(lease.session, row)
+    if row["code"] == Code.LEASE_LOST:
+        raise lost(lease, row["owner"])
+
+
+def _written(
+    session: str, events: Sequence[Event], row: Record
+) -> tuple[tuple[Event, ...], Change | None]:
+    """The events with their envelopes, as the database wrote them, and the change to tell of."""
+    _check_session(session, row)
+    if row["code"] == Code.NOT_WAITING:
+        is_again = row["what"] == "queued"
+        message = row["message"]
+        raise CommandRefused(
+            queued_before(message) if is_again else not_waiting(message, row["state"])
+        )
+    written = number(events, session, row["seq"], row["at"])
+    if not written:
+        return (), None
+    return written, Change(session, written[-1].seq, written)

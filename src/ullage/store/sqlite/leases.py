@@ -1,0 +1,73 @@
+"""The right to drive a session, in SQLite: its owner, its generation, and its end by the database's clock."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from ullage.store.changes import Change
+from ullage.store.leases import busy, is_dead, lost
+from ullage.store.sqlite.transaction import (
+    SessionHead,
+    Transaction,
+    session_head,
+    statements,
+)
+from ullage.store.store import ASKED_S, Lease, Unattended
+
+
+def acquire(
+    work: Transaction, where: SessionHead, owner: str, ttl_s: float, *, steal: bool
+) -> Lease:
+    """See ``Store.acquire``. Raises ``SessionBusy``."""
+    is_held = bool(holder(where)) and where.owner != owner
+    if is_held and not steal:
+        raise busy(where.session, where.owner, where.expires)
+    work.run("take_lease", owner, ttl_s, where.key)
+    return Lease(where.session, owner, where.generation + 1)
+
+
+def held(work: Transaction, lease: Lease) -> SessionHead:
+    """The head of the lease's session. Raises ``LeaseLost`` if another driver took the session over.
+
+    An expired lease is still valid while the session has no other driver.
+    """
+    where = session_head(work.database, lease.session)
+    if (where.owner, where.generation) != (lease.owner, lease.generation):
+        raise lost(lease, where.owner)
+    return where
+
+
+def renew(work: Transaction, lease: Lease, ttl_s: float) -> None:
+    """See ``Store.renew``. Raises ``LeaseLost``."""
+    work.run("renew_lease", ttl_s, held(work, lease).key)
+
+
+def release(work: Transaction, lease: Lease, rests_at: int | None) -> None:
+    """See ``Store.release``."""
+    if rests_at is not None:
+        work.run("end_due", *lease, rests_at)
+    if work.run("release_lease", *lease).rowcount:
+        work.changes.append(Change(lease.session))
+
+
+def make_due(work: Transaction, where: SessionHead) -> None:
+    """Mark the session as due, and leave it to this process for ``ASKED_S``."""
+    work.run("make_due", where.key, ASKED_S)
+
+
+def unattended(database: sqlite3.Connection, limit: int) -> list[Unattended]:
+    """See ``Store.unattended``. Drivers of this machine count as dead as soon as their process has ended."""
+    owners = database.execute(statements()["living_owners"])
+    dead = [owner for (owner,) in owners if is_dead(owner)]
+    rows = database.execute(statements()["unattended"], (json.dumps(dead), limit))
+    return [Unattended(*row) for row in rows]
+
+
+def holder(where: SessionHead) -> str:
+    """The living driver of a session; empty when it has none."""
+    return (
+        where.owner
+        if where.owner and where.expires > where.now and not is_dead(where.owner)
+        else ""
+    )

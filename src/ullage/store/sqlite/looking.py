@@ -1,0 +1,22 @@
+"""The events and draft pieces that a follower has not seen yet, from one read of SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ullage.store.following import MOST_READ, FoundEvents
+from ullage.store.sqlite.drafts import read_drafts
+from ullage.store.sqlite.ledger import read
+from ullage.store.sqlite.transaction import SessionHead, session_head
+
+
+def look(
+    database: sqlite3.Connection, session: str, after: int, after_row: int
+) -> FoundEvents:
+    """Events behind ``after`` and drafts behind a row. Raises ``SessionNotFound``."""
+    where: SessionHead = session_head(database, session)
+    events = list(read(database, where, after=after, limit=MOST_READ))
+    is_all = len(events) < MOST_READ
+    return FoundEvents(
+        events, list(read_drafts(database, where, after_row)) if is_all else [], is_all
+    )

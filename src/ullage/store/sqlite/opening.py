@@ -1,0 +1,237 @@
+"""Opening the database file: what is asked of SQLite, and bringing an older file to this version's schema.
+
+The reason of every PRAGMA is in docs/why/sqlite.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from ullage.errors import StoreUnavailable
+from ullage.store.failures import unusable
+from ullage.store.sqlite.failures import ReadOnlyStore, failure, primary_code
+from ullage.store.sqlite.transaction import migrations, schema
+
+VERSION = 3
+"""Of the schema, as ``PRAGMA user_version`` has it."""
+
+APPLICATION = 0x556C6C67
+"""``Ullg``, as ``PRAGMA application_id`` has it: the file is one of ours."""
+
+BUSY_TIMEOUT_S = 10.0
+"""How long a write waits for another process's. Theirs take milliseconds; a backup may take seconds."""
+
+OLDEST_SQLITE = (3, 35, 0)
+
+_FOR_ALL = (
+    "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
+    "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+)
+
+
+def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
+    """The connection of the writer; makes the file and its directory where they are missing, private to the user.
+
+    ``mark`` is what a new one carries (see ``store/sqlite/ownership.py``). Raises ``StoreUnavailable``.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        raise StoreUnavailable(
+            f"SQLite {sqlite3.sqlite_version} is too old for the store: it needs {oldest} or newer. "
+            "Install a newer Python, which brings one."
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            path.touch(mode=0o600)
+    except OSError as problem:
+        raise unusable(problem, path) from problem
+    try:
+        database = connect(path, "mode=rw")
+        try:
+            _prepare_patiently(database, path, mark)
+        except BaseException:
+            database.close()
+            raise
+    except sqlite3.OperationalError as problem:
+        if (
+            path.is_file()
+            and path.stat().st_size
+            and primary_code(problem) == sqlite3.SQLITE_CANTOPEN
+        ):
+            # The file itself could be opened: what can't be made is the log beside it.
+            raise ReadOnlyStore(
+                f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."
+            ) from problem
+        raise failure(problem, path) from problem
+    except sqlite3.Error as problem:
+        raise failure(problem, path) from problem
+    return database
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that can't write. Where the log can't be shared (a directory that is read-only, with no other
+    process at it) the file is read as it stands. Raises ``StoreUnavailable``."""
+    try:
+        try:
+            return _opened(path, "mode=ro")
+        except sqlite3.OperationalError:
+            return _opened(path, "mode=ro&immutable=1")
+    except sqlite3.Error as problem:
+        raise failure(problem, path) from problem
+
+
+def bring_up_to_date(
+    database: sqlite3.Connection, path: Path, mark: bytes, *, by_migrations: bool = False
+) -> None:
+    """Make or migrate the tables and set the mark, in one transaction. ``by_migrations`` makes new ones step by step.
+
+    Raises ``StoreUnavailable`` for a database of a newer version or of another program.
+    """
+    if version_of(database) == VERSION and _application(database) == APPLICATION:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(database)
+        _check(database, path, version)
+        if version == 0 and not by_migrations:
+            _run(database, schema())
+        else:
+            for step in migrations():
+                if step.version > version:
+                    _run(database, step.script)
+        set_mark(database, mark)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+    """Again while another process prepares the same file, from which one can be turned away at once.
+
+    The change to WAL wants the file alone, and where two want that neither waits: SQLite calls no busy handler that
+    could end in a deadlock (https://www.sqlite.org/c3ref/busy_handler.html).
+    """
+    end = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            return _prepare(database, path, mark)
+        except sqlite3.OperationalError as problem:
+            if primary_code(problem) != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                raise
+        time.sleep(0.01)
+
+
+def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+    _check(database, path, version_of(database))
+    if not os.access(path, os.W_OK):
+        raise ReadOnlyStore(
+            f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere."
+        )
+    if database.execute("PRAGMA page_count").fetchone()[0] == 0:
+        database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Before the log is in use, so that the file itself says from its first moment whose it is.
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+    mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreUnavailable(
+            f"The place of {path} can't hold a database that several programs use (its journal is {mode!r}, not WAL; "
+            "network file systems are like that). Point ULLAGE_DATA to a directory on a local disk."
+        )
+    database.executescript(
+        "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
+    )
+    bring_up_to_date(database, path, mark)
+
+
+def connect(path: Path, how: str) -> sqlite3.Connection:
+    """A connection to the file as it is: nothing of it is checked. Raises ``sqlite3.Error``."""
+    database = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{how}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    # A text that is no UTF-8 is shown as far as it can be, and stops nothing else.
+    database.text_factory = partial(str, encoding="utf-8", errors="replace")
+    database.executescript(_FOR_ALL)
+    return database
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    database = connect(path, how)
+    try:
+        _check(database, path, version_of(database))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
+    if version > VERSION and _application(database) == APPLICATION:
+        raise StoreUnavailable(
+            f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
+            "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
+        )
+    has_tables = bool(
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    )
+    if has_tables and _application(database) != APPLICATION:
+        raise StoreUnavailable(
+            f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
+        )
+
+
+def set_mark(database: sqlite3.Connection, mark: bytes) -> None:
+    """Say whose the database is, within the caller's transaction."""
+    database.execute("DELETE FROM mark")
+    if mark:
+        database.execute("INSERT INTO mark (value) VALUES (?)", (mark,))
+
+
+def _run(database: sqlite3.Connection, script: str) -> None:
+    """Every statement of a script within the transaction; ``executescript`` would commit first."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            database.execute(statement)
+            statement = ""
+
+
+def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Every table, index, trigger and view, with the statement that makes it."""
+    return database.execute(
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
+
+
+def schema_of(version: int) -> list[tuple[str, str, str]]:
+    """What ``tables_of`` gives for a store of this version."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        for step in migrations():
+            if step.version <= version:
+                _run(database, step.script)
+        return tables_of(database)
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    """The version of the schema; 0 for a file without one."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _application(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA application_id").fetchone()[0])

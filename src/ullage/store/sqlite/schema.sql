@@ -1,0 +1,92 @@
+-- The whole schema, as a new database gets it. docs/why/sqlite.md says why it is so.
+-- A change is made here and in a new file of migrations/; a test holds that both lead to the same.
+
+CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    model TEXT NOT NULL,
+    created REAL NOT NULL,
+    changed REAL NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0,
+    origin TEXT NOT NULL,
+    owner TEXT NOT NULL DEFAULT '',
+    generation INTEGER NOT NULL DEFAULT 0,
+    expires REAL NOT NULL DEFAULT 0
+);
+
+-- `name` is the event's id where that is not e<seq>. `body` is the event's JSON without its envelope, or that
+-- compressed by zlib (its first byte is then not a brace).
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions (key),
+    seq INTEGER NOT NULL,
+    name TEXT,
+    at REAL NOT NULL,
+    body BLOB NOT NULL
+);
+
+CREATE UNIQUE INDEX events_by_session ON events (session, seq);
+
+-- A message that was queued. Its content is in the event `seq`; `queued` is the event that queued it,
+-- `left_at` the one that ended its wait.
+CREATE TABLE queue (
+    session INTEGER NOT NULL REFERENCES sessions (key),
+    message TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('steer', 'follow_up')),
+    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'returned', 'withdrawn')),
+    queued INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    left_at INTEGER,
+    at REAL NOT NULL,
+    PRIMARY KEY (session, message)
+) WITHOUT ROWID;
+
+CREATE INDEX queue_pending ON queue (session, kind DESC, queued) WHERE state = 'pending';
+
+-- Pieces `first` to `last` of an answer under way, stored when the session's last event was `seq`.
+CREATE TABLE drafts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions (key),
+    call TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+
+CREATE UNIQUE INDEX drafts_by_call ON drafts (session, call, first);
+
+CREATE TABLE checkpoints (
+    session INTEGER PRIMARY KEY REFERENCES sessions (key),
+    seq INTEGER NOT NULL,
+    made_by TEXT NOT NULL,
+    is_packed INTEGER NOT NULL,
+    data BLOB NOT NULL
+);
+
+CREATE TABLE blobs (
+    key INTEGER PRIMARY KEY,
+    handle TEXT NOT NULL UNIQUE,
+    data BLOB NOT NULL
+);
+
+CREATE TABLE kept (
+    session INTEGER NOT NULL REFERENCES sessions (key),
+    blob INTEGER NOT NULL REFERENCES blobs (key),
+    PRIMARY KEY (session, blob)
+) WITHOUT ROWID;
+
+CREATE INDEX kept_by_blob ON kept (blob);
+
+-- Whose store it is: see store/sqlite/ownership.py. One row.
+CREATE TABLE mark (
+    value BLOB NOT NULL
+);
+
+-- Sessions that have to be driven: from a message or command until a driver releases them at rest. Before `since`, the
+-- process that stored the message or command drives them: see Store.unattended.
+CREATE TABLE due (
+    session INTEGER PRIMARY KEY REFERENCES sessions (key),
+    since REAL NOT NULL
+);

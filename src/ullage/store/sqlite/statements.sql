@@ -1,0 +1,187 @@
+-- Every statement of the SQLite store, by name. Times are seconds since 1970 by the database's clock.
+
+-- name: head
+SELECT key, seq, owner, generation, expires, title, model, (julianday('now') - 2440587.5) * 86400.0
+FROM sessions WHERE id = ?;
+
+-- name: now
+SELECT (julianday('now') - 2440587.5) * 86400.0;
+
+-- name: add_session
+INSERT INTO sessions (id, title, model, created, changed, origin) VALUES (?, '', '', ?, ?, ?);
+
+-- name: change_session
+UPDATE sessions SET seq = ?, changed = ?, title = ?, model = ? WHERE key = ?;
+
+-- name: set_origin
+UPDATE sessions SET origin = ? WHERE key = ?;
+
+-- name: list_sessions
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key
+FROM sessions WHERE (changed, key) < (?, ?) ORDER BY changed DESC, key DESC LIMIT ?;
+
+-- name: living_owners
+SELECT DISTINCT owner FROM due JOIN sessions ON key = session
+WHERE owner <> '' AND expires > (julianday('now') - 2440587.5) * 86400.0;
+
+-- name: unattended
+SELECT id, seq FROM due JOIN sessions ON key = session
+WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
+    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?)))
+ORDER BY max(since, expires), key LIMIT ?;
+
+-- name: make_due
+INSERT INTO due (session, since) VALUES (?, (julianday('now') - 2440587.5) * 86400.0 + ?)
+ON CONFLICT (session) DO NOTHING;
+
+-- name: end_due
+DELETE FROM due WHERE session = (
+    SELECT key FROM sessions WHERE id = ? AND owner = ? AND generation = ? AND seq = ?
+);
+
+-- name: delete_due
+DELETE FROM due WHERE session = ?;
+
+-- name: delete_all_due
+DELETE FROM due;
+
+-- name: about_session
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key
+FROM sessions WHERE id = ?;
+
+-- name: unchanged_since
+SELECT id FROM sessions WHERE changed < ? ORDER BY changed;
+
+-- name: add_event
+INSERT INTO events (session, seq, name, at, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: read_events
+SELECT seq, name, at, body FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: read_event
+SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
+
+-- name: read_these_events
+SELECT seq, name, at, body FROM events
+WHERE session = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq;
+
+-- name: newest
+SELECT (SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(id), 0) FROM drafts);
+
+-- name: sessions_with_news
+SELECT sessions.id FROM (
+    SELECT session FROM events WHERE id > ? UNION SELECT session FROM drafts WHERE id > ?
+) AS news JOIN sessions ON sessions.key = news.session;
+
+-- name: session_ids
+SELECT id FROM sessions ORDER BY key;
+
+-- name: delete_all_checkpoints
+DELETE FROM checkpoints;
+
+-- name: delete_all_drafts
+DELETE FROM drafts;
+
+-- name: forget_drivers
+UPDATE sessions SET owner = '', generation = 0, expires = 0;
+
+-- name: take_lease
+UPDATE sessions SET owner = ?, generation = generation + 1,
+    expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
+
+-- name: renew_lease
+UPDATE sessions SET expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
+
+-- name: release_lease
+UPDATE sessions SET owner = '', expires = 0 WHERE id = ? AND owner = ? AND generation = ?;
+
+-- name: queued
+SELECT kind, state, queued, seq, at FROM queue WHERE session = ? AND message = ?;
+
+-- name: enqueue
+INSERT INTO queue (session, message, kind, state, queued, seq, at) VALUES (?, ?, ?, 'pending', ?, ?, ?);
+
+-- name: requeue
+UPDATE queue SET seq = ? WHERE session = ? AND message = ? AND state = 'pending';
+
+-- name: leave_queue
+UPDATE queue SET state = ?, left_at = ? WHERE session = ? AND message = ? AND state = 'pending';
+
+-- name: left_queue_at
+SELECT message, state FROM queue WHERE session = ? AND left_at = ?;
+
+-- name: place_in_queue
+SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
+    AND (kind > ? OR (kind = ? AND queued < ?));
+
+-- name: pending
+SELECT message, kind, seq, at FROM queue WHERE session = ? AND state = 'pending' ORDER BY kind DESC, queued;
+
+-- name: add_draft
+INSERT INTO drafts (session, call, first, last, seq, body) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: read_drafts
+SELECT id, call, first, seq, body FROM drafts WHERE session = ? AND id > ? ORDER BY id;
+
+-- name: end_draft
+DELETE FROM drafts WHERE session = ? AND call = ?;
+
+-- name: save_checkpoint
+INSERT INTO checkpoints (session, seq, made_by, is_packed, data) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (session) DO UPDATE SET
+    seq = excluded.seq, made_by = excluded.made_by, is_packed = excluded.is_packed, data = excluded.data;
+
+-- name: checkpoint
+SELECT seq, made_by, is_packed, data FROM checkpoints WHERE session = ? AND made_by = ?;
+
+-- name: add_blob
+INSERT INTO blobs (handle, data) VALUES (?, ?) ON CONFLICT (handle) DO NOTHING;
+
+-- name: keep
+INSERT INTO kept (session, blob) SELECT ?, key FROM blobs WHERE handle = ? ON CONFLICT DO NOTHING;
+
+-- name: kept
+SELECT blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = ? AND blobs.handle = ?;
+
+-- name: kept_handles
+SELECT blobs.handle, blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = ? ORDER BY blobs.key;
+
+-- name: copy_kept
+INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
+
+-- name: copy_events
+INSERT INTO events (session, seq, name, at, body)
+SELECT ?, seq, name, at, body FROM events WHERE session = ? AND seq <= ? ORDER BY seq;
+
+-- name: copy_queue
+INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
+SELECT :target, message, kind, CASE WHEN left_at <= :through THEN state ELSE 'pending' END, queued,
+    CASE WHEN seq <= :through THEN seq ELSE queued END, CASE WHEN left_at <= :through THEN left_at END, at
+FROM queue WHERE session = :source AND queued <= :through;
+
+-- name: delete_queue
+DELETE FROM queue WHERE session = ?;
+
+-- name: delete_drafts
+DELETE FROM drafts WHERE session = ?;
+
+-- name: delete_checkpoint
+DELETE FROM checkpoints WHERE session = ?;
+
+-- name: orphans_of
+SELECT blob FROM kept AS own WHERE session = ?
+    AND NOT EXISTS (SELECT 1 FROM kept AS other WHERE other.blob = own.blob AND other.session <> own.session);
+
+-- name: delete_kept
+DELETE FROM kept WHERE session = ?;
+
+-- name: delete_blob
+DELETE FROM blobs WHERE key = ?;
+
+-- name: delete_events
+DELETE FROM events WHERE session = ?;
+
+-- name: delete_session
+DELETE FROM sessions WHERE key = ?;

@@ -1,0 +1,423 @@
+"""The store in one SQLite file. What it guarantees is in docs/store.md, why it is made so in docs/why/sqlite.md."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sqlite3
+import threading
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from ullage.agent.copies import SettingsToKeep, keep_nothing
+from ullage.directories import data_directory
+from ullage.errors import CommandRefused
+from ullage.events import DraftPiece, Event, QueueEdited, QueueLeft
+from ullage.messages import Message
+from ullage.store.changes import Subscription, Watchers
+from ullage.store.failures import UNREADABLE
+from ullage.store.following import Follower, FoundEvents
+from ullage.store.refusals import damaged_message, not_kept, was_closed
+from ullage.store.rows import LEVEL
+from ullage.store.sqlite import drafts, leases, ledger, queue
+from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
+from ullage.store.sqlite.looking import look
+from ullage.store.sqlite.opening import open_for_reading
+from ullage.store.sqlite.transaction import Transaction, session_head, statements
+from ullage.store.sqlite.writer import WriterThread
+from ullage.store.store import (
+    Checkpoint,
+    Lease,
+    QueueKind,
+    Receipt,
+    SessionCursor,
+    SessionRow,
+    Unattended,
+    handle_of,
+)
+
+T = TypeVar("T")
+
+FILE = "sessions.db"
+
+MOST_DELETED = 20
+
+READERS = 3
+"""Threads that read at once: reading does not wait for writing, and a long read does not hold up a short one."""
+
+
+class SqliteStore:
+    """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
+
+    ``data`` is that directory where it is not the process's own. Nothing is opened before it is used. What the file
+    holds is believed, its approvals too: name no file of somebody else's (``ullage.store.ownership``). Usable from
+    several event loops and threads; any number of processes may use one file. Close it, or what is waiting is written
+    when the process ends.
+    """
+
+    def __init__(self, path: Path | None = None, *, data: Path | None = None) -> None:
+        home = data_directory() if data is None else data
+        self.path = home / FILE if path is None else Path(path)
+        self._watchers = Watchers()
+        self._writer = WriterThread(self.path, self._watchers, home)
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
+        self._mine = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._is_only_read = False
+
+    # -- sessions --
+
+    async def create(
+        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+    ) -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            return ledger.write(
+                inside,
+                ledger.create(inside, session, origin, events),
+                events,
+                strict=False,
+            )
+
+        return await self._writer.perform(work, durable=True)
+
+    async def fork(
+        self,
+        origin: str,
+        session: str,
+        *,
+        through: int,
+        keep: SettingsToKeep = keep_nothing,
+    ) -> tuple[Event, ...]:
+        # Events that are stored never change, so this may be found out before the transaction.
+        resting = await self._read(
+            lambda database: ledger.resting_of(database, origin, through, keep)
+        )
+        return await self._writer.perform(
+            lambda inside: ledger.copy_session(inside, origin, session, through, resting),
+            durable=True,
+        )
+
+    async def delete(self, session: str) -> None:
+        def work(inside: Transaction) -> None:
+            ledger.delete(inside, session_head(inside.database, session))
+
+        await self._writer.perform(work, durable=True)
+        await self._writer.give_room_back()
+
+    async def delete_unchanged(self, *, age_s: float) -> list[str]:
+        gone: list[str] = []
+        while True:  # a few at a time, so that others' writes get in between
+            some = await self._writer.perform(
+                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED),
+                durable=True,
+            )
+            gone += some
+            if not some:
+                break
+        await self._writer.give_room_back()
+        return gone
+
+    async def sessions(
+        self, *, limit: int = 100, before: SessionCursor | None = None
+    ) -> list[SessionRow]:
+        after = SessionCursor(math.inf, 0) if before is None else before
+
+        def work(database: sqlite3.Connection) -> list[SessionRow]:
+            found = database.execute(statements()["list_sessions"], (*after, limit))
+            return [SessionRow(*row) for row in found]
+
+        return await self._read(work)
+
+    async def about(self, session: str) -> SessionRow:
+        def work(database: sqlite3.Connection) -> SessionRow:
+            session_head(database, session)
+            return SessionRow(
+                *database.execute(statements()["about_session"], (session,)).fetchone()
+            )
+
+        return await self._read(work)
+
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Event]:
+        def work(database: sqlite3.Connection) -> list[Event]:
+            return list(
+                ledger.read(
+                    database, session_head(database, session), after=after, limit=limit
+                )
+            )
+
+        return await self._read(work)
+
+    async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        return await self._read(
+            lambda database: ledger.read_these(
+                database, session_head(database, session), seqs
+            )
+        )
+
+    # -- the driver --
+
+    async def unattended(self, limit: int) -> list[Unattended]:
+        return await self._read(lambda database: leases.unattended(database, limit))
+
+    async def acquire(
+        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
+    ) -> Lease:
+        def work(inside: Transaction) -> Lease:
+            where = session_head(inside.database, session)
+            return leases.acquire(inside, where, owner, ttl_s, steal=steal)
+
+        return await self._writer.perform(work)
+
+    async def renew(self, lease: Lease, *, ttl_s: float) -> None:
+        await self._writer.perform(lambda inside: leases.renew(inside, lease, ttl_s))
+
+    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+        await self._writer.perform(lambda inside: leases.release(inside, lease, rests_at))
+
+    async def append(
+        self,
+        lease: Lease,
+        events: Sequence[Event],
+        *,
+        after: int,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
+    ) -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            where = leases.held(inside, lease)
+            return ledger.append(
+                inside, where, events, after=after, exact=exact, ends_draft=ends_draft
+            )
+
+        return await self._writer.perform(work, durable=durable)
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        await self._writer.perform(
+            lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces)
+        )
+
+    async def read_draft(
+        self, session: str, *, call: str = "", after: int = -1
+    ) -> list[DraftPiece]:
+        def work(database: sqlite3.Connection) -> list[DraftPiece]:
+            rows = drafts.read_drafts(database, session_head(database, session))
+            pieces = (piece for row in rows for piece in row.pieces)
+            return [
+                piece
+                for piece in pieces
+                if piece.offset > after and call in ("", piece.call)
+            ]
+
+        return await self._read(work)
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        # Compressing takes milliseconds a megabyte, so it is done outside the writer.
+        compressing = asyncio.get_running_loop().run_in_executor(
+            self._pool, zlib.compress, checkpoint.data, LEVEL
+        )
+        packed = await compressing
+        is_packed = len(packed) < len(checkpoint.data)
+        data = packed if is_packed else checkpoint.data
+
+        def work(inside: Transaction) -> None:
+            where = leases.held(inside, lease)
+            inside.run(
+                "save_checkpoint",
+                where.key,
+                checkpoint.seq,
+                checkpoint.made_by,
+                is_packed,
+                data,
+            )
+
+        await self._writer.perform(work)
+
+    async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
+        def work(database: sqlite3.Connection) -> Checkpoint | None:
+            where = session_head(database, session)
+            row = database.execute(
+                statements()["checkpoint"], (where.key, made_by)
+            ).fetchone()
+            if row is None:
+                return None
+            seq, made_by_stored, is_packed, data = row
+            try:
+                return Checkpoint(
+                    seq, made_by_stored, zlib.decompress(data) if is_packed else data
+                )
+            except (zlib.error, TypeError):
+                return None  # a checkpoint only saves time: the ledger is folded instead
+
+        return await self._read(work)
+
+    # -- everybody --
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            where = session_head(inside.database, session)
+            leases.make_due(inside, where)
+            return ledger.write(inside, where, events)
+
+        return await self._writer.perform(work, durable=True)
+
+    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+        def work(inside: Transaction) -> Receipt:
+            where = session_head(inside.database, session)
+            receipt, queued = queue.send(inside, where, message, kind)
+            if queued is not None:
+                leases.make_due(inside, where)
+                ledger.write(inside, where, [queued])
+            return receipt
+
+        return await self._writer.perform(work, durable=True)
+
+    async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
+        return await self._read(
+            lambda database: queue.pending(database, session_head(database, session))
+        )
+
+    async def edit(self, session: str, message: Message) -> Receipt:
+        def work(inside: Transaction) -> Receipt:
+            where = session_head(inside.database, session)
+            ledger.write(inside, where, [QueueEdited(message=message)])
+            row = queue.queued(inside.database, where.key, message.id)
+            assert row is not None, (
+                "an edit of a message that was never queued was written"
+            )
+            return queue.receipt(inside.database, where.key, message.id, row)
+
+        return await self._writer.perform(work, durable=True)
+
+    async def withdraw(self, session: str, message_id: str) -> Message:
+        def work(inside: Transaction) -> Message:
+            where = session_head(inside.database, session)
+            row = queue.queued(inside.database, where.key, message_id)
+            if row is None or row.state != "pending":
+                raise CommandRefused(
+                    queue.no_longer_waits(inside.database, where.key, message_id)
+                )
+            message = queue.content(inside.database, where, row.seq)
+            if message is None:
+                raise damaged_message(message_id)
+            ledger.write(
+                inside, where, [QueueLeft(message_id=message_id, how="withdrawn")]
+            )
+            return message
+
+        return await self._writer.perform(work, durable=True)
+
+    async def keep(self, session: str, data: bytes) -> str:
+        handle = await asyncio.get_running_loop().run_in_executor(
+            self._pool, handle_of, data
+        )
+
+        def work(inside: Transaction) -> None:
+            where = session_head(inside.database, session)
+            inside.run("add_blob", handle, data)
+            inside.run("keep", where.key, handle)
+
+        await self._writer.perform(work)
+        return handle
+
+    async def kept(
+        self, session: str, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
+        def work(database: sqlite3.Connection) -> bytes:
+            where = session_head(database, session)
+            row = database.execute(statements()["kept"], (where.key, handle)).fetchone()
+            if row is None:
+                raise not_kept(session, handle)
+            # Only the requested range is read.
+            with database.blobopen("blobs", "data", row[0], readonly=True) as blob:
+                first = min(max(start, 0), len(blob))
+                blob.seek(first)
+                most = len(blob) - first if size is None else max(size, 0)
+                return blob.read(most)
+
+        return await self._read(work)
+
+    async def handles(self, session: str) -> list[str]:
+        def work(database: sqlite3.Connection) -> list[str]:
+            where = session_head(database, session)
+            return [
+                row[0]
+                for row in database.execute(statements()["kept_handles"], (where.key,))
+            ]
+
+        return await self._read(work)
+
+    @asynccontextmanager
+    async def watch(self, session: str) -> AsyncIterator[Subscription]:
+        subscription = Subscription(session)
+        self._watchers.add(subscription)
+        try:
+            with suppress(ReadOnlyStore):
+                await self._writer.open()
+            await self._read(lambda database: session_head(database, session))
+            yield subscription
+        finally:
+            self._watchers.remove(subscription)
+
+    async def follow(
+        self, session: str, *, after: int = 0, offset: int = -1
+    ) -> AsyncIterator[Event | DraftPiece]:
+        follower = Follower(after, offset)
+
+        def seen() -> Awaitable[FoundEvents]:
+            return self._read(
+                lambda database: look(database, session, follower.seq, follower.row)
+            )
+
+        async with self.watch(session) as news:
+            async for each in follower.follow(news, seen):
+                yield each
+
+    async def close(self) -> None:
+        self._watchers.end()
+        await asyncio.to_thread(self._close)
+
+    # -- inside --
+
+    def _close(self) -> None:
+        self._pool.shutdown()
+        while self._connections:
+            self._connections.pop().close()
+        # last, since only a connection that writes can put the log (-wal) into the file and remove it
+        self._writer.finish()
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
+        if not (self._writer.was_opened or self._is_only_read):
+            try:
+                await self._writer.open()
+            except ReadOnlyStore:
+                self._is_only_read = True
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._pool, self._inside, work)
+        except RuntimeError as problem:
+            raise was_closed(str(self.path)) from problem
+
+    def _inside(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            database: sqlite3.Connection | None = getattr(self._mine, "database", None)
+            if database is None:
+                database = self._mine.database = open_for_reading(self.path)
+                self._connections.append(database)
+            database.execute("BEGIN")
+            try:
+                return work(database)
+            finally:
+                database.execute("COMMIT")
+        except sqlite3.Error as problem:
+            raise failure(problem, self.path) from problem
+        except UNREADABLE as problem:
+            raise damaged(problem, self.path) from problem

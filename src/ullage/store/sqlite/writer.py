@@ -1,0 +1,359 @@
+"""The writer thread of a store.
+
+All waiting writes share one transaction and the cost of one commit. Each has its own savepoint, so that a refused write
+fails alone. While there are watchers, the thread checks between writes for commits of other processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ullage.errors import StoreUnavailable, UllageError
+from ullage.store.changes import Change, Watchers
+from ullage.store.failures import UNREADABLE
+from ullage.store.refusals import was_closed
+from ullage.store.sqlite.failures import damaged, failure, primary_code
+from ullage.store.sqlite.opening import open_for_writing
+from ullage.store.sqlite.ownership import SECRET, mark_of
+from ullage.store.sqlite.transaction import Transaction, statements
+
+log = logging.getLogger("ullage.store")
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 256
+"""Writes in one transaction: bounds how long the first of them waits for its answer."""
+
+PAGES_AT_ONCE = 1_000
+
+POLL_S = 0.05
+"""The interval of checks for commits of other processes, while there are watchers."""
+
+
+@dataclass(slots=True, eq=False)
+class _Write:
+    work: Callable[[Transaction], Any] | None
+    """``None``: open the database and check for commits of other processes."""
+    durable: bool
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    changes: list[Change] = field(default_factory=list)
+    result: Any = None
+    problem: BaseException | None = None
+    script: str = ""
+    """Run outside of any transaction, where there is no work."""
+
+
+class WriterThread:
+    """See the head of the file. The thread begins with the first write and ends with ``close``."""
+
+    def __init__(self, path: Path, watchers: Watchers, data: Path | None = None) -> None:
+        self.path = path
+        self._data = data
+        self._watchers = watchers
+        self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._is_closed = False
+        self._database: sqlite3.Connection | None = None
+        self._inode = 0
+        self.was_opened = False
+        """Whether the database could be opened, so that readers find its tables."""
+        self._data_version = -1
+        self._newest: tuple[int, int] = (-1, -1)
+        """The last rows of the events and of the drafts."""
+        self._polled = 0.0
+
+    async def perform(
+        self, work: Callable[[Transaction], T], *, durable: bool = False
+    ) -> T:
+        """The result of ``work``, once it is stored. Cancelling does not undo it: the work is performed anyway.
+
+        ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, a
+        ``StopIteration`` as the cause of a ``RuntimeError``, and ``StoreUnavailable``.
+        """
+        return await self._enqueue(work, durable=durable)  # type: ignore[no-any-return]
+
+    async def open(self) -> None:
+        """Open the database if it is not, without writing. Raises ``StoreUnavailable``.
+
+        From then on watchers are notified of every commit of another process.
+        """
+        await self._enqueue(None)
+
+    async def give_room_back(self) -> None:
+        """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
+        while await self.perform(
+            lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]
+        ):
+            await self._enqueue(
+                None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})"
+            )
+
+    def _enqueue(
+        self,
+        work: Callable[[Transaction], Any] | None,
+        *,
+        durable: bool = False,
+        script: str = "",
+    ) -> asyncio.Future[Any]:
+        """Hand the work to the thread, and start the thread with the first one."""
+        loop = asyncio.get_running_loop()
+        write = _Write(work, durable, loop, loop.create_future(), script=script)
+        with self._starting:
+            if self._is_closed:
+                raise was_closed(str(self.path))
+            if self._thread is None:
+                # A daemon, so that a store that was never closed does not keep the process alive; what is waiting
+                # when the process ends is still written.
+                self._thread = threading.Thread(
+                    target=self._run, name="ullage store", daemon=True
+                )
+                self._thread.start()
+                atexit.register(self.finish)
+            self._waiting.put(write)
+        return write.future
+
+    def finish(self) -> None:
+        """Perform what is waiting, and end the thread. Blocks until then."""
+        with self._starting:
+            self._is_closed = True
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._waiting.put(None)
+            thread.join()
+        atexit.unregister(self.finish)
+
+    # -- in the thread --
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            writes: list[_Write] = []
+            looks: list[_Write] = []
+            # Wait for the first write, then take what else is waiting.
+            wait_s = POLL_S if self._watchers.is_listening() else None
+            with suppress(queue.Empty):
+                next_write = self._waiting.get(timeout=wait_s)
+                while next_write is not None:
+                    kind = looks if next_write.work is None else writes
+                    kind.append(next_write)
+                    if len(writes) + len(looks) >= MOST_AT_ONCE:
+                        break
+                    next_write = self._waiting.get_nowait()
+                is_open = next_write is not None
+            if writes:
+                self._perform(writes)
+            if looks:
+                self._open_for(looks)
+            if (
+                is_open
+                and self._watchers.is_listening()
+                and time.monotonic() - self._polled >= POLL_S
+            ):
+                self._poll()
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _perform(self, writes: list[_Write]) -> None:
+        try:
+            self._commit(writes)
+        except StoreUnavailable as problem:
+            _fail(writes, problem)
+        except sqlite3.Error as problem:
+            if len(writes) > 1 and primary_code(problem) != sqlite3.SQLITE_BUSY:
+                # SQLite may have undone the whole transaction. One at a time, only the writes with an error fail.
+                for write in writes:
+                    self._perform([write])
+                return
+            ours = failure(problem, self.path)
+            ours.__cause__ = problem
+            _fail(writes, ours)
+        except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the thread continues for others
+            _fail(writes, problem)
+        stored = [
+            change
+            for write in writes
+            if write.problem is None
+            for change in write.changes
+        ]
+        if stored:
+            self._tell(self._watchers.tell, stored)
+        _answer(writes)
+
+    def _commit(self, writes: list[_Write]) -> None:
+        database = self._opened()
+        durable = any(write.durable for write in writes)
+        database.execute(
+            "PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL"
+        )
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            if self._watchers.is_listening():
+                self._look_around(database)
+            for write in writes:
+                self._one(database, write)
+            newest = None
+            if self._watchers.is_listening():
+                newest = database.execute(statements()["newest"]).fetchone()
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+        if newest is not None:
+            self._newest = newest
+
+    def _one(self, database: sqlite3.Connection, write: _Write) -> None:
+        write.result = write.problem = None
+        write.changes = []
+        database.execute("SAVEPOINT one")
+        try:
+            transaction = Transaction(database)
+            assert write.work is not None, "a look is no write"
+            write.result = write.work(transaction)
+            write.changes = transaction.changes
+        except UNREADABLE as problem:
+            database.execute("ROLLBACK TO one")
+            write.problem = damaged(problem, self.path)
+            write.problem.__cause__ = problem
+        except (UllageError, sqlite3.IntegrityError) as problem:
+            database.execute("ROLLBACK TO one")
+            write.problem = (
+                failure(problem, self.path)
+                if isinstance(problem, sqlite3.Error)
+                else problem
+            )
+        except sqlite3.Error:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - an error of the caller's work must reach the caller, not end the thread
+            database.execute("ROLLBACK TO one")
+            write.problem = problem
+        database.execute("RELEASE one")
+
+    def _mark(self) -> bytes:
+        """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
+        with suppress(
+            OSError, StoreUnavailable
+        ):  # an unreadable directory holds no secret of the user
+            if self._data is not None and (self._data / SECRET).exists():
+                return mark_of(self.path, self._data)
+        return b""
+
+    def _opened(self) -> sqlite3.Connection:
+        """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
+        if self._database is None:
+            self._database = open_for_writing(self.path, self._mark())
+            self._inode = os.stat(self.path).st_ino
+            self.was_opened = True
+        try:
+            inode = os.stat(self.path).st_ino
+        except OSError:
+            inode = -1
+        if inode != self._inode:
+            raise StoreUnavailable(
+                f"The database {self.path} was moved or deleted while it was in use. Nothing was written. Put it back, "
+                "or start this program again."
+            )
+        return self._database
+
+    # -- other processes --
+
+    def _open_for(self, looks: list[_Write]) -> None:
+        try:
+            for script in {each.script for each in looks}:
+                self._opened().executescript(script)
+        except StoreUnavailable as problem:
+            _fail(looks, problem)
+        except sqlite3.Error as problem:
+            _fail(looks, failure(problem, self.path))
+        except BaseException as problem:  # noqa: BLE001 - as for writes
+            _fail(looks, problem)
+        else:
+            self._poll()
+        _answer(looks)
+
+    def _poll(self) -> None:
+        try:
+            self._look_around(self._opened())
+        except Exception:  # noqa: BLE001 - no caller waits for this
+            self._polled = time.monotonic()  # the next write says what is wrong
+
+    def _look_around(self, database: sqlite3.Connection) -> None:
+        """Notify watchers of commits of other processes since the last check.
+
+        ``data_version`` of a connection changes with every commit but its own
+        (https://www.sqlite.org/pragma.html#pragma_data_version).
+        """
+        now = time.monotonic()
+        is_stale = now - self._polled > 20 * POLL_S
+        self._polled = now
+        version = database.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._data_version:
+            return
+        known, self._data_version = self._data_version, version
+        before, self._newest = (
+            self._newest,
+            database.execute(statements()["newest"]).fetchone(),
+        )
+        if known < 0 or is_stale:
+            self._tell(self._watchers.tell_foreign, None)
+            return
+        found = {
+            row[0] for row in database.execute(statements()["sessions_with_news"], before)
+        }
+        self._tell(self._watchers.tell_foreign, found or None)
+
+    def _tell(self, tell: Callable[[T], None], what: T) -> None:
+        try:
+            tell(what)
+        except Exception:
+            log.exception(
+                "The watchers of %s could not be notified of stored events", self.path
+            )
+
+
+def _fail(writes: list[_Write], problem: BaseException) -> None:
+    for write in writes:
+        write.problem = problem
+
+
+def _answer(writes: list[_Write]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
+    for write in writes:
+        by_loop.setdefault(write.loop, []).append(write)
+    for loop, answered in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed and has no waiting callers
+            loop.call_soon_threadsafe(_settle, answered)
+
+
+def _settle(writes: list[_Write]) -> None:
+    for write in writes:
+        problem = write.problem
+        if write.future.done():
+            continue
+        if problem is None:
+            write.future.set_result(write.result)
+        elif isinstance(
+            problem, StopIteration
+        ):  # a future refuses it (https://peps.python.org/pep-0479/)
+            ours = RuntimeError(
+                "What was to be stored raised StopIteration. Nothing of it was written."
+            )
+            ours.__cause__ = problem
+            write.future.set_exception(ours)
+        else:
+            write.future.set_exception(problem)

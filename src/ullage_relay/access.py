@@ -1,0 +1,63 @@
+"""Who may use the relay: programs of this machine, or those that know the token. Never a page in a browser."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ullage_relay.heads import HttpRequest
+from ullage_relay.requests import TOKEN
+from ullage_relay.upstreams import RelayedPath, is_loopback
+
+OF_A_PAGE = (b"cross-site", b"same-site")
+"""Values of ``Sec-Fetch-Site`` for a request that another page makes (https://www.w3.org/TR/fetch-metadata/)."""
+
+
+class AccessRefused(NamedTuple):
+    """Why a request is not passed on."""
+
+    status: int
+    message: str
+
+
+def objection(
+    request: HttpRequest, path: RelayedPath, token: bytes
+) -> AccessRefused | None:
+    """Why this request is refused; ``None`` when it may pass."""
+    fields = request.fields
+    if fields.has(b"origin") or fields.get(b"sec-fetch-site").lower() in OF_A_PAGE:
+        return AccessRefused(
+            403,
+            "A page in a browser made this request, and nothing was sent on: a page must not spend your key."
+            " Use a program that sends no Origin header.",
+        )
+    if token:
+        return _objection_to_token(path.token or fields.get(TOKEN), token)
+    if not is_loopback(_host(fields.get(b"host"))):
+        return AccessRefused(
+            403,
+            "The Host header of this request is not this machine's, and nothing was sent on."
+            " Use the address http://127.0.0.1 with the port of the proxy.",
+        )
+    return None
+
+
+def _objection_to_token(given: bytes, token: bytes) -> AccessRefused | None:
+    if compare_digest(given, token):
+        return None
+    return AccessRefused(
+        401,
+        "The token is missing or wrong, and nothing was sent on."
+        " Send it as the header x-ullage-token, or use the address …/t/TOKEN/…",
+    )
+
+
+def _host(value: bytes) -> str:
+    """The host of a Host header; empty when it can't be read. A request of HTTP/1.0 may have none."""
+    if not value:
+        return "localhost"
+    try:
+        return urlsplit(f"//{value.decode('latin-1')}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,122 @@
+"""Cells of the plug-in bench as lines, tables and sections of a page."""
+
+from dataclasses import replace
+
+from bench.plugins.cells import Cell, Cells, Planned
+from bench.plugins.framework import PLAIN_CHAT, Contender, Framework
+from bench.plugins.matrix import EVERYTHING, LONG, planned
+from bench.plugins.outcome import PluginOutcome
+from bench.plugins.scenarios import SEEDS
+from bench.plugins.table import (
+    line,
+    page_with,
+    plugin_sections,
+    row,
+    section,
+    summary,
+)
+
+PLUG_IN = Contender("Ullage in Cask", "cask.py", requirements=("cask==1",))
+OWN = Contender("Cask's own", "own.py", "own", ("cask==1",))
+FRAMEWORK = Framework("Cask", (PLAIN_CHAT, PLUG_IN, OWN))
+FRAMEWORKS = {"cask": FRAMEWORK}
+
+
+def plan(contender: Contender, seed: int = 4) -> Planned:
+    return Planned("cask", FRAMEWORK, contender, LONG, 9_000, seed)
+
+
+def kept(*outcomes: tuple[Planned, PluginOutcome]) -> Cells:
+    found: Cells = {}
+    for each, outcome in outcomes:
+        found[each.place] = Cell(place=each.place, outcome=outcome)
+    return found
+
+
+def counts(**given: int) -> PluginOutcome:
+    return PluginOutcome(**{"calls": 1, "uncached": 100, **given})
+
+
+def test_a_plug_in_is_compared_with_the_plain_sdk_on_the_same_sessions() -> None:
+    cells = kept((plan(PLUG_IN), counts(uncached=200)), (plan(PLAIN_CHAT), counts()))
+    found = row([plan(PLUG_IN)], cells)
+    assert found.missed() == ["uncached +100.0% against the plain SDK"]
+    assert found.against() == "+100.0%"
+
+
+def test_it_is_not_compared_where_the_plain_sdk_lacks_a_session() -> None:
+    cells = kept(
+        (plan(PLUG_IN), counts(uncached=200)),
+        (plan(PLUG_IN, 5), counts(uncached=200)),
+        (plan(PLAIN_CHAT), counts()),
+    )
+    found = row([plan(PLUG_IN), plan(PLUG_IN, 5)], cells)
+    assert (found.seeds, found.against(), found.missed()) == ([4, 5], "", [])
+
+
+def test_a_row_is_the_sum_over_the_seeds_that_there_are() -> None:
+    plans = [plan(PLUG_IN, seed) for seed in SEEDS]
+    cells = kept((plans[0], counts(billed=3)), (plans[2], counts(billed=4)))
+    found = row(plans, cells)
+    assert (found.seeds, found.outcome.billed) == ([4, 6], 7)
+
+
+def test_a_frameworks_own_compaction_is_held_to_no_target() -> None:
+    found = row([plan(OWN)], kept((plan(OWN), counts(refused=1))))
+    assert found.missed() == []
+    assert line(found).startswith("beside: Cask's own")
+
+
+def test_a_line_says_pass_or_fail_or_why_there_is_nothing() -> None:
+    one = plan(PLUG_IN)
+    assert line(row([one], kept((one, counts())))).startswith("pass: ")
+    assert line(row([one], kept((one, counts(refused=1))))).endswith(": 1 refused")
+    lacking = {one.place: Cell(place=one.place, not_run="no disk")}
+    assert line(row([one], lacking)).endswith("no disk")
+
+
+def test_a_section_says_which_sessions_are_missing() -> None:
+    plans = planned(FRAMEWORKS, EVERYTHING)
+    whole = kept(*((each, counts()) for each in plans))
+    said = f"All {len(plans)} sessions of this section were run."
+    assert said in section("cask", FRAMEWORK, whole)
+    del whole[plan(OWN, 6).place]
+    missing = "Not run: Cask's own, long session, 9,000 (seed 6)."
+    assert missing in section("cask", FRAMEWORK, whole)
+
+
+def test_other_scenarios_have_a_column_for_each_plug_in() -> None:
+    plans = planned(FRAMEWORKS, EVERYTHING)
+    whole = kept(*((each, counts()) for each in plans))
+    made = section("cask", FRAMEWORK, whole)
+    assert "|  | Ullage in Cask |" in made
+    assert "| restart, 9,000 | pass, +0.0% |" in made
+
+
+def test_the_summary_has_a_line_for_each_framework_that_was_run() -> None:
+    assert "| Cask 1 |" not in summary(FRAMEWORKS, {})
+    made = summary(FRAMEWORKS, kept((plan(PLUG_IN), counts(refused=2))))
+    assert "| Cask 1 | 1 | 2 | 0 | 0 |" in made
+
+
+def test_like_failures_are_counted_together() -> None:
+    one = plan(OWN)
+    problems = ["resulted in 10084 tokens", "resulted in 9018 tokens"]
+    cells = {one.place: Cell(place=one.place, outcome=counts(), problems=problems)}
+    assert "* Cask's own, long session: resulted in … tokens (2 ×)" in section(
+        "cask", FRAMEWORK, cells
+    )
+
+
+def test_the_page_keeps_what_stands_above_the_plug_ins() -> None:
+    page = page_with("# Page\n\nText.\n", FRAMEWORKS, {})
+    assert page.startswith("# Page\n\nText.\n\n## Plug-in: all frameworks")
+    assert page_with(page, FRAMEWORKS, {}) == page
+    assert plugin_sections(page) == page[len("# Page\n\nText.\n\n") :].rstrip()
+    assert plugin_sections("# Page\n") == ""
+
+
+def test_a_framework_without_the_plain_sdk_is_not_compared() -> None:
+    alone = replace(FRAMEWORK, contenders=(PLUG_IN,))
+    one = plan(PLUG_IN)._replace(framework=alone)
+    assert row([one], kept((one, counts()))).against() == ""

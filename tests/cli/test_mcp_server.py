@@ -1,0 +1,273 @@
+"""``ullage mcp`` as a real client of the MCP SDK sees it: its tools, their answers, and what hostile arguments get."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from ullage_simulators import Server, running
+
+from tests.cli.logs import SECRET, write_log
+from tests.server.running_logs import metered
+from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
+from ullage.errors import InputError
+from ullage.events import CompactionCommitted, SystemChanged, ToolsChanged
+from ullage.runtime.agent import Agent
+from ullage.server.tokens import FILE, TokenStore
+
+KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
+HOSTILE: dict[str, Any] = {
+    "unknown": "nothing-of-that-name",
+    "path": "/etc/passwd",
+    "traversal": "../../../../etc/passwd",
+    "short": "x",
+    "huge": "x" * 2_000_000,
+    "escapes": "\x1b]0;taken over\x07\x1b[2Jabcd",
+    "number": 7,
+}
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def environment(server: Server, tmp_path: Path) -> dict[str, str]:
+    return {
+        "HOME": str(tmp_path),
+        "ULLAGE_DATA": str(tmp_path / "data"),
+        "ANTHROPIC_API_KEY": "x",
+        "ANTHROPIC_BASE_URL": server.url("anthropic"),
+        "PATH": os.environ["PATH"],
+    }
+
+
+def look() -> str:
+    """Look into the cask."""
+    return "It is empty."
+
+
+def agent_in(environment: Mapping[str, str]) -> Agent:
+    return Agent(
+        "anthropic:claude-haiku-4-5",
+        tools=[look],
+        system="You look after a cellar.",
+        environment=environment,
+        config=False,
+    )
+
+
+async def own_session(environment: Mapping[str, str]) -> None:
+    async with agent_in(environment).session("cellar-1") as session:
+        for cask in range(4):
+            words = "wine, water and wood. " * 200
+            await session.ask(f"Cask {cask} \x1b[31m {KEY}: {words}")
+
+
+@asynccontextmanager
+async def connected(
+    environment: Mapping[str, str], *options: str
+) -> AsyncIterator[Client]:
+    program = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "ullage", "mcp", *options],
+        env=dict(environment),
+        cwd=environment["HOME"],
+    )
+    async with Client(stdio_client(program)) as client:
+        yield client
+
+
+async def answer(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    text = str(getattr(result.content[0], "text", ""))
+    assert not result.is_error, text
+    return json.loads(text)
+
+
+async def test_tools_only_read_unless_compaction_is_offered(
+    environment: dict[str, str],
+) -> None:
+    async with connected(environment) as client:
+        tools = (await client.list_tools()).tools
+    hints = [tool.annotations for tool in tools]
+    assert all(hint is not None and hint.read_only_hint for hint in hints)
+    assert "compact" not in [tool.name for tool in tools]
+    async with connected(environment, "--compact") as client:
+        named = {tool.name: tool for tool in (await client.list_tools()).tools}
+    hint = named["compact"].annotations
+    assert hint is not None
+    assert (hint.read_only_hint, hint.destructive_hint) == (False, True)
+
+
+async def test_sessions_of_ullage_and_of_other_programs_are_read_and_planned(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    await own_session(environment)
+    log = tmp_path / ".pi/agent/sessions/app/log-aaaa1111.jsonl"
+    log.parent.mkdir(parents=True)
+    write_log(log)
+    async with connected(environment) as client:
+        listed = (await answer(client, "list_sessions"))["sessions"]
+        can = {each["id"]: each["can_compact"] for each in listed}
+        assert can == {"cellar-1": True, "log-aaaa1111": False}
+        own = await answer(client, "reading", session="cellar-1")
+        assert own["used"]["low"] <= own["used"]["tokens"] <= own["used"]["high"]
+        assert sum(row["tokens"] for row in own["rows"]) == own["used"]["tokens"]
+        explained = await answer(client, "explain", session="aaaa1111", largest=2)
+        assert len(explained["largest"]) == 2
+        plan = await answer(client, "plan_compaction", session="cellar-1")
+        assert plan["compaction"]["leaves"] > 0
+        text = json.dumps([listed, own, explained, plan])
+    assert KEY not in text and "\\u001b" not in text
+    async with connected(environment, "--no-content") as client:
+        for tool in ("list_sessions", "explain", "plan_compaction"):
+            text = json.dumps(await answer(client, tool))
+            assert SECRET not in text and "Cask" not in text and "app" not in text
+
+
+async def test_a_session_that_the_proxy_metered_is_read_and_never_compacted(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    metered(tmp_path, "wrapped-1234", calls=3)
+    del environment["ULLAGE_DATA"]
+    async with connected(environment, "--compact") as client:
+        (listed,) = (await answer(client, "list_sessions"))["sessions"]
+        assert listed["program"].startswith("claude-code")
+        assert (listed["id"], listed["can_compact"]) == ("wrapped-1234", False)
+        reading = await answer(client, "reading", session="1234")
+        assert reading["used"]["tokens"] >= 1_200  # the last call's input
+        rows = (await answer(client, "explain", session="1234"))["rows"]
+        assert sum(row["tokens"] for row in rows) == reading["used"]["tokens"]
+        plan = await answer(client, "plan_compaction", session="1234")
+        assert plan["compaction"]
+        refused = await client.call_tool("compact", {"session": "1234"})
+        assert refused.is_error and "another program" in str(refused.content[0])
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_a_hostile_id_gets_an_error_and_the_server_lives_on(
+    case: str, environment: dict[str, str]
+) -> None:
+    async with connected(environment, "--compact") as client:
+        for tool in ("reading", "explain", "plan_compaction", "compact"):
+            result = await client.call_tool(tool, {"session": HOSTILE[case]})
+            text = str(getattr(result.content[0], "text", ""))
+            assert result.is_error and text
+            assert len(text) < 1_000 and "\x1b" not in text and "root:" not in text
+        assert await answer(client, "list_sessions") == {"sessions": [], "more": 0}
+
+
+async def test_compaction_changes_the_view_alone_and_refuses_other_sessions(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    await own_session(environment)
+    log = tmp_path / ".pi/agent/sessions/app/log-aaaa1111.jsonl"
+    log.parent.mkdir(parents=True)
+    before = write_log(log).read_bytes()
+    async with connected(environment, "--compact") as client:
+        done = await answer(client, "compact", session="cellar-1")
+        assert done["after"] < done["before"]
+        refused = await client.call_tool("compact", {"session": "aaaa1111"})
+        assert refused.is_error and "another program" in str(refused.content[0])
+    assert log.read_bytes() == before
+    async with agent_in(environment).session("cellar-1", resume=False) as session:
+        events = await session.history()
+    assert sum(isinstance(event, CompactionCommitted) for event in events) == 1
+    assert sum(isinstance(event, SystemChanged | ToolsChanged) for event in events) == 2
+
+
+def test_an_id_names_a_session_of_the_usual_places_and_never_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
+    log = write_log(tmp_path / "elsewhere.jsonl")
+    with pytest.raises(InputError, match="not opened by their path"):
+        place_of_id(AnswerRules(), str(log))
+
+
+def test_a_body_is_measured_and_one_of_no_api_is_an_error() -> None:
+    body = {
+        "model": "claude-haiku-4-5",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "wine " * 3_000}],
+    }
+    found = measured_body(AnswerRules(), body, 3_000)
+    assert found["should_compact"] and found["used"]["tokens"] > 2_400
+    with pytest.raises(InputError, match="messages"):
+        measured_body(AnswerRules(), {"what": 1})
+    with pytest.raises(InputError, match="16 MB"):
+        measured_body(AnswerRules(), {"messages": "x" * 17_000_000})
+
+
+def test_texts_are_one_line_without_control_characters_and_keys() -> None:
+    assert shown_text(f"a\x1b[31m\n{KEY} b") == "a [31m [key] b"
+    assert len(shown_text("x" * 100_000)) <= 300
+
+
+@asynccontextmanager
+async def over_http(environment: Mapping[str, str], *options: str) -> AsyncIterator[str]:
+    """The address that `ullage mcp --http 0` says."""
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "ullage", "mcp", "--http", "0", *options,
+        env=dict(environment), cwd=environment["HOME"], stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert program.stderr is not None
+    try:
+        line = (await program.stderr.readline()).decode()
+        yield line.split()[2]
+    finally:
+        program.terminate()
+        await program.wait()
+
+
+def sending(address: str, token: str) -> Any:
+    """A transport of the SDK whose requests have this token."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return streamable_http_client(address, http_client=httpx2.AsyncClient(headers=headers))  # fmt: skip
+
+
+async def test_over_http_a_token_is_asked_for_where_one_is_set(
+    environment: dict[str, str],
+) -> None:
+    await own_session(environment)
+    environment["ULLAGE_TOKEN"] = "secret"
+    async with over_http(environment) as address:
+        async with Client(sending(address, "secret")) as client:
+            found = await answer(client, "reading", session="cellar-1")
+        assert found["used"]["tokens"] > 0
+        async with httpx2.AsyncClient() as http:
+            for token in ("", "Bearer wrong", "Basic secret"):
+                refused = await http.post(address, headers={"Authorization": token}, json={})  # fmt: skip
+                assert refused.status_code == 401
+            headers = {"Authorization": "Bearer secret", "Host": "evil.example"}
+            refused = await http.post(address, headers=headers, json={})
+            assert refused.status_code in (403, 421)
+
+
+async def test_over_http_compaction_needs_a_token_that_may_write(
+    environment: dict[str, str],
+) -> None:
+    tokens = TokenStore(Path(environment["ULLAGE_DATA"]) / FILE)
+    reads = tokens.add("reads", ("read",), expires=None, now=0)
+    writes = tokens.add("writes", ("write",), expires=None, now=0)
+    async with over_http(environment, "--compact") as address:
+        async with Client(sending(address, writes)) as client:
+            named = [tool.name for tool in (await client.list_tools()).tools]
+        assert "compact" in named
+        async with httpx2.AsyncClient() as http:
+            headers = {"Authorization": f"Bearer {reads}"}
+            refused = await http.post(address, headers=headers, json={})
+            assert refused.status_code == 401

@@ -1,0 +1,80 @@
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ullage.cli.parser import parser
+from ullage.cli.relaying import RelayRun, metering_settings, relay_command
+from ullage.errors import SettingError
+
+UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "http://127.0.0.1:9/v1"}
+
+
+def options(*words: str) -> argparse.Namespace:
+    return parser().parse_args(["proxy", *words])
+
+
+def after(command: list[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def test_the_relay_starts_without_the_packages_of_the_user() -> None:
+    command = relay_command(UPSTREAMS, {}, "--port", "0")
+    assert command[:3] == [sys.executable, "-I", "-S"]
+    assert Path(command[3]).is_file()
+    assert command[-2:] == ["--port", "0"]
+
+
+def test_metering_never_loads_modules_of_the_directory_where_it_starts() -> None:
+    child = json.loads(after(relay_command(UPSTREAMS, {}), "--metering"))
+    assert child[1] == "-P"
+
+
+def test_every_upstream_is_named() -> None:
+    command = relay_command(UPSTREAMS, {})
+    assert "anthropic=https://api.anthropic.com" in command
+    assert "lab=http://127.0.0.1:9/v1" in command
+
+
+def test_the_relay_asks_metering_only_where_there_is_a_guard() -> None:
+    assert "--guard" in relay_command(UPSTREAMS, {"guard": 0.8})
+    assert "--guard" not in relay_command(UPSTREAMS, {})
+
+
+def test_metering_gets_what_the_user_asked_for() -> None:
+    given = options("--no-store", "--no-content", "--keep-days", "7", "--guard", "80%")
+    assert metering_settings(given, UPSTREAMS, lines=True) == {
+        "is_stored": False,
+        "content": False,
+        "keep_days": 7.0,
+        "guard": 0.8,
+        "lines": True,
+        "local": ["lab"],
+    }
+
+
+def test_a_store_is_named_by_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = metering_settings(options("--store", "mine.db"), {}, lines=False)
+    assert settings["store"] == str(tmp_path / "mine.db")
+
+
+def test_a_relay_for_one_client_ends_with_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    relay = RelayRun(UPSTREAMS, {"is_stored": False}, log)
+    try:
+        assert relay.address.startswith("http://127.0.0.1:")
+        assert len(relay.name) == 16
+    finally:
+        said = relay.end()
+    assert said == ""
+    relay.close()
+
+
+def test_a_relay_that_can_not_start_says_why(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"did not start.* no upstream"):
+        RelayRun({"s": "https://a.example"}, {}, tmp_path / "log")

@@ -1,0 +1,219 @@
+import csv
+import json
+import os
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.importers.test_calls import line
+from ullage.cli import main
+from ullage.cli.usage import Calendar, _date
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in tuple(os.environ):
+        if name.startswith(("XDG_", "CLAUDE_", "CODEX_", "PI_", "GEMINI_", "ULLAGE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def write(home: Path, session: str, *lines: str) -> Path:
+    path = home / f".claude/projects/-home-ann/{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines))
+    return path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert (
+        main(
+            ["usage", "--json", "--since", "2026-01-01", "--until", "2026-12-31", *words]
+        )
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+def by_key(found: dict[str, Any]) -> dict[str, int]:
+    return {row["key"]: row["total"] for row in found["rows"] if row["calls"]}
+
+
+def test_days_are_those_of_the_time_zone(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        home,
+        "s-1",
+        line("msg_1", "2026-11-20T22:30:00Z"),
+        line("msg_2", "2026-11-20T23:30:00Z", tokens=95),
+    )
+    assert by_key(shown(capsys, "--timezone", "UTC")) == {"2026-11-20": 112}
+    assert by_key(shown(capsys, "--timezone", "Europe/Paris")) == {
+        "2026-11-20": 12,
+        "2026-11-21": 100,
+    }
+
+
+def test_a_day_on_which_the_clock_is_changed_has_23_or_25_hours() -> None:
+    calendar = Calendar(ZoneInfo("Europe/Paris"))
+    for day, hours in ((date(2026, 3, 29), 23), (date(2026, 10, 25), 25)):
+        start, end = calendar.start(day), calendar.start(day + timedelta(days=1))
+        assert end - start == hours * 3_600
+        day_of = calendar.days()
+        assert {day_of(start), day_of(end - 1)} == {day}
+        assert day_of(end) == day + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-11-20", "2026-11-20"),
+        ("today", "2026-11-23"),
+        ("yesterday", "2026-11-22"),
+        ("1d", "2026-11-23"),
+        ("7d", "2026-11-17"),
+        ("2w", "2026-11-10"),
+    ],
+)
+def test_a_date_is_written_out_or_counted_back(text: str, day: str) -> None:
+    assert str(_date(text, date(2026, 11, 23))) == day
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--since", "soon"),
+        ("--until", "2026-13-01"),
+        ("--timezone", "Mars/Base"),
+        ("--timezone", "../../etc/passwd"),
+        ("--since", "2026-11-20", "--until", "2026-11-19"),
+    ],
+)
+def test_a_date_or_zone_that_is_none_is_said(
+    home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    write(home, "s-1", line("msg_1", "2026-11-20T22:30:00Z"))
+    assert main(["usage", *words]) == 2
+    assert words[-1] in capsys.readouterr().err
+
+
+def test_programs_and_projects_are_chosen_by_name_and_path(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = []
+    for name, directory in (
+        ("1", "/p/shop"),
+        ("2", "/p/shop/till"),
+        ("3", "/p/shopping"),
+    ):
+        entry = json.loads(line(f"msg_{name}", "2026-11-20T12:00:00Z"))
+        entry |= {"cwd": directory, "sessionId": f"s-{name}", "version": "2.1.330"}
+        entries.append(entry)
+        write(home, f"s-{name}", json.dumps(entry))
+    assert set(by_key(shown(capsys, "--by", "project", "--project", "/p/shop"))) == {
+        "/p/shop",
+        "/p/shop/till",
+    }
+    assert shown(capsys, "--program", "codex")["total"]["calls"] == 0
+    assert by_key(shown(capsys, "--by", "program")) == {"claude-code": 36}
+
+
+def test_calls_at_impossible_times_are_left_out_and_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    soon = datetime.now(UTC) + timedelta(days=400)
+    write(
+        home,
+        "s-1",
+        line("msg_2", "1970-01-01T00:00:01Z"),
+        line("msg_1", "2026-11-20T12:00:00Z"),
+        line("msg_3", soon.isoformat()),
+    )
+    found = shown(capsys)
+    assert found["total"]["calls"] == 1
+    assert (
+        "2 calls have no time, or one that can't be true: not counted." in found["notes"]
+    )
+
+
+def test_a_repeated_session_is_said_and_counted_once(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for session in ("s-1", "s-2"):
+        write(home, session, line("msg_1", "2026-11-20T12:00:00Z"))
+    found = shown(capsys)
+    assert found["total"]["calls"] == 1
+    assert any(note.startswith("1 copy of calls") for note in found["notes"])
+
+
+def test_an_unknown_price_is_named_with_its_calls(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = line("msg_1", "2026-11-20T12:00:00Z").replace("claude-opus-4-6", "own-model")
+    write(home, "s-1", entry)
+    found = shown(capsys)
+    assert found["total"]["usd"] is None
+    assert found["total"]["unpriced"] == {"own-model": 1}
+    assert "Price of own-model unknown: 1 call not in the sum." in found["notes"]
+
+
+def test_a_model_with_an_endless_name_takes_one_line(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = line("msg_1", "2026-11-20T12:00:00Z")
+    write(home, "s-1", entry.replace("claude-opus-4-6", "long-" * 100_000))
+    assert main(["usage", "--since", "2026-11-20"]) == 0
+    assert len(capsys.readouterr().out) < 3_000
+
+
+def test_logs_that_can_not_be_read_are_counted_beyond_the_first_three(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
+    for number in range(4):
+        write(home, f"none-{number}", "no JSON")
+    assert "Not read: 1 more log." in shown(capsys)["notes"]
+
+
+def test_csv_has_a_line_for_all_calls_and_one_for_subagents(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = json.loads(line("msg_1", "2026-11-20T12:00:00Z")) | {"cwd": "=HYPERLINK(1)"}
+    write(home, "s-1", json.dumps(entry))
+    assert main(["usage", "--csv", "--since", "2026-11-20", "--by", "project"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [(row["whose"], row["calls"], row["total"]) for row in rows] == [
+        ("all", "1", "12"),
+        ("subagents", "0", "0"),
+    ]
+    assert rows[0]["project"] == "'=HYPERLINK(1)"
+
+
+def test_the_table_is_printed_with_its_notes(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
+    assert main(["usage", "--since", "2026-11-19", "--until", "2026-11-21"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Usage 2026-11-19 to 2026-11-21")
+    assert "2026-11-20" in out
+    assert "Total" in out
+    assert "claude-opus-4-6" in out
+    assert "list prices" in out
+
+
+def test_a_time_without_calls_and_a_machine_without_logs_are_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["usage"]) == 2
+    assert "No session log was found" in capsys.readouterr().err
+    write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
+    assert main(["usage", "--since", "2026-11-01", "--until", "2026-11-02"]) == 0
+    assert "No such calls in this time" in capsys.readouterr().out

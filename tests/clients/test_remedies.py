@@ -1,0 +1,24 @@
+"""What to do about it is said for each program, with its own commands and settings."""
+
+from typing import get_args
+
+import pytest
+
+from ullage.clients.limits import CLIENTS
+from ullage.clients.remedies import REMEDIES, Remedied, remedy_of
+
+
+@pytest.mark.parametrize("program", ["", "ullage 0.1.0", "nobody-knows-this", *CLIENTS])
+@pytest.mark.parametrize("what", get_args(Remedied))
+def test_every_program_has_a_remedy_for_everything(program: str, what: Remedied) -> None:
+    text = remedy_of(program, what, "github")
+    assert text
+    assert "{0}" not in text
+
+
+def test_programs_have_their_own_where_it_is_known() -> None:
+    assert set(REMEDIES) == set(CLIENTS)
+    claude = remedy_of("claude-code 2.1.330", "server", "github")
+    assert claude.startswith("`claude mcp remove github`")
+    assert "mcp_servers.github" in remedy_of("codex 0.169.0", "server", "github")
+    assert "result_tokens" in remedy_of("ullage 0.1.0", "outputs")

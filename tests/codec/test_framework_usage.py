@@ -1,0 +1,196 @@
+"""Usage objects of frameworks, as the frameworks make them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from agents.usage import Usage as AgentsUsage
+from google.genai.types import GenerateContentResponseUsageMetadata
+from langchain_core.messages import AIMessage
+from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
+from pydantic_ai._context_size import mark_context_input_tokens
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart
+from pydantic_ai.usage import RequestUsage, RunUsage
+
+from ullage.codec.dialects import DIALECTS, read_reported
+from ullage.codec.framework_usage import FRAMEWORKS, SEVERAL_CALLS, framework_dialect
+from ullage.errors import WrongType
+from ullage.usage import Usage
+
+NATIVE = ("anthropic", "openai-chat", "openai-responses", "gemini", "xai", "unknown")
+"""Dialects of wires: a framework's object is the same on all of them."""
+
+
+def counts(usage: Usage) -> tuple[int | None, ...]:
+    return (
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write,
+        usage.reasoning,
+    )
+
+
+def langchain() -> AIMessage:
+    return AIMessage(
+        "Yes.",
+        usage_metadata={
+            "input_tokens": 100,
+            "output_tokens": 20,
+            "total_tokens": 120,
+            "input_token_details": {"cache_read": 60, "cache_creation": 30},
+            "output_token_details": {"reasoning": 8},
+        },
+    )
+
+
+def agents() -> AgentsUsage:
+    return AgentsUsage(
+        requests=1,
+        input_tokens=100,
+        output_tokens=20,
+        total_tokens=120,
+        input_tokens_details=InputTokensDetails(cached_tokens=60, cache_write_tokens=30),
+        output_tokens_details=OutputTokensDetails(reasoning_tokens=8),
+    )
+
+
+def pydantic_ai() -> RequestUsage:
+    return RequestUsage(
+        input_tokens=100,
+        output_tokens=20,
+        cache_read_tokens=60,
+        cache_write_tokens=30,
+        details={"reasoning_tokens": 8},
+    )
+
+
+def google_adk() -> GenerateContentResponseUsageMetadata:
+    """As ADK makes it from LiteLLM's counts: Google's object, and cache writes beside its fields."""
+    made = GenerateContentResponseUsageMetadata(
+        prompt_token_count=100,
+        candidates_token_count=20,
+        total_token_count=120,
+        cached_content_token_count=60,
+        thoughts_token_count=8,
+    )
+    object.__setattr__(made, "cache_creation_input_tokens", 30)
+    return made
+
+
+OBJECTS = {
+    "langchain": lambda: langchain().usage_metadata,
+    "langchain-message": langchain,
+    "openai-agents": agents,
+    "pydantic-ai": pydantic_ai,
+}
+
+
+@pytest.mark.parametrize("native", NATIVE)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_means_the_same_on_every_wire(name: str, native: str) -> None:
+    usage = read_reported(native, OBJECTS[name]())
+    assert counts(usage) == (100, 20, 60, 30, 8)
+    assert not usage.flags
+
+
+@pytest.mark.parametrize("native", ["anthropic", "openai-chat", "openai-responses"])
+def test_adk_has_googles_object_on_every_wire(native: str) -> None:
+    usage = read_reported(native, google_adk())
+    assert usage.dialect == "google-adk"
+    assert counts(usage) == (100, 20, 60, 30, 8)
+
+
+def test_on_googles_own_wire_its_object_is_read_as_google_means_it() -> None:
+    given = {
+        "prompt_token_count": 100,
+        "candidates_token_count": 12,
+        "thoughts_token_count": 8,
+    }
+    usage = read_reported("gemini", given)
+    assert usage.dialect == "gemini"
+    assert (usage.input, usage.output) == (100, 20)
+
+
+def test_token_usage_in_response_metadata_is_the_providers_own() -> None:
+    message = AIMessage(
+        "Yes.",
+        response_metadata={
+            "token_usage": {
+                "prompt_tokens": 100,
+                "completion_tokens": 20,
+                "total_tokens": 120,
+                "prompt_tokens_details": {"cached_tokens": 60},
+                "completion_tokens_details": {"reasoning_tokens": 8},
+            }
+        },
+    )
+    for given in (message, message.response_metadata):
+        for native in ("openai-chat", "anthropic", "openai-responses"):
+            usage = read_reported(native, given)
+            assert (usage.input, usage.output, usage.cache_read) == (100, 20, 60)
+
+
+def test_an_anthropic_usage_keeps_its_own_meaning() -> None:
+    given = {"input_tokens": 10, "cache_read_input_tokens": 60, "output_tokens": 20}
+    usage = read_reported("anthropic", given)
+    assert usage.dialect == "anthropic"
+    assert (usage.input, usage.cache_read) == (70, 60)
+
+
+def test_the_usage_of_a_run_is_no_size_of_a_window() -> None:
+    usage = read_reported(
+        "openai-chat", RunUsage(requests=3, input_tokens=300, output_tokens=9)
+    )
+    assert usage.input is None
+    assert SEVERAL_CALLS in usage.flags
+    assert usage.raw is not None and b"300" in bytes(usage.raw)
+
+
+def test_a_run_that_lists_its_calls_has_the_last_ones_window() -> None:
+    total = AgentsUsage()
+    total.add(agents())
+    total.add(
+        AgentsUsage(requests=1, input_tokens=150, output_tokens=5, total_tokens=155)
+    )
+    usage = read_reported("openai-responses", total)
+    assert (usage.input, usage.context, usage.answer) == (250, 150, 5)
+
+
+def test_an_object_without_counts_reports_nothing() -> None:
+    usage = read_reported("openai-chat", RequestUsage())
+    assert usage.input is None
+    assert usage.output is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["text", 5, -1, 1.5, True, [], [{"input_tokens": 5}], (), {5}, object(), dict, print],
+    ids=lambda given: f"{type(given).__name__}-{str(given)[:12]}",
+)
+def test_what_is_no_object_is_refused(given: Any) -> None:
+    with pytest.raises(WrongType, match="usage is the provider's or framework's object"):
+        read_reported("openai-chat", given)
+
+
+def test_every_framework_is_found_by_its_name_and_by_its_shape() -> None:
+    for row in FRAMEWORKS:
+        assert DIALECTS[row.name] is row
+    assert framework_dialect("openai-chat", {"prompt_tokens": 5}) == "openai-chat"
+    assert framework_dialect("anthropic", {"input_tokens": 5}) == "anthropic"
+
+
+@pytest.mark.parametrize("tokens", [0, 40, 100, 101, True, None])
+def test_pydantic_ai_says_what_of_several_passes_was_in_the_window(tokens: Any) -> None:
+    answer = ModelResponse(parts=[TextPart("Yes.")], usage=pydantic_ai())
+    if tokens is not None:
+        mark_context_input_tokens(answer, tokens)
+    held = tokens if tokens in (0, 40) and tokens is not False else None
+    for given in (answer, json.loads(ModelMessagesTypeAdapter.dump_json([answer]))[0]):
+        usage = read_reported("anthropic", given)
+        assert usage.dialect == "pydantic-ai"
+        assert usage.input == 100
+        assert usage.context_input == held
+        assert usage.context == (100 if held is None else held)

@@ -1,0 +1,22 @@
+"""The relay and the core agree on what tells conversations apart; neither imports the other."""
+
+from __future__ import annotations
+
+from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
+from ullage.codec.routes import route_of
+from ullage_relay.requests import METERED, SESSION, SHOWN_HEADERS
+
+OTHERS = {"content-type", "content-encoding", "user-agent", "anthropic-beta"}
+
+
+def test_metering_gets_the_headers_that_the_clients_marks_need() -> None:
+    assert set(SHOWN_HEADERS) - OTHERS == set(MARK_HEADERS) - {NAMED_SESSION}
+    assert SESSION.decode() == NAMED_SESSION
+
+
+def test_the_relay_taps_the_paths_of_calls_to_a_model() -> None:
+    for end in METERED:
+        assert route_of("POST", f"/v1/models/some-model{end}").is_metered
+    for path in ("/v1/messages/count_tokens", "/v1/models/m:countTokens", "/v1/batches"):
+        assert not path.endswith(METERED)
+        assert not route_of("POST", path).is_metered

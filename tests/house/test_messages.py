@@ -1,0 +1,186 @@
+"""Every message of an error is held to one rule: what happened, to what, what to do next, in plain English.
+
+Read from the source, so that a new error is held to it too. A value that is filled in counts as any text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.house.layers import SOURCE
+
+VALUE: Final = "\N{REPLACEMENT CHARACTER}"
+"""Stands for a value that is filled in."""
+
+FRAGMENTS: Final = frozenset(
+    {"NotASession", "AnswerMisfit", "ServerBroken", "AnswerRefused", "UndecodableRow"}
+)
+"""Errors whose text becomes a part of another message, or that make their message of their arguments."""
+
+WITHOUT_A_STEP: Final = frozenset(
+    {
+        "LedgerError",
+        "ToolError",
+        "BadArguments",
+        "OutsideRoot",
+        "ServerUnavailable",
+        "HookFailed",
+        "LeaseLost",
+    }
+)
+"""Errors that need not say what to do next: models read them and decide, or they are contradictions in stored data."""
+
+NO_BEGINNINGS: Final = frozenset(
+    {"a", "an", "the", "no", "two", "it", "its", "one", "this", "there", "every"}
+)
+"""A message begins with a capital letter, a value, or the name of an argument or setting, and so not with these."""
+
+STEPS: Final = frozenset(
+    {
+        "add", "allow", "answer", "ask", "change", "check", "choose", "close", "compact", "continue", "correct",
+        "decide", "declare", "delete", "describe", "drop", "end", "export", "fold", "give", "grant", "hand", "import",
+        "install", "leave", "let", "load", "look", "make", "move", "name", "open", "pass", "point", "put", "raise",
+        "read", "remove", "rename", "repair", "restore", "retry", "return", "rewind", "run", "save", "select",
+        "send", "set", "shorten", "show", "sign", "start", "stop", "store", "switch", "take", "try", "turn", "type",
+        "unpack", "unset", "update", "upgrade", "use", "wait", "wrap", "write",
+    }
+)  # fmt: skip
+"""Verbs that tell a person what to do next, at the beginning of a sentence or behind a colon or comma."""
+
+COMMAND: Final = re.compile(r"`[a-z_.()]+[ `]|(^| )(--|/)[a-z-]+ |Did you mean")
+"""A command of the shell, the chat or Python, or an option."""
+
+TAKEN: Final = re.compile(r", and not |\bmust be\b")
+"""Says what an argument has to be."""
+
+COINED: Final = re.compile(
+    r"\b(nobody|somebody|whoever|anew|go(es|ne)? on|under way|at hand|stands? (in|for|beside)|may be said|your word|"
+    r"had again|whatsoever|thereof|herein|aforementioned)\b|\(\*/|\b_[a-z]",
+    re.IGNORECASE,
+)
+"""Words that ENGLISH.md's rules replace, and identifiers from inside the code."""
+
+
+class Message(NamedTuple):
+    """The text of one error as it is written in the source."""
+
+    place: str
+    error: str
+    text: str
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        found[str(path.relative_to(SOURCE))] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+@cache
+def errors() -> frozenset[str]:
+    """The names of all classes below ``UllageError``, wherever they are defined."""
+    bases: dict[str, set[str]] = {}
+    for tree in sources().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = {
+                    ast.unparse(base).rpartition(".")[2] for base in node.bases
+                }
+    found = {"UllageError", "ToolError", "BadArguments"}
+    grown = True
+    while grown:
+        below = {name for name, above in bases.items() if above & found}
+        grown = not below <= found
+        found |= below
+    return frozenset(found)
+
+
+def text_of(node: ast.expr) -> str:
+    """The text of an expression, with ``VALUE`` for what is filled in."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(map(text_of, parts))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return text_of(left) + text_of(right)
+    return VALUE
+
+
+def messages() -> Iterator[Message]:
+    """Every error that is made in the package with a text of its own."""
+    for name, tree in sources().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            error = ast.unparse(node.func).rpartition(".")[2]
+            text = text_of(node.args[0])
+            if error in errors() and text.replace(VALUE, "").strip():
+                yield Message(f"{name}:{node.lineno}", error, text)
+
+
+def faults(message: Message) -> list[str]:
+    """What is wrong with a message; nothing where it keeps to the rule."""
+    text = message.text.strip()
+    first = re.split(r"[^A-Za-z_]", text, maxsplit=1)[0]
+    found = []
+    if first in NO_BEGINNINGS:
+        found.append("begins in the middle of a sentence")
+    if not text.endswith((".", "?", VALUE)):
+        found.append("has no end")
+    if COINED.search(text):
+        found.append("is not plain English")
+    if message.error not in WITHOUT_A_STEP and not has_step(text):
+        found.append("does not say what to do next")
+    return found
+
+
+def has_step(text: str) -> bool:
+    """Whether a message says what to do next.
+
+    That is a verb in the imperative, a command or option, what is taken instead, or a value at the end.
+    """
+    is_named = COMMAND.search(text) or TAKEN.search(text)
+    if is_named or text.endswith((VALUE, f"{VALUE}.")):
+        return True
+    beginnings = re.findall(
+        rf"(?:^|[.:;,?){VALUE}] |\b(?:or|and|then|so) )(?:[Tt]hen |[Ff]irst )?([A-Za-z]+)",
+        text,
+    )
+    return any(word.lower() in STEPS for word in beginnings)
+
+
+@pytest.mark.parametrize("error", sorted(errors()))
+def test_each_message_says_what_happened_to_what_and_what_to_do(error: str) -> None:
+    wrong = []
+    for message in messages():
+        if message.error == error and error not in FRAGMENTS:
+            for fault in faults(message):
+                wrong.append(f"{message.place} {fault}: {message.text}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("The file \N{REPLACEMENT CHARACTER} is gone. Name another one.", ""),
+        ("keep=\N{REPLACEMENT CHARACTER} is negative: give 0 or more.", ""),
+        ("no such tool: use another one.", "begins in the middle of a sentence"),
+        ("The file is gone; name another one", "has no end"),
+        ("The file is gone and nobody has it. Name another one.", "is not plain English"),
+        ("The file is gone.", "does not say what to do next"),
+    ],
+)
+def test_the_rule_finds(text: str, fault: str) -> None:
+    assert faults(Message("a.py:1", "InputError", text)) == [fault] * bool(fault)
+
+
+def test_there_are_messages() -> None:
+    assert len(list(messages())) > 300

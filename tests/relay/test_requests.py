@@ -1,0 +1,154 @@
+import pytest
+
+from ullage.codec.routes import route_of
+from ullage_relay.heads import HttpRequest, read_request
+from ullage_relay.requests import (
+    head_for_upstream,
+    is_metered,
+    readable_codings,
+    shown_headers,
+)
+from ullage_relay.upstreams import parse_upstream, relayed_path
+
+UPSTREAM = parse_upstream("a=https://api.example.com/base")
+
+
+def request(*lines: str, first: str = "POST /a/v1/messages HTTP/1.1") -> HttpRequest:
+    return read_request("\r\n".join([first, "Host: h", *lines]).encode() + b"\r\n\r\n")
+
+
+def lines_for_upstream(
+    given: HttpRequest,
+    *,
+    metered: bool = True,
+    upgrade: bytes = b"",
+    without: bytes = b"",
+) -> list[str]:
+    path = relayed_path(given.target)
+    head = head_for_upstream(
+        given, path, UPSTREAM, metered=metered, upgrade=upgrade, without=without
+    )
+    return head.decode().removesuffix("\r\n\r\n").split("\r\n")
+
+
+def test_host_and_headers_for_one_connection_are_changed_and_all_others_stay_as_they_are() -> (
+    None
+):
+    given = request(
+        "X-Api-Key:  odd  spaces ",
+        "connection: keep-alive, X-Mine",
+        "x-mine: 1",
+        "Keep-Alive: 5",
+        "Proxy-Authorization: Basic x",
+        "X-Ullage-Session: s",
+        "X-Ullage-Token: t",
+        "COOKIE: a=b",
+    )
+    assert lines_for_upstream(given) == [
+        "POST /base/v1/messages HTTP/1.1",
+        "Host: api.example.com",
+        "X-Api-Key:  odd  spaces ",
+        "COOKIE: a=b",
+    ]
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "Transfer-Encoding"])
+def test_a_client_can_not_have_the_length_of_its_body_left_out(name: str) -> None:
+    value = "5" if name == "Content-Length" else "chunked"
+    given = request(f"Connection: {name}", f"{name}: {value}")
+    assert f"{name}: {value}" in lines_for_upstream(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (b"gzip, deflate, br, zstd", b"gzip, deflate"),
+        (b"br;q=1.0, GZIP;q=0.8, *;q=0.1", b"GZIP;q=0.8"),
+        (b"br", b"identity"),
+        (b"", b"identity"),
+    ],
+)
+def test_codings_that_metering_can_not_read_are_not_offered(
+    given: bytes, expected: bytes
+) -> None:
+    assert readable_codings(given) == expected
+
+
+def test_codings_of_a_request_that_is_not_metered_stay() -> None:
+    given = request("Accept-Encoding: br")
+    assert "Accept-Encoding: br" in lines_for_upstream(given, metered=False)
+    assert "accept-encoding: identity" in lines_for_upstream(given)
+
+
+def test_an_upgrade_is_passed_on_only_where_it_is_wanted() -> None:
+    given = request(
+        "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: A"
+    )
+    assert len(lines_for_upstream(given)) == 2
+    assert lines_for_upstream(given, upgrade=b"websocket")[2:] == [
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+    ]
+
+
+def test_one_more_header_can_be_left_out() -> None:
+    given = request("Expect: 100-continue")
+    assert "Expect: 100-continue" in lines_for_upstream(given)
+    assert len(lines_for_upstream(given, without=b"expect")) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/a", "/base"),
+        ("/a/", "/base/"),
+        ("/a?x=1", "/base?x=1"),
+        ("/s/n/a/v1", "/base/v1"),
+    ],
+)
+def test_the_path_of_the_upstream_stands_before_the_rest(
+    target: str, expected: str
+) -> None:
+    given = request(first=f"GET {target} HTTP/1.1")
+    assert lines_for_upstream(given)[0] == f"GET {expected} HTTP/1.1"
+
+
+def test_without_a_path_of_its_own_the_upstream_gets_at_least_a_slash() -> None:
+    given = request(first="HEAD /a?x=1 HTTP/1.0")
+    bare = parse_upstream("a=http://h")
+    head = head_for_upstream(given, relayed_path(given.target), bare, metered=False)
+    assert head.startswith(b"HEAD /?x=1 HTTP/1.0\r\nHost: h\r\n")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/messages",
+        "/v1/messages?beta=true",
+        "/v1/messages/",
+        "/v1/messages/count_tokens",
+        "/v1/messages/batches",
+        "/openai/v1/responses",
+        "/openai/v1/responses/compact",
+        "/v1/responses/input_tokens",
+        "/v1/chat/completions",
+        "/v1beta/models/gemini-2.5-pro:generateContent",
+        "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        "/v1beta/models/gemini-2.5-pro:countTokens",
+        "/v1/models",
+        "/",
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_metered_is_what_the_routes_of_the_wires_call_a_call_of_a_model(
+    path: str, method: str
+) -> None:
+    given = request(first=f"{method} {path} HTTP/1.1")
+    assert is_metered(given) is route_of(method, path).is_metered
+
+
+def test_only_named_headers_are_shown_to_metering_and_their_values_are_bounded() -> None:
+    given = request(
+        "User-Agent: x", "Authorization: k", "Session-Id: " + "9" * 9_000, "user-agent: y"
+    )
+    assert shown_headers(given.fields) == {"user-agent": "x", "session-id": "9" * 2_000}

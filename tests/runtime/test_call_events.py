@@ -1,0 +1,87 @@
+"""How a call's end is told to the ledger, and what the loop does upon it."""
+
+from pathlib import Path
+
+import pytest
+from ullage_simulators import running
+
+from tests.agent.stories import begun, fold, text
+from tests.promises.stage import CHAT, agent_for, generated, of_kind, script
+from ullage.agent.decide import LoopSituation, decide
+from ullage.agent.steps import Compact, EndTurn, NextStep
+from ullage.codec.stream import Answer, Stop
+from ullage.events import CallEnded, CallStarted, MessageAdded
+from ullage.messages import Message
+from ullage.runtime.call_events import ended
+from ullage.usage import Usage
+
+
+def answer(stop: Stop, usage: Usage, *words: str) -> Answer:
+    message = Message(
+        id="c1.answer",
+        role="assistant",
+        parts=tuple(text(one) for one in words),
+        call="c1",
+    )
+    return Answer(message, usage, stop, "finished")
+
+
+def step_upon(given: Answer) -> NextStep:
+    loop = fold(begun(), CallStarted(call="c1"), ended("c1", given))
+    return decide(LoopSituation(loop=loop, may_compact=True))
+
+
+@pytest.mark.parametrize("stop", ["length", "context_full"])
+@pytest.mark.parametrize("usage", [Usage(input=8_000, output=0), Usage(input=8_000)])
+def test_a_limit_reached_before_any_output_is_an_overflow_that_a_compaction_may_cure(
+    stop: Stop, usage: Usage
+) -> None:
+    (only,) = ended("c1", answer(stop, usage))
+    assert isinstance(only, CallEnded)
+    assert (only.outcome, only.error_kind, only.usage) == ("failed", "Overflow", usage)
+    assert step_upon(answer(stop, usage)) == Compact("overflow")
+
+
+@pytest.mark.parametrize("stop", ["length", "context_full"])
+def test_a_limit_reached_in_hidden_reasoning_is_an_answer_that_was_cut(
+    stop: Stop,
+) -> None:
+    usage = Usage(input=10, output=64)
+    (only,) = ended("c1", answer(stop, usage))
+    assert isinstance(only, CallEnded)
+    assert (only.outcome, only.stop, only.error_kind, only.usage) == (
+        "finished",
+        stop,
+        "",
+        usage,
+    )
+    step = step_upon(answer(stop, usage))
+    assert isinstance(step, EndTurn) and step.reason == "length"
+
+
+def test_a_limit_reached_in_a_text_keeps_the_text() -> None:
+    given = answer("length", Usage(input=10, output=64), "Once upon")
+    first, second = ended("c1", given)
+    assert isinstance(first, CallEnded) and (first.outcome, first.stop) == (
+        "finished",
+        "length",
+    )
+    assert second == MessageAdded(message=given.message)
+
+
+async def test_reasoning_that_is_not_shown_and_takes_all_of_the_output_ends_the_turn(
+    tmp_path: Path,
+) -> None:
+    reasoning = "The hall, the yard and the cellar are to be looked at in turn. " * 40
+    with running(script({"reasoning": reasoning, "text": "They are fine."})) as server:
+        agent = agent_for(tmp_path / "s.db", max_output=64, server=server)
+        async with agent.session("s", **CHAT.settings()) as session:
+            result = await session.ask("Think about it.")
+            events = await session.history()
+        (call,) = of_kind(events, CallEnded)
+        assert call.usage is not None and call.usage.output == 64
+        assert (result.reason, result.error, len(generated(server))) == (
+            "length",
+            None,
+            1,
+        )

@@ -1,0 +1,438 @@
+"""The Compactor in a loop of a caller's own, against the simulators."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.genai import types as genai
+from ullage_simulators import running
+
+from tests.runtime.own_loop import (
+    ASKS,
+    BY_NAME,
+    CHAT,
+    SUMMARY,
+    WIRES,
+    LoopWire,
+    Refused,
+    loop_on,
+    scenario,
+    turns,
+)
+from ullage import Compactor
+from ullage.compaction import STRATEGIES
+from ullage.context.caller_items import Keep
+from ullage.errors import (
+    CompactorBusy,
+    ContextUnfixable,
+    InputError,
+    InvalidRequest,
+    SettingError,
+)
+from ullage.messages import Request
+from ullage.runtime.compactor_summaries import read_answer
+from ullage.store.sqlite.store import SqliteStore
+
+FIELDS = {
+    "chat": "messages",
+    "messages": "messages",
+    "responses": "input",
+    "generateContent": "contents",
+}
+ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
+EVERY_WIRE = pytest.mark.parametrize("wire", WIRES, ids=BY_NAME)
+
+
+@EVERY_WIRE
+def test_a_long_session_fits_and_counts_what_is_billed(wire: LoopWire) -> None:
+    with running(scenario(wire), seed=4) as server:
+        loop = loop_on(server, wire)
+        with loop.compactor() as compactor:
+            turns(loop, compactor, 25)
+            counted = compactor.reading().spend.all.input
+            assert compactor.compactions > 0
+        bills = server.truth().bills
+        statuses = [exchange.status for exchange in server.exchanges]
+        assert statuses == [200] * len(statuses)
+        assert counted == sum(bill.input for bill in bills)
+
+
+@EVERY_WIRE
+def test_kept_items_go_out_as_the_very_objects_they_are(wire: LoopWire) -> None:
+    with running(scenario(wire), seed=4) as server:
+        loop = loop_on(server, wire)
+        with loop.compactor() as compactor:
+            turns(loop, compactor, 25)
+            loop.say("And now?")
+            body = loop.body()
+            fitted = compactor.fit_sync(body)
+        own = body[FIELDS[wire.name]]
+        assert fitted.changed
+        kept = [one.item for one in fitted.plan if isinstance(one, Keep)]
+        assert kept == sorted(kept)
+        assert len(own) - 1 in kept
+        made = fitted.applied(own, lambda item: item)
+        assert made == fitted.body[FIELDS[wire.name]]
+        for one, item in zip(fitted.plan, made, strict=True):
+            assert (not isinstance(one, Keep)) or item is own[one.item]
+
+
+def test_the_body_is_the_callers_own_object_while_nothing_was_compacted() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        loop.say("Hello.")
+        body = loop.body()
+        fitted = loop.compactor().fit_sync(body)
+        assert fitted.body is body
+        assert not fitted.changed
+        assert fitted.plan == (Keep(0), Keep(1))
+        assert fitted.reading.call
+
+
+def test_the_same_body_twice_gives_the_same(  # a call that was not sent after all
+) -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        compactor = loop.compactor()
+        turns(loop, compactor, 25)
+        loop.say("And now?")
+        body = loop.body()
+        first = compactor.fit_sync(body)
+        again = compactor.fit_sync(body)
+        assert first.changed
+        assert again.body == first.body
+        assert again.plan == first.plan
+        assert again.reading.used == first.reading.used
+        compactor.close()
+
+
+def _passed_on(function: Callable[[dict[str, Any]], Any], body: dict[str, Any]) -> Any:
+    """As a lambda around an async client does: not async itself, but what it gives is awaited."""
+    return function(body)
+
+
+async def test_async_functions_and_functions_that_give_coroutines_summarise_too() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        asked: list[dict[str, Any]] = []
+
+        async def summarise(body: dict[str, Any]) -> str:
+            asked.append(body)
+            return SUMMARY
+
+        for function in (summarise, partial(_passed_on, summarise)):
+            async with loop.compactor(function, strategies=ASKING) as compactor:
+                loop.items = loop.items[:1]
+                while not compactor.compactions:
+                    loop.say("Please look.")
+                    while True:
+                        fitted = await compactor.fit(loop.body())
+                        answer = await asyncio.to_thread(loop.post, fitted.body)
+                        compactor.after(loop.usage(answer), answer)
+                        if not loop.take(answer):
+                            break
+        assert len(asked) == 2
+        assert ASKS in json.dumps(asked[0]["messages"][-1])
+
+
+def test_an_own_model_summarises_without_a_function() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with Compactor(
+            "openai:small",
+            wire="chat",
+            window=9_000,
+            base_url=server.url("openai"),
+            environment={"OPENAI_API_KEY": "k"},
+        ) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+        assert any(SUMMARY in json.dumps(sent) for sent in loop.sent) or any(
+            "none was found to leak" in json.dumps(sent) for sent in loop.sent
+        )
+
+
+def test_the_answer_of_googles_sdk_is_a_summary_with_its_usage() -> None:
+    part = genai.Part(text="The cask holds 225 litres.")
+    content = genai.Content(role="model", parts=[part])
+    used = genai.GenerateContentResponseUsageMetadata(
+        prompt_token_count=900, candidates_token_count=8, total_token_count=908
+    )
+    given = genai.GenerateContentResponse(
+        candidates=[
+            genai.Candidate(content=content, finish_reason=genai.FinishReason.STOP)
+        ],
+        usage_metadata=used,
+    )
+    request = Request(wire="generateContent", model="gemini-2.5-flash", provider="gemini")
+    answer = read_answer(request, given, "summary-1")
+    assert answer.outcome == "finished"
+    assert (answer.usage.input, answer.usage.output) == (900, 8)
+    assert answer.message.parts[0].text == "The cask holds 225 litres."  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, 5, "", [], {}, object(), {"choices": "x"}, {"error": "no"}],
+    ids=["none", "number", "empty", "list", "object", "thing", "rubbish", "error"],
+)
+def test_a_function_that_gives_no_summary_leaves_the_next_strategy(given: Any) -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with loop.compactor(lambda body: given) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+
+
+def test_a_function_that_raises_leaves_the_next_strategy() -> None:
+    def summarise(body: dict[str, Any]) -> object:
+        raise RuntimeError("no money")
+
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with loop.compactor(summarise) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+
+
+def test_a_function_that_exits_the_program_does_so_in_the_callers_thread() -> None:
+    def leaves(body: dict[str, Any]) -> object:
+        raise SystemExit(3)
+
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with loop.compactor(leaves, strategies=ASKING) as compactor:
+            with pytest.raises(SystemExit):
+                turns(loop, compactor, 25)
+            assert compactor.compactions == 0
+            assert compactor.reading().used.tokens > 0
+
+
+def test_a_request_that_cannot_fit_is_an_error_or_goes_out_as_it_is() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        loop.items[0]["content"] = "word " * 20_000
+        loop.say("Hello.")
+        body = loop.body()
+        strict = loop.compactor()
+        for _ in range(2):
+            with pytest.raises(ContextUnfixable, match="system prompt"):
+                strict.fit_sync(body)
+        assert loop.compactor(strict=False).fit_sync(body).body is body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"nothing": 1},
+        {"messages": 5},
+        {"messages": "x"},
+        {"messages": [None]},
+        {"messages": [{"role": "user", "content": [None]}]},
+        {"input": 5},
+        {"contents": [None]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("wire", ["", "messages", "chat", "responses"])
+def test_a_body_that_no_wire_could_be_sent_is_an_error(
+    body: dict[str, Any], wire: str
+) -> None:
+    if wire and "nothing" in body:
+        body = {**body, "messages": 5}
+    compactor = Compactor("openai:gpt-5", window=9_000)
+    with pytest.raises(InvalidRequest):
+        compactor.fit_sync(body, wire=wire)
+
+
+def test_a_body_of_no_wire_changes_nothing() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        compactor = loop.compactor(wire="")
+        turns(loop, compactor, 2)
+        before = compactor.reading()
+        with pytest.raises(InvalidRequest):
+            compactor.fit_sync({"nothing": 1})
+        assert compactor.reading() == before
+        turns(loop, compactor, 1)
+
+
+def test_the_wire_and_provider_of_a_body_are_those_that_the_call_names() -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a"}]}
+    for wire, provider in (("messages", "anthropic"), ("chat", "deepseek")):
+        compactor = Compactor(window=9_000)
+        compactor.fit_sync(body, wire=wire, provider=provider)
+        request = compactor.meter.request()
+        assert (request.wire, request.provider) == (wire, provider)
+    own = Compactor("azure:m", wire="chat", window=9_000)
+    own.fit_sync(body, wire="messages", provider="openai")
+    assert (own.meter.request().wire, own.meter.request().provider) == ("chat", "azure")
+
+
+def test_two_at_a_time_are_refused() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        asked, go_on = threading.Event(), threading.Event()
+
+        def summarise(body: dict[str, Any]) -> str:
+            asked.set()
+            go_on.wait(60)
+            return SUMMARY
+
+        compactor = loop.compactor(summarise)
+        runner = threading.Thread(target=turns, args=(loop, compactor, 25))
+        runner.start()
+        assert asked.wait(60)
+        with pytest.raises(CompactorBusy, match="one Compactor for each conversation"):
+            compactor.fit_sync(loop.body())
+        with pytest.raises(CompactorBusy):
+            compactor.after(None)
+        go_on.set()
+        runner.join()
+        assert compactor.compactions > 0
+        compactor.close()
+
+
+def test_another_conversation_while_an_answer_is_awaited_is_refused() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        compactor = loop.compactor()
+        loop.say("Hello.")
+        compactor.fit_sync(loop.body())
+        loop.items[-1] = {"role": "user", "content": "Something else."}
+        with pytest.raises(CompactorBusy, match="does not continue"):
+            compactor.fit_sync(loop.body())
+        compactor.after(None, outcome="failed")
+        assert compactor.fit_sync(loop.body()).reading.call
+
+
+async def test_a_cancel_in_the_middle_of_a_summary_changes_nothing() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        asked = asyncio.Event()
+
+        async def summarise(body: dict[str, Any]) -> str:
+            asked.set()
+            await asyncio.sleep(600)
+            return SUMMARY
+
+        compactor = loop.compactor(summarise, strategies=ASKING)
+        while not asked.is_set():
+            loop.say("Please look.")
+            while True:
+                fitting = asyncio.create_task(compactor.fit(loop.body()))
+                waiting = asyncio.create_task(asked.wait())
+                await asyncio.wait(
+                    (fitting, waiting), return_when=asyncio.FIRST_COMPLETED
+                )
+                waiting.cancel()
+                if asked.is_set():
+                    fitting.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await fitting
+                    break
+                fitted = await fitting
+                answer = await asyncio.to_thread(loop.post, fitted.body)
+                compactor.after(loop.usage(answer), answer)
+                if not loop.take(answer):
+                    break
+        assert compactor.compactions == 0
+        asked.clear()
+        fitting = asyncio.create_task(compactor.fit(loop.body()))
+        await asyncio.wait_for(asked.wait(), 60)
+        fitting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fitting
+
+
+@EVERY_WIRE
+def test_an_overflow_that_came_all_the_same_is_corrected_and_compacted(
+    wire: LoopWire,
+) -> None:
+    with running(scenario(wire), seed=4) as server:
+        loop = loop_on(server, wire)
+        with loop.compactor(window=None) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+            window = compactor.reading().window
+        statuses = [exchange.status for exchange in server.exchanges]
+        assert 0 < statuses.count(400) <= 2
+        assert window.tokens is None or window.source == "error"
+
+
+def test_an_error_about_something_else_is_no_overflow() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        compactor = loop.compactor()
+        loop.say("Hello.")
+        compactor.fit_sync(loop.body())
+        assert compactor.recover_sync(RuntimeError("the line is down")) is None
+        compactor.after(None, outcome="failed")
+        assert compactor.recover_sync(Refused(400, b'{"error": "too long"}')) is None
+        compactor.after(None, outcome="failed")  # says what is known already
+        with pytest.raises(InputError, match="no open call"):
+            compactor.after({"prompt_tokens": 9, "completion_tokens": 1})
+
+
+@EVERY_WIRE
+def test_what_was_compacted_stays_so_after_a_restart(
+    wire: LoopWire, tmp_path: Path
+) -> None:
+    with running(scenario(wire), seed=4) as server:
+        loop = loop_on(server, wire)
+        with loop.compactor(store=tmp_path / "s.db", session="casks") as compactor:
+            turns(loop, compactor, 25)
+            loop.say("And now?")
+            body = loop.body()
+            first = compactor.fit_sync(body)
+            compactions = compactor.compactions
+        asked = len(server.exchanges)
+        with loop.compactor(store=tmp_path / "s.db", session="casks") as again:
+            second = again.fit_sync(body)
+            assert again.compactions == compactions > 0
+        assert second.body == first.body
+        assert second.plan == first.plan
+        assert second.reading.used == first.reading.used
+        assert len(server.exchanges) == asked
+
+
+def test_two_compactors_on_one_session_are_refused(tmp_path: Path) -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        one = loop.compactor(store=tmp_path / "s.db", session="casks")
+        other = loop.compactor(store=tmp_path / "s.db", session="casks")
+        loop.say("Hello.")
+        one.fit_sync(loop.body())
+        other.fit_sync(loop.body())
+        loop.say("Hello again.")
+        with pytest.raises(CompactorBusy, match="another program"):
+            one.fit_sync(loop.body())
+        other.close()
+
+
+def test_a_store_without_a_session_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="go together"):
+        Compactor(store=tmp_path / "s.db")
+
+
+def test_a_store_of_the_caller_serves_one_compactor_after_the_other(
+    tmp_path: Path,
+) -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        store = SqliteStore(tmp_path / "s.db")
+        with loop.compactor(store=store, session="casks") as compactor:
+            turns(loop, compactor, 25)
+            loop.say("And now?")
+            first = compactor.fit_sync(loop.body())
+            assert compactor.compactions > 0
+        with loop.compactor(store=store, session="casks") as again:
+            assert again.fit_sync(loop.body()).body == first.body
+        asyncio.run(store.close())

@@ -1,0 +1,55 @@
+"""The schema of a type in the form of each wire."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from pydantic import BaseModel, Field
+
+from ullage.runtime.output_type import OutputType
+
+
+class Cask(BaseModel):
+    litres: int = Field(gt=0, description="Its size.")
+    wood: str = "oak"
+
+
+class Cellar(BaseModel):
+    first: Cask = Field(description="The one at the door.")
+    name: Annotated[str, Field(pattern="[A-Z]+")]
+
+
+@dataclass
+class Pair:
+    both: tuple[int, str]
+
+
+def sent(kind: Any, wire: str) -> str:
+    return json.dumps(OutputType(kind).params(wire))
+
+
+@pytest.mark.parametrize("wire", ["messages", "generateContent"])
+def test_what_a_wire_does_not_take_is_told_in_the_description(wire: str) -> None:
+    text = sent(Cellar, wire)
+    assert "(pattern: [A-Z]+)" in text
+    assert '"pattern":' not in text
+    assert "Its size. (exclusiveMinimum: 0)" in text
+    assert "(default: oak)" in text
+    assert '{"$ref": "#/$defs/Cask"}' in text
+
+
+def test_a_tuple_and_a_table_are_no_schema_for_anthropic() -> None:
+    for kind in (Pair, dict[str, int], list[dict[str, Cask]]):
+        assert OutputType(kind).params("messages") == {}
+        assert OutputType(kind).params("generateContent")
+
+
+def test_openai_s_strict_mode_is_asked_for_only_where_the_whole_schema_is_taken() -> None:
+    assert '"strict": true' in sent(list[int], "responses")
+    assert '"strict": true' in sent(msgspec.defstruct("Note", [("text", str)]), "chat")
+    for kind in (Cellar, Pair, dict[str, int]):
+        assert '"strict": false' in sent(kind, "chat")

@@ -1,0 +1,218 @@
+"""What dies in the middle of writes: PostgreSQL, its connections, the program that writes."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.postgres import TEMPLATE, PostgresServer, new_server, shared_server
+from tests.store.test_following import ENDS, examine, until_the_end
+from ullage.errors import StoreUnavailable
+from ullage.events import DraftPiece, TurnStarted
+from ullage.store.postgres.store import PostgresStore
+from ullage.store.store import Lease
+
+pytestmark = pytest.mark.slow
+
+SESSIONS = 6
+CRASHES = 3
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server that a test may stop."""
+    server = new_server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    yield server.url(name)
+    server.drop_database(name)
+
+
+async def test_a_crash_of_the_server_loses_nothing_durable_and_writes_nothing_twice(
+    own_server: PostgresServer,
+) -> None:
+    store = PostgresStore(own_server.url(own_server.new_database()))
+    is_over = asyncio.Event()
+    has_begun = asyncio.Event()
+    acknowledged: dict[str, list[str]] = {}
+
+    async def drive(session: str) -> None:
+        lease = await store.acquire(session, "o", ttl_s=600)
+        names = acknowledged[session] = []
+        while not is_over.is_set():
+            turn = TurnStarted(turn=f"{session}-{len(names)}")
+            await store.append(lease, [turn], after=len(names), durable=True)
+            names.append(turn.turn)
+            has_begun.set()
+        end = TurnStarted(turn=ENDS)
+        await store.append(lease, [end], after=len(names), durable=True)
+        names.append(ENDS)
+
+    sessions = [f"s{number}" for number in range(SESSIONS)]
+    for each in sessions:
+        await store.create(each)
+    drivers = [asyncio.create_task(drive(each)) for each in sessions]
+    await has_begun.wait()
+    follower = asyncio.create_task(until_the_end(store.follow("s0")))
+    for _ in range(CRASHES):
+        has_begun.clear()
+        await has_begun.wait()
+        await asyncio.to_thread(own_server.stop, "immediate")
+        await asyncio.to_thread(own_server.start)
+    is_over.set()
+    await asyncio.gather(*drivers)
+    for session in sessions:
+        events = await store.read(session)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        turns = [event.turn for event in events if isinstance(event, TurnStarted)]
+        assert turns == acknowledged[session]
+    seen = await follower
+    examine(seen)
+    assert len(seen) == len(acknowledged["s0"])
+    await store.close()
+
+
+async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again(
+    url: str,
+) -> None:
+    store = PostgresStore(url)
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=600)
+    name = url.partition("?")[0].rpartition("/")[2]
+    ends = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        f"WHERE datname = '{name}' AND application_name = 'ullage'"
+    )
+
+    for number in range(5 * 40):
+        writing = asyncio.ensure_future(
+            store.append(lease, [TurnStarted(turn=str(number))], after=number)
+        )
+        if number % 40 == 20:
+            await asyncio.to_thread(shared_server().sql, ends)
+        await writing
+    events = await store.read("s")
+    turns = [event.turn for event in events if isinstance(event, TurnStarted)]
+    assert turns == [str(number) for number in range(5 * 40)]
+    await store.close()
+
+
+KILLED = """
+import asyncio, sys
+from ullage.events import TurnStarted
+from ullage.store.places import store_at
+async def main():
+    store = store_at(sys.argv[1])
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=600)
+    for number in range(100_000):
+        written = await store.append(lease, [TurnStarted(turn=str(number))], after=number)
+        print(written[-1].seq, flush=True)
+asyncio.run(main())
+"""
+
+
+async def test_a_program_that_is_killed_keeps_what_was_acknowledged(url: str) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", KILLED, url], stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    for _ in range(50):
+        program.stdout.readline()
+    program.kill()
+    rest = program.stdout.read().split()
+    program.stdout.close()
+    program.wait()
+    last = int(rest[-1]) if rest else 50
+    store = PostgresStore(url)
+    events = await store.read("s")
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    # one more may be stored that was not acknowledged
+    assert last <= len(events) <= last + 1
+    lease = await store.acquire("s", "o", ttl_s=600)
+    await store.append(lease, [TurnStarted(turn="after it")], after=len(events))
+    await store.close()
+
+
+async def test_a_server_that_does_not_run_is_said_at_once_and_by_name(
+    own_server: PostgresServer,
+) -> None:
+    name = own_server.new_database()
+    own_server.stop()
+    store = PostgresStore(own_server.url(name).replace("postgres@", "postgres:secret@"))
+    with pytest.raises(StoreUnavailable, match="can't be reached") as refused:
+        await store.create("s")
+    assert "secret" not in str(refused.value)
+    own_server.start()
+    await store.create("s")
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("/t", "/missing_t"), "does not exist"),
+        (("postgres@", "nobody_here:secret@"), "refused the user or the password"),
+    ],
+    ids=["database", "user"],
+)
+async def test_a_wrong_url_is_said_without_its_password(
+    url: str, change: tuple[str, str], said: str
+) -> None:
+    store = PostgresStore(url.replace(*change, 1))
+    with pytest.raises(StoreUnavailable, match=said) as refused:
+        await store.sessions()
+    assert "secret" not in str(refused.value)
+    await store.close()
+
+
+async def test_a_follower_finds_what_no_notification_told_of(url: str) -> None:
+    store, other = PostgresStore(url), PostgresStore(url)
+    await store.create("s")
+    stream = store.follow("s")
+    lease = await other.acquire("s", "o", ttl_s=600)
+    await other.append(lease, [TurnStarted(turn="1")], after=0)
+    seen = [await anext(stream)]
+    news = other._base._news
+    assert news is not None
+    news.tell = lambda changes: None  # type: ignore[method-assign]
+    following = asyncio.create_task(until_the_end(stream))
+    await other.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
+    await other.append(lease, [TurnStarted(turn=ENDS)], after=1, ends_draft="c")
+    seen += await following
+    examine(seen)
+    await other.close()
+    await store.close()
+
+
+async def test_a_lost_lease_and_a_long_row_fail_alone_in_a_group(url: str) -> None:
+    store = PostgresStore(url)
+    await store.create("s")
+    await store.create("t")
+    lease = await store.acquire("s", "o", ttl_s=600)
+    other = await store.acquire("t", "o", ttl_s=600)
+    bad = DraftPiece("nul \0 in a name", 0, "text", "p", "x")
+    writes = [
+        store.draft(lease, [DraftPiece("c", 0, "text", "p", "x")]),
+        store.draft(other, [bad]),
+        store.draft(Lease("s", "another", 1), [DraftPiece("d", 0, "text", "p", "x")]),
+        store.draft(lease, [DraftPiece("c", 1, "text", "p", "x")]),
+    ]
+    given = await asyncio.gather(*writes, return_exceptions=True)
+    assert [type(each).__name__ for each in given] == [
+        "NoneType",
+        "LedgerError",
+        "LeaseLost",
+        "NoneType",
+    ]
+    assert json.dumps([each.offset for each in await store.read_draft("s")]) == "[0, 1]"
+    await store.close()

@@ -1,0 +1,185 @@
+import asyncio
+import sqlite3
+from collections.abc import Awaitable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import CommandRefused, StoreUnavailable
+from ullage.store.changes import Change, Watchers
+from ullage.store.sqlite.transaction import Transaction
+from ullage.store.sqlite.writer import POLL_S, WriterThread
+
+
+def added(work: Transaction, name: str) -> None:
+    work.run("add_session", name, 1.0, 1.0, "")
+
+
+async def ids(writer: WriterThread) -> list[str]:
+    def read(work: Transaction) -> list[str]:
+        return [
+            row[0]
+            for row in work.database.execute("SELECT id FROM sessions ORDER BY key")
+        ]
+
+    return await writer.perform(read)
+
+
+async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    writer = WriterThread(tmp_path / "s.db", Watchers())
+
+    def write(name: str) -> Awaitable[str]:
+        def work(inside: Transaction) -> str:
+            inside.run("add_session", name, 1.0, 1.0, "")
+            if name == "3":
+                raise CommandRefused("not this one")
+            if name == "5":
+                raise ValueError("a fault of the caller's")
+            return name
+
+        return writer.perform(work)
+
+    given = await asyncio.gather(
+        *(write(str(number)) for number in range(8)), return_exceptions=True
+    )
+    assert [type(each) for each in given] == [
+        str,
+        str,
+        str,
+        CommandRefused,
+        str,
+        ValueError,
+        str,
+        str,
+    ]
+    assert await ids(writer) == ["0", "1", "2", "4", "6", "7"]
+    writer.finish()
+
+
+async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(
+    tmp_path: Path,
+) -> None:
+    writer = WriterThread(tmp_path / "s.db", Watchers())
+    times: dict[str, int] = {}
+
+    def write(name: str) -> Awaitable[str]:
+        def work(inside: Transaction) -> str:
+            times[name] = times.get(name, 0) + 1
+            inside.run("add_session", name, 1.0, 1.0, "")
+            if name == "bad":
+                inside.database.execute("SELECT nonsense")
+            return name
+
+        return writer.perform(work)
+
+    await writer.open()
+    given = await asyncio.gather(
+        write("a"), write("bad"), write("b"), return_exceptions=True
+    )
+    assert given[0] == "a"
+    assert isinstance(given[1], StoreUnavailable)
+    assert isinstance(given[1].__cause__, sqlite3.Error)
+    assert given[2] == "b"
+    assert await ids(writer) == ["a", "b"]
+    writer.finish()
+
+
+async def test_what_waits_is_written_before_the_writer_ends(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    writer = WriterThread(path, Watchers())
+    waiting = [
+        asyncio.ensure_future(writer.perform(partial(added, name=str(number))))
+        for number in range(600)
+    ]
+    await asyncio.sleep(0)
+    await asyncio.to_thread(writer.finish)
+    await asyncio.gather(*waiting)
+    with pytest.raises(StoreUnavailable, match="was closed"):
+        await ids(writer)
+    again = WriterThread(path, Watchers())
+    assert len(await ids(again)) == 600
+    again.finish()
+
+
+class Stop(BaseException):
+    """No ``Exception``, as a task's end is none."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "reaches"),
+    [
+        (StopIteration(), RuntimeError),
+        (Stop(), Stop),
+        (asyncio.CancelledError(), asyncio.CancelledError),
+    ],
+)
+async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
+    problem: BaseException, reaches: type[BaseException], tmp_path: Path
+) -> None:
+    writer = WriterThread(tmp_path / "s.db", Watchers())
+
+    def bad(inside: Transaction) -> None:
+        added(inside, "bad")
+        raise problem
+
+    await writer.open()
+    async with asyncio.timeout(60):
+        given = await asyncio.gather(
+            writer.perform(partial(added, name="a")),
+            writer.perform(bad),
+            writer.perform(partial(added, name="b")),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in given] == [type(None), reaches, type(None)]
+        assert await ids(writer) == ["a", "b"]
+    writer.finish()
+
+
+async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(
+    tmp_path: Path,
+) -> None:
+    writer = WriterThread(tmp_path / "s\0.db", Listening())
+    async with asyncio.timeout(60):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="null"):
+                await ids(writer)
+            with pytest.raises(ValueError, match="null"):
+                await writer.open()
+            await asyncio.sleep(2 * POLL_S)
+    writer.finish()
+
+
+class Listening(Watchers):
+    def is_listening(self) -> bool:
+        return True
+
+
+class Failing(Listening):
+    def tell(self, changes: list[Change]) -> None:
+        raise ValueError("can't hear")
+
+    def tell_foreign(self, sessions: set[str] | None) -> None:
+        raise ValueError("can't hear of others")
+
+
+async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = WriterThread(tmp_path / "s.db", Failing())
+
+    def told(inside: Transaction) -> str:
+        added(inside, "a")
+        inside.changes.append(Change("a"))
+        return "stored"
+
+    async with asyncio.timeout(60):
+        assert await writer.perform(told) == "stored"
+        assert await ids(writer) == ["a"]
+    writer.finish()
+    assert {str(record.exc_info[1]) for record in caplog.records if record.exc_info} == {
+        "can't hear",
+        "can't hear of others",
+    }

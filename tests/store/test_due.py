@@ -1,0 +1,167 @@
+"""Which sessions have work and no living driver, and a lease that is taken away."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.processes import run_python
+from tests.store.test_leases import OWNER_OF_ANOTHER_PROCESS, needs_proc
+from ullage.errors import LeaseLost, SessionBusy
+from ullage.events import (
+    CancelAsked,
+    DraftPiece,
+    SettingsChanged,
+    TurnStarted,
+)
+from ullage.messages import Message, TextPart
+from ullage.store.leases import new_owner
+from ullage.store.store import Checkpoint, Lease, Store, Unattended
+
+
+def said(name: str) -> Message:
+    return Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="x"),))
+
+
+async def listed(store: Store) -> list[Unattended]:
+    """Who is unattended, once somebody is."""
+    while not (found := await store.unattended(10)):
+        await asyncio.sleep(0.01)
+    return found
+
+
+async def test_a_message_or_command_without_a_driver_makes_a_session_due(
+    store: Store,
+) -> None:
+    for name in ("begun", "told", "asked", "asked/call-1"):
+        await store.create(name, [SettingsChanged(settings={})])
+    await store.send("told", said("m"), "steer")
+    await store.command("asked", [CancelAsked()])
+    await store.send("asked/call-1", said("m"), "steer")
+    while len(found := await store.unattended(10)) < 2:
+        await asyncio.sleep(0.01)
+    assert found == [Unattended("told", 2), Unattended("asked", 2)]
+    assert await store.unattended(1) == found[:1]
+
+
+async def test_a_session_that_is_driven_or_rests_is_not_unattended(
+    store: Store,
+) -> None:
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    lease = await store.acquire("s", new_owner(), ttl_s=60)
+    assert await store.unattended(10) == []
+    await store.release(lease, rests_at=1)
+    assert await store.unattended(10) == []
+
+
+async def test_a_session_is_due_until_it_is_released_at_its_last_event(
+    store: Store,
+) -> None:
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    for rests_at in (None, 1):
+        lease = await store.acquire("s", new_owner(), ttl_s=60)
+        await store.append(lease, [TurnStarted(turn="t")], after=1)
+        await store.release(lease, rests_at=rests_at)
+        assert [each.id for each in await listed(store)] == ["s"]
+    lease = await store.acquire("s", new_owner(), ttl_s=60)
+    await store.release(lease, rests_at=3)
+    assert await store.unattended(10) == []
+
+
+async def test_a_lease_that_was_lost_does_not_say_that_the_session_rests(
+    store: Store,
+) -> None:
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    old = await store.acquire("s", new_owner(), ttl_s=60)
+    new = await store.acquire("s", new_owner(), ttl_s=60, steal=True)
+    await store.release(old, rests_at=1)
+    await store.release(new)
+    assert [each.id for each in await listed(store)] == ["s"]
+
+
+async def test_a_driver_is_missed_when_its_lease_ends(store: Store) -> None:
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    await store.acquire("s", "elsewhere:1:1:ff", ttl_s=0)
+    await store.create("driven")
+    await store.send("driven", said("m"), "steer")
+    await store.acquire("driven", "elsewhere:1:1:ff", ttl_s=3_600)
+    assert await listed(store) == [Unattended("s", 1)]
+
+
+@needs_proc
+async def test_a_driver_of_this_machine_is_missed_when_its_process_ends(
+    store: Store,
+) -> None:
+    done = run_python("-c", OWNER_OF_ANOTHER_PROCESS, check=True)
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
+    assert await listed(store) == [Unattended("s", 1)]
+
+
+async def test_a_deleted_session_is_due_no_longer(store: Store) -> None:
+    await store.create("s")
+    await store.send("s", said("m"), "steer")
+    await store.delete("s")
+    await store.create("s")
+    await store.create("other")
+    await store.send("other", said("m"), "steer")
+    assert await listed(store) == [Unattended("other", 1)]
+
+
+async def test_who_steals_a_lease_has_it_at_once_and_the_other_writes_nothing_more(
+    store: Store,
+) -> None:
+    await store.create("s")
+    old = await store.acquire("s", "one", ttl_s=3_600)
+    with pytest.raises(SessionBusy):
+        await store.acquire("s", "two", ttl_s=60)
+    new = await store.acquire("s", "two", ttl_s=60, steal=True)
+    assert new == Lease("s", "two", old.generation + 1)
+    piece = DraftPiece("c", 0, "text", "p", "x")
+    for write in (
+        store.append(old, [TurnStarted(turn="t")], after=0),
+        store.draft(old, [piece]),
+        store.save_checkpoint(old, Checkpoint(0, "me", b"")),
+        store.renew(old, ttl_s=60),
+    ):
+        with pytest.raises(LeaseLost):
+            await write
+    await store.release(old)
+    assert (await store.about("s")).held_by == "two"
+    assert [e.seq for e in await store.append(new, [TurnStarted(turn="t")], after=0)] == [
+        1
+    ]
+
+
+async def test_of_drivers_that_steal_from_each_other_only_the_last_one_writes(
+    store: Store,
+) -> None:
+    """Each writes until it loses the session; the ledger has no gap, and one driver's writes are never between two of
+    a later one."""
+    await store.create("s")
+
+    async def drive(name: str) -> None:
+        lease = await store.acquire("s", name, ttl_s=60, steal=True)
+        after = (await store.about("s")).seq
+        try:
+            while after < 400:
+                turn = TurnStarted(turn=f"{lease.generation}")
+                after = (await store.append(lease, [turn], after=after))[-1].seq
+        except LeaseLost:
+            return
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(8):
+            group.create_task(drive(f"d{number}"))
+            for _ in range(number):
+                await asyncio.sleep(0)
+    events = await store.read("s")
+    generations = [int(e.turn) for e in events if isinstance(e, TurnStarted)]
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert generations == sorted(generations)
