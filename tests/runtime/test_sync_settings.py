@@ -1,5 +1,6 @@
 """A reading is that of the settings that count, from the moment a session is opened."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 from ullage_simulators import read, running
 
 from tests.agents import haiku
-from ullage.events import Event
+from ullage.events import CompactionCommitted, Event, MessageAdded, SessionStarted
+from ullage.messages import Message, TextPart
 from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
+from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.mcp import McpServer
 
 SYSTEM = "You look after casks. " * 200
@@ -130,3 +133,50 @@ async def test_a_tool_server_that_offers_nothing_yet_is_named_in_the_notes(
     for reading in (first, later):
         (note,) = [note for note in reading.notes if "cellar" in note]
         assert "none are counted" in note
+
+
+async def _compacted_and_undone(session: Session) -> None:
+    await session.compact()
+    await session.wait()
+    done = [e for e in await session.history() if isinstance(e, CompactionCommitted)]
+    await session.uncompact(done[0].compaction)
+
+
+CHANGED: dict[str, Callable[[Session], Awaitable[None]]] = {
+    "rewind": lambda session: session.rewind("m3"),
+    "rewind_to_begin": lambda session: session.rewind(""),
+    "uncompact": _compacted_and_undone,
+}
+"""What changes messages that were sent before."""
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
+async def test_a_changed_session_that_never_called_a_model_comes_to_rest(
+    change: Callable[[Session], Awaitable[None]], tmp_path: Path
+) -> None:
+    """Its changed messages were never sent, so that no epoch of requests ends. It wrote its settings for ever once."""
+    text = "The gauge reads full. " * 200
+    with running(read({"answers": [{"text": "## Goal\nCasks."}]})) as simulator:
+        store = SqliteStore(tmp_path / "s.db")
+        events: list[Event] = [
+            SessionStarted(
+                model="claude-haiku-4-5", wire="messages", provider="anthropic"
+            )
+        ]
+        for n in range(6):
+            role = ("user", "assistant")[n % 2]
+            part = TextPart(id=f"m{n}.text", text=text)
+            events.append(
+                MessageAdded(message=Message(id=f"m{n}", role=role, parts=(part,)))
+            )
+        await store.create("one", events)
+        made = haiku(store, window=10_000, base_url=simulator.url("anthropic"))
+        async with made.session("one") as session:
+            await session.wait()
+            await change(session)
+            await session.wait()
+            at_rest = await session.history()
+            session.drive()
+            await session.wait()
+            assert await session.history() == at_rest
+        await store.close()

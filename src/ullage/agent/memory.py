@@ -90,14 +90,13 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
         case MessageAdded():
             return _message_added(memory, event.message)
         case MessageReplaced():
-            return replace(memory, broken="edit")
+            return _broken(memory, "edit")
         case Rewound():
             is_unsent = bool(event.to) and event.to == memory.newest_sent
-            return replace(
-                memory, newest=event.to, broken=memory.broken if is_unsent else "rewind"
-            )
+            memory = replace(memory, newest=event.to)
+            return memory if is_unsent else _broken(memory, "rewind")
         case Uncompacted():
-            return replace(memory, broken="uncompact")
+            return _broken(memory, "uncompact")
         case EpochChanged():
             return replace(memory, epoch=event.epoch, broken="", is_declared=True)
         case TurnEnded(reason="finished"):
@@ -109,6 +108,11 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             )
         case _:
             return memory
+
+
+def _broken(memory: LoopMemory, change: str) -> LoopMemory:
+    """Without a call there is no epoch that a change could end."""
+    return memory if memory.started is None else replace(memory, broken=change)
 
 
 def _message_added(memory: LoopMemory, message: Message) -> LoopMemory:
