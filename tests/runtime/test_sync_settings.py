@@ -9,7 +9,7 @@ from ullage_simulators import read, running
 
 from tests.agents import haiku
 from ullage.events import CompactionCommitted, Event, MessageAdded, SessionStarted
-from ullage.messages import Message, TextPart
+from ullage.messages import Message, Role, TextPart
 from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
@@ -164,7 +164,7 @@ async def test_a_changed_session_that_never_called_a_model_comes_to_rest(
             )
         ]
         for n in range(6):
-            role = ("user", "assistant")[n % 2]
+            role: Role = ("user", "assistant")[n % 2]
             part = TextPart(id=f"m{n}.text", text=text)
             events.append(
                 MessageAdded(message=Message(id=f"m{n}", role=role, parts=(part,)))
