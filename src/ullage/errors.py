@@ -7,6 +7,7 @@
     │   ├── InvalidRequest        a request body that is none of the known wires'
     │   └── WrongType             an argument is of a type that can't be used; also a TypeError
     ├── LedgerError               a row that can't follow the ones before it
+    │   └── HistoryLost           the database lost the last events in a crash or a failover; read the session again
     ├── StoreError                the store can't do what was asked; what it holds is unchanged
     │   ├── StoreUnavailable      it can't be opened, read or written: permissions, a full disk, damage
     │   ├── SessionNotFound       there is no session of that id
@@ -88,6 +89,13 @@ class WrongType(InputError, TypeError):
 
 class LedgerError(UllageError):
     """An event that can't follow the ones before it, for example a sequence number used twice."""
+
+
+class HistoryLost(LedgerError):
+    """The ledger lacks events that were read or written before: the database lost them in a crash or a failover.
+
+    What was folded of the session is wrong from there on and has to be read again.
+    """
 
 
 class StoreError(UllageError):

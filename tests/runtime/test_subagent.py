@@ -27,11 +27,11 @@ class Watched(SqliteStore):
         self.whole: list[str] = []
 
     async def read(
-        self, session: str, *, after: int = 0, limit: int | None = None
+        self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         if not after:
             self.whole.append(session)
-        return await super().read(session, after=after, limit=limit)
+        return await super().read(session, after=after, limit=limit, at=at)
 
 
 def with_child() -> Scenario:

@@ -213,13 +213,15 @@ class Process:
         port: int = 0,
         simulate: bool = False,
         descriptors: int = 0,
+        database: str = "",
         **environment: str,
     ) -> None:
         command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), *options]
         if simulate:  # a store, a model and an address of its own
             command += ["--simulate"]
         else:
-            command += ["--store", str(store), "--model", MODEL, "--base-url", provider]
+            place = database or str(store)
+            command += ["--store", place, "--model", MODEL, "--base-url", provider]
         if descriptors:
             command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         self._process = subprocess.Popen(
@@ -281,9 +283,13 @@ def process(
     port: int = 0,
     simulate: bool = False,
     descriptors: int = 0,
+    database: str = "",
     **environment: str,
 ) -> Iterator[Process]:
-    """A server process that is ended afterwards, if it was not before. What it said is added to a failure."""
+    """A server process that is ended afterwards, if it was not before. What it said is added to a failure.
+
+    ``database`` is the URL of its store; without one the store is the file ``store``.
+    """
     started = Process(
         provider,
         store,
@@ -291,6 +297,7 @@ def process(
         port=port,
         simulate=simulate,
         descriptors=descriptors,
+        database=database,
         **environment,
     )
     try:

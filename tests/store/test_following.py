@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.losing import lose
 from tests.store.sessions import said
-from ullage.errors import SessionNotFound, StoreUnavailable
+from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -104,6 +105,55 @@ async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     await follower
     examine(seen, with_all_pieces=50)
     assert len(seen) == 52
+
+
+async def test_one_who_follows_is_told_of_events_that_the_database_has_lost(
+    store: Store, place: str
+) -> None:
+    await store.create("s", [TurnStarted(turn=str(number)) for number in range(1, 4)])
+    lease = await store.acquire("s", "o", ttl_s=60)
+    had = await store.append(lease, [TurnStarted(turn="4")], after=3)
+    stream = store.follow("s", after=3)
+    assert [await anext(stream)] == list(had)
+    lose(place, "s", last=2)
+    coming = asyncio.ensure_future(anext(stream))
+    for number in range(3, 6):
+        await store.command(
+            "s", [TurnStarted(turn=f"another {number}", at=had[0].at + number)]
+        )
+    with pytest.raises(HistoryLost, match="Event 4"):
+        await coming
+
+
+@pytest.mark.parametrize("after", [3, 4])
+async def test_a_place_behind_a_lost_event_is_told_from_one_behind_an_event_that_is_there(
+    store: Store, place: str, after: int
+) -> None:
+    made = await store.create("s", [TurnStarted(turn=str(n), at=n) for n in range(1, 5)])
+    at = made[after - 1].at
+    assert await store.read("s", after=after, at=at) == list(made[after:])
+    lose(place, "s", last=2)
+    with pytest.raises(HistoryLost):
+        await store.read("s", after=after, at=at)
+    with pytest.raises(HistoryLost):
+        await anext(store.follow("s", after=after, at=at))
+    await store.command("s", [TurnStarted(turn="another", at=90 + n) for n in (3, 4)])
+    with pytest.raises(HistoryLost):
+        await store.read("s", after=after, at=at)
+    with pytest.raises(HistoryLost):
+        await anext(store.follow("s", after=after, at=at))
+    lease = await store.acquire("s", "o", ttl_s=60)
+    with pytest.raises(HistoryLost):
+        await store.append(lease, [TurnStarted(turn="5")], after=5)
+
+
+def test_what_was_told_of_and_then_lost_is_not_looked_for_again_and_again() -> None:
+    for told in (TurnStarted(turn="t", seq=9), DraftPiece("c", 0, "text", "p", "x")):
+        follower = Follower("s", 3)
+        change = Change("s", 9, (told,))
+        assert follower.hear(change) is None
+        fresh = follower.hear(change, has_looked=True)
+        assert fresh is not None and list(fresh) == []
 
 
 async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(
@@ -313,7 +363,7 @@ def test_whatever_is_told_or_looked_up_the_order_holds(
 ) -> None:
     """A ledger as it grows, of which a follower is told a part, and looks the rest up when it has to."""
     chance = random.Random(seed)
-    follower = Follower(0, -1)
+    follower = Follower("s", 0)
     events: list[Event] = []
     rows: list[DraftRow] = []
     seen: Items = []
@@ -326,7 +376,10 @@ def test_whatever_is_told_or_looked_up_the_order_holds(
         seen.extend(
             follower.read(
                 FoundEvents(
-                    [each for each in events if each.seq > follower.seq], list(rows), True
+                    [each for each in events if each.seq > follower.seq],
+                    list(rows),
+                    True,
+                    last_at=0.0,
                 )
             )
         )
@@ -379,16 +432,16 @@ def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_t
     """The news of the newest piece may arrive before the first look into the database."""
     pieces = [DraftPiece("c", offset, "text", "p", "x") for offset in range(6)]
     rows = [DraftRow(number, 3, (piece,)) for number, piece in enumerate(pieces, 1)]
-    follower = Follower(3, 1)
+    follower = Follower("s", 3, 1)
     newest = Change("s", 3, (pieces[5],))
     assert follower.hear(newest) is None
-    assert list(follower.read(FoundEvents([], rows, True))) == pieces[2:]
+    assert list(follower.read(FoundEvents([], rows, True, last_at=1.0))) == pieces[2:]
     again = follower.hear(newest, has_looked=True)
     assert again is not None and list(again) == []
 
 
 def test_pieces_that_are_gone_are_not_waited_for() -> None:
-    follower = Follower(3, -1)
+    follower = Follower("s", 3)
     told = Change("s", 3, (DraftPiece("c", 5, "text", "p", "x"),))
     assert follower.hear(told) is None
     fresh = follower.hear(told, has_looked=True)

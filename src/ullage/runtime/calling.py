@@ -78,7 +78,8 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
             stream=request.stream,
         )
     )
-    await ledger.write(started)
+    # Pieces of a call of this name are left where the database lost the call's events.
+    await ledger.write(started, ends_draft=call)
     runtime.usage_seen, runtime.waits_to_retry = None, False
     prepare_ahead(runtime)
     answer: Answer | ProviderError

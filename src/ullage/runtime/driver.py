@@ -41,6 +41,7 @@ from ullage.agent.steps import (
 from ullage.context.choice import ordered
 from ullage.context.unsendable import confirmed_high
 from ullage.errors import (
+    HistoryLost,
     LeaseLost,
     SessionBusy,
     SessionNotFound,
@@ -88,6 +89,7 @@ from ullage.tasks import background, to_completion
 log = logging.getLogger("ullage.runtime")
 
 EXPECTED: Final = (
+    HistoryLost,
     LeaseLost,
     SessionBusy,
     SessionNotFound,
@@ -147,7 +149,11 @@ class Driver:
         """The session as it is now: the folds that decisions use. Raises as ``drive`` does."""
         if self.runtime is None or self.runtime.ledger.is_broken:
             self.runtime = await self._opened()
-        await self.runtime.ledger.catch_up()
+        try:
+            await self.runtime.ledger.catch_up()
+        except HistoryLost as problem:
+            log.warning("%s It is opened again.", problem)
+            self.runtime = await self._opened()
         return self.runtime
 
     async def drive(self) -> None:
@@ -169,7 +175,7 @@ class Driver:
                 if not self._awaits_other or not await self._wait_for_other():
                     return
                 continue
-            except LeaseLost:
+            except (LeaseLost, HistoryLost):
                 continue
             about = await self._shared.store.about(self._session)
             if about.seq == self._rests_at:

@@ -7,12 +7,12 @@ commands of others. So every decision rests on stored events.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from ullage.agent.loop import Loop, apply
 from ullage.checkpoint.contents import events_of, put_contents, removed_entries
-from ullage.errors import LeaseLost
+from ullage.errors import HistoryLost, LeaseLost
 from ullage.events import Event, Uncompacted
 from ullage.meter.meter import Meter
 from ullage.meter.view import Entry
@@ -40,7 +40,8 @@ class Ledger:
     """One session and its folds. Belongs to one event loop. ``listeners`` are called with each event after its fold.
 
     ``lease`` is ``None`` while another process may drive: the session can only be read then. ``write`` and ``catch_up``
-    raise ``LeaseLost`` and ``StoreUnavailable``; nothing of the call is stored then.
+    raise ``LeaseLost`` and ``StoreUnavailable``, and ``HistoryLost`` where folded events were lost by the database: the
+    session has to be opened again then. Nothing of the call is stored then.
     """
 
     def __init__(self, store: Store, session: str, meter: Meter, loop: Loop) -> None:
@@ -51,7 +52,9 @@ class Ledger:
         self.loop = loop
         self.listeners: list[Callable[[Event], None]] = []
         self.is_broken = False
-        """An event could not be folded, so that the folds are incomplete: the session has to be opened again."""
+        """An event could not be folded, or a folded one was lost: the session has to be opened again."""
+        self.at = 0.0
+        """The time of the last folded event; 0 before the first one that this object folds."""
         self._lock = asyncio.Lock()
         self._is_loaded = False
         """Whether every message in view has its content; later ones always have."""
@@ -123,23 +126,35 @@ class Ledger:
                 exact and self.loop.seq != decided
             ):  # another event was folded before the lock was free
                 return False
-            stored = await self.store.append(
-                self.held,
-                events,
-                after=self.loop.seq,
-                exact=exact,
-                durable=durable,
-                ends_draft=ends_draft,
-            )
+            with self._may_be_lost():
+                stored = await self.store.append(
+                    self.held,
+                    events,
+                    after=self.loop.seq,
+                    exact=exact,
+                    durable=durable,
+                    ends_draft=ends_draft,
+                )
             await self._fold(stored)
             return not exact or len(stored) == len(events)
 
     async def _catch_up(self) -> int:
         async with self._lock:
             self._check()
-            found = await self.store.read(self.session, after=self.loop.seq)
+            with self._may_be_lost():
+                found = await self.store.read(
+                    self.session, after=self.loop.seq, at=self.at
+                )
             await self._fold(found)
             return len(found)
+
+    @contextmanager
+    def _may_be_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except HistoryLost:
+            self.is_broken = True
+            raise
 
     def _check(self) -> None:
         if self.is_broken:
@@ -153,6 +168,7 @@ class Ledger:
             await load_for(event, self.store, self.session, self.meter)
             self.meter.apply(event)
             self.loop = apply(self.loop, event)
+            self.at = event.at
             for listener in self.listeners:
                 listener(event)
         self.is_broken = False

@@ -60,6 +60,8 @@ class Folds(NamedTuple):
     memory: LoopMemory
     checkpointed: int
     checkpoints: Checkpoints
+    at: float = 0.0
+    """The time of the last event, if it is behind the checkpoint."""
 
 
 async def opened(
@@ -82,6 +84,7 @@ async def opened(
         resolved = shared.resolve_for(loop)
         known = ResolvedFrom(loop.settings, answering(loop), resolved)
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
+    ledger.at = folds.at
     runtime = SessionRuntime(
         first=shared,
         ledger=ledger,
@@ -124,12 +127,14 @@ async def folded(
             Checkpoints(),
         )
     meter, loop, memory = folds.meter, folds.loop, folds.memory
+    at = 0.0
     for event in await store.read(session, after=folds.checkpointed):
         await load_for(event, store, session, meter)
         meter.apply(event)
         loop = apply(loop, event)
         memory = remember(memory, event)
-    return folds._replace(loop=loop, memory=memory)
+        at = event.at
+    return folds._replace(loop=loop, memory=memory, at=at)
 
 
 async def _from_checkpoint(

@@ -1,8 +1,12 @@
 """A session's events as server-sent events, which a client can resume after any interruption.
 
-Each frame's id is ``seq.pieces``: the newest event, and how many pieces of the current answer were sent so far. Both
-are stored before they are sent, so a client that returns with the last id it saw gets every missing frame and none
-twice, from this process or another.
+Each frame's id is ``seq.pieces.at``: the newest event, how many pieces of the current answer were sent so far, and when
+that event was stored, in milliseconds since 1970. All is stored before it is sent, so a client that returns with the
+last id it saw gets every missing frame and none twice, from this process or another.
+
+A crash or a failover of the database may lose the last events that were sent. Others may have their numbers then, but
+not their times: a client with such an id, or one that still follows, is sent ``reset``, and the frames after it go on
+from the newest event.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ import msgspec
 from litestar import Request, get
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State as AppState
-from litestar.exceptions import ClientException, TooManyRequestsException
+from litestar.exceptions import TooManyRequestsException
 from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from ullage.errors import SessionNotFound, StoreUnavailable
+from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -38,6 +42,7 @@ from ullage.server.problems import TooManyStreams
 from ullage.server.requests import TheHost
 from ullage.server.scopes import bearer_of
 from ullage.store.export import one_line
+from ullage.store.store import Store
 from ullage.tasks import start, stop
 
 HEARTBEAT_S: Final = 15.0
@@ -51,7 +56,7 @@ RETRY_MS: Final = 1_000
 MOST_HELD: Final = 256 * 1024
 """Bytes of frames that are held until the client has read the previous ones."""
 
-POSITION: Final = r"^[0-9]{1,15}(\.[0-9]{1,9})?$"
+POSITION: Final = r"^[0-9]{1,15}(\.[0-9]{1,9}(\.[0-9]{1,15})?)?$"
 
 EVENT_STREAM: Final = "text/event-stream"
 
@@ -60,19 +65,27 @@ HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 class StreamPosition(NamedTuple):
-    """The position of a client: it has the event ``seq``, and ``pieces`` pieces of the current answer."""
+    """The position of a client: it has the event ``seq``, and ``pieces`` pieces of the current answer.
+
+    ``at_ms`` is when the event was stored; 0 where that is not known.
+    """
 
     seq: int
     pieces: int = 0
+    at_ms: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.pieces}"
+        return f"{self.seq}.{self.pieces}.{self.at_ms}"
+
+    @classmethod
+    def behind(cls, event: Event, pieces: int = 0) -> StreamPosition:
+        """The position of a client that has this event."""
+        return cls(event.seq, pieces, round(event.at * 1_000))
 
 
 def position_of(text: str) -> StreamPosition:
     """The position that an id names. Raises ``ValueError``."""
-    seq, _, pieces = text.partition(".")
-    return StreamPosition(int(seq), int(pieces or 0))
+    return StreamPosition(*map(int, text.split(".")))
 
 
 @get(
@@ -93,17 +106,19 @@ async def follow_events(
 ) -> Stream:
     """Continues after ``Last-Event-ID`` or ``after``; ``after=0`` begins with the first event, neither with new events.
 
+    ``reset`` says that the database has lost events which the client may have: it reads the session again, and the
+    stream goes on from the newest event.
+
     ``event`` is the ledger event's type and ``data`` its JSON; ``draft`` is a piece of a streaming answer; ``status``
     is the short status, sent before its reading. Disconnecting changes nothing for the session.
     """
     name = unescaped(session)
-    newest = (await host.store.about(name)).seq
     given = last if last is not None else after
-    position = StreamPosition(newest) if given is None else position_of(given)
-    if position.seq > newest:
-        raise ClientException(
-            f"The session has no event {position.seq} yet: its newest one is {newest}."
-        )
+    if given is None:
+        position = await newest_position(host.store, name)
+    else:
+        await host.store.about(name)
+        position = position_of(given)
     give_back = _slot_for(request, state.streams)
     bearer, tokens = bearer_of(request), state.tokens
     made = frames(host, name, position, state.closing)
@@ -115,6 +130,13 @@ async def follow_events(
         headers=HEADERS,
         background=BackgroundTask(chunks.aclose),
     )
+
+
+async def newest_position(store: Store, session: str) -> StreamPosition:
+    """The position of a client that has all there is. Raises ``SessionNotFound``."""
+    seq = (await store.about(session)).seq
+    found = await store.read(session, after=seq - 1)
+    return StreamPosition.behind(found[-1]) if found else StreamPosition(seq)
 
 
 def _slot_for(
@@ -189,12 +211,29 @@ async def _read(
 ) -> None:
     """Puts all frames after a position into the buffer. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
-        async with aclosing(
-            host.store.follow(session, after=position.seq, offset=position.pieces - 1)
-        ) as items:  # type: ignore[type-var]
-            async for item in items:
-                position = moved(position, item)
-                await held.put(frame(position, item))
+        while True:
+            try:
+                await _read_on(host.store, session, position, held)
+            except HistoryLost:
+                position = await newest_position(host.store, session)
+                data = msgspec.json.encode({"seq": position.seq})
+                await held.put(_frame("reset", data, position))
+
+
+async def _read_on(
+    store: Store, session: str, position: StreamPosition, held: _FrameBuffer
+) -> None:
+    """The same until the ledger lacks what was sent: raises ``HistoryLost`` then."""
+    following = store.follow(
+        session,
+        after=position.seq,
+        offset=position.pieces - 1,
+        at=position.at_ms / 1_000,
+    )
+    async with aclosing(following) as items:  # type: ignore[type-var]
+        async for item in items:
+            position = moved(position, item)
+            await held.put(frame(position, item))
 
 
 class _FrameBuffer:
@@ -239,10 +278,10 @@ class _FrameBuffer:
 def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:
     """The position after this item."""
     if isinstance(item, DraftPiece):
-        return StreamPosition(position.seq, item.offset + 1)
+        return position._replace(pieces=item.offset + 1)
     if isinstance(item, CallStarted | CallEnded) and item.purpose == "main":
-        return StreamPosition(item.seq)
-    return StreamPosition(item.seq, position.pieces)
+        return StreamPosition.behind(item)
+    return StreamPosition.behind(item, position.pieces)
 
 
 def frame(position: StreamPosition, item: Event | DraftPiece) -> bytes:

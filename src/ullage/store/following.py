@@ -8,17 +8,32 @@ from typing import NamedTuple
 from ullage.events import DraftPiece, Event
 from ullage.store.changes import Change, Subscription
 from ullage.store.drafts import DraftRow
+from ullage.store.refusals import history_lost
 
 MOST_READ = 1_000
 """The most events that one read loads, so that a long ledger is not in memory as a whole."""
 
 
 class FoundEvents(NamedTuple):
-    """The result of one read of the database; ``is_all`` is False if there are more events."""
+    """The result of one read of the database; ``is_all`` is False if there are more events.
+
+    ``last_at`` is the time of the event behind which was read; ``None`` where the ledger has no such event.
+    """
 
     events: list[Event]
     drafts: list[DraftRow]
     is_all: bool
+    last_at: float | None = None
+
+
+def is_same_event(at: float, stored: float | None) -> bool:
+    """Whether an event that was read before is still the one of its number: events are told apart by their times.
+
+    ``at`` is 0 where it is not known; then the ledger only has to have such an event (``stored``).
+    """
+    if stored is None:
+        return False
+    return not at or round(at * 1_000) == round(stored * 1_000)
 
 
 class Follower:
@@ -29,15 +44,21 @@ class Follower:
     to an answer that the events contain.
     """
 
-    def __init__(self, after: int, offset: int) -> None:
+    def __init__(
+        self, session: str, after: int, offset: int = -1, at: float = 0.0
+    ) -> None:
+        self.session = session
         self.seq = after
+        self.at = at
         self.row = 0
         self._from = after
         self._offset = offset
         self._had: dict[str, int] = {}
 
     def read(self, seen: FoundEvents) -> Iterator[Event | DraftPiece]:
-        """The new items of a read, in order."""
+        """The new items of a read, in order. Raises ``HistoryLost`` if the last event before it was replaced."""
+        if self.seq and not is_same_event(self.at, seen.last_at):
+            raise history_lost(self.session, self.seq)
         drafts = iter(seen.drafts)
         row = next(drafts, None)
         for event in seen.events:
@@ -54,13 +75,14 @@ class Follower:
     ) -> Iterator[Event | DraftPiece] | None:
         """The new items of a notification; ``None`` if earlier events or pieces are missing.
 
-        With ``has_looked`` the database was read since the notification: a piece that is still missing was removed.
+        With ``has_looked`` the database was read since the notification: what is still missing was removed or lost. An
+        event that comes again with a later time is another one: then only a read tells what was lost.
         """
         first = change.stored[0]
         if isinstance(first, DraftPiece):
-            if change.seq > self.seq:
+            if change.seq > self.seq and not has_looked:
                 return None
-            if change.seq < self.seq:
+            if change.seq != self.seq:
                 return iter(())
             if (
                 not has_looked
@@ -69,8 +91,12 @@ class Follower:
                 return None
             pieces = tuple(each for each in change.stored if isinstance(each, DraftPiece))
             return self._pieces(change.seq, pieces)
-        if first.seq > self.seq + 1:
+        is_ahead = first.seq > self.seq + 1
+        is_other = first.seq <= self.seq and first.at > self.at > 0
+        if (is_ahead or is_other) and not has_looked:
             return None
+        if is_ahead:  # it was told of and then lost
+            return iter(())
         return (
             each
             for event in change.stored
@@ -112,6 +138,7 @@ class Follower:
     def _event(self, event: Event) -> Iterator[Event]:
         if event.seq > self.seq:
             self.seq = event.seq
+            self.at = event.at
             yield event
 
     def _row(self, row: DraftRow) -> Iterator[DraftPiece]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ullage.errors import CommandRefused, LedgerError, SessionNotFound, StoreUnavailable
+from ullage.errors import (
+    CommandRefused,
+    HistoryLost,
+    LedgerError,
+    SessionNotFound,
+    StoreUnavailable,
+)
 
 
 def no_session(session: str) -> SessionNotFound:
@@ -26,10 +32,11 @@ def no_id() -> CommandRefused:
     )
 
 
-def ahead_of_ledger(session: str, last: int, after: int) -> LedgerError:
-    """An append follows an event that the ledger does not have."""
-    return LedgerError(
-        f"Session {session!r} ends at event {last}: none can follow event {after}."
+def history_lost(session: str, seq: int) -> HistoryLost:
+    """The ledger has no such event, or another one, than was read before."""
+    return HistoryLost(
+        f"Event {seq} of the session {session!r} is not in the ledger any more: the database lost its last events in a "
+        "crash or a failover. Read the session again."
     )
 
 

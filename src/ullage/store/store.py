@@ -10,7 +10,8 @@ ends, and the ledger tells whether it happened. All methods raise ``StoreUnavail
 Three promises that callers rely on:
 
 - Writes of one store to one session happen in the order they were asked for, also those whose caller was cancelled.
-- A write without ``durable`` survives the process, not a power cut or a failover to another database server.
+- A write without ``durable`` survives the process, not a power cut or a failover to another database server. Lost
+  events are noticed by their times: another event of the same number has another one.
 - Order is ``seq`` within a session. Nothing orders the events of different sessions.
 
 A session is **due** from ``send`` or ``command`` until a driver releases it at rest. ``unattended`` lists the sessions
@@ -156,9 +157,13 @@ class Store(Protocol):
         ...
 
     async def read(
-        self, session: str, *, after: int = 0, limit: int | None = None
+        self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
-        """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``."""
+        """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``.
+
+        With ``at``, the time of the event ``after`` as it was read before: raises ``HistoryLost`` if the ledger has no
+        such event, or one of another time.
+        """
         ...
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
@@ -214,7 +219,7 @@ class Store(Protocol):
         when others' commands lie in between, and only those are given. ``durable`` is on the disk when this returns,
         whatever happens to the machine; otherwise it survives the process. ``ends_draft`` removes that call's draft in
         the same transaction. Raises ``LeaseLost``; ``CommandRefused`` when one of them ends or edits the wait of a
-        message that no longer waits, or queues one a second time; ``LedgerError`` for an ``after`` beyond the ledger.
+        message that no longer waits, or queues one a second time; ``HistoryLost`` for an ``after`` beyond the ledger.
         """
         ...
 
@@ -302,13 +307,15 @@ class Store(Protocol):
         ...
 
     def follow(
-        self, session: str, *, after: int = 0, offset: int = -1
+        self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
         """All events behind ``after`` and every draft piece, as they are stored, without end, gap or duplicate.
 
         A call's pieces come before the event that ends it. ``offset`` is the last piece had of the call that was under
         way at ``after``. Pieces of a call that has ended since are left out, its events hold them whole. Raises
-        ``SessionNotFound``, also when the session is deleted, and ``StoreUnavailable`` when the store is closed.
+        ``SessionNotFound``, also when the session is deleted, and ``StoreUnavailable`` when the store is closed;
+        ``HistoryLost``, now or later, when the ledger lacks the event ``after`` or one that was given: ``at`` is the
+        time of ``after``, if that is known.
         """
         ...
 

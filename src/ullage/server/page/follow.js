@@ -8,9 +8,10 @@ import { EventStream } from "./stream.js";
 export const RECENT = 1_500;
 
 export class Following {
-  /** `onState(connection)` tells of the connection; the rest goes through the ledger, the conversation and the panel. */
-  constructor(api, id, { ledger, conversation, panel, composer, onState, onGone }) {
-    Object.assign(this, { id, ledger, conversation, panel, composer, onState, onGone });
+  /** `onState(connection)` tells of the connection, `onReset` that the past has changed; the rest goes through the ledger,
+   * the conversation and the panel. */
+  constructor(api, id, { ledger, conversation, panel, composer, onState, onGone, onReset }) {
+    Object.assign(this, { id, ledger, conversation, panel, composer, onState, onGone, onReset });
     this.remote = api.of(id);
     this.api = api;
     this.closing = new AbortController();
@@ -66,6 +67,10 @@ export class Following {
 
   frame(name, data) {
     if (this.signal.aborted || name === "status") return;
+    if (name === "reset") {
+      this.onReset();
+      return;
+    }
     const value = JSON.parse(data);
     if (name === "draft") this.ledger.piece(value);
     else this.ledger.apply(value);

@@ -154,6 +154,7 @@ class Page {
       composer: this.composer,
       onState: (connection) => this.connection(connection),
       onGone: () => notice("This session was deleted.", { isPlain: true }),
+      onReset: () => this.beginAgain(id),
     });
     this.following = following;
     this.connection("connecting");
@@ -167,6 +168,12 @@ class Page {
     byId("subtitle").textContent = "";
     byId("show-map").hidden = false;
     await this.openUntilItAnswers(following);
+  }
+
+  /** The database lost events that the page shows: all is read again. */
+  async beginAgain(id) {
+    this.leave();
+    await this.follow(id);
   }
 
   async openUntilItAnswers(following) {

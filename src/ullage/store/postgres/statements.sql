@@ -28,6 +28,13 @@ SELECT DISTINCT owner FROM sessions WHERE owner <> '';
 -- name: key_of
 SELECT key FROM sessions WHERE id = $1;
 
+-- name: key_and_time
+SELECT key, (SELECT at FROM events WHERE session = key AND seq = $2) FROM sessions WHERE id = $1;
+
+-- name: look
+SELECT found.*, (SELECT events.at FROM sessions JOIN events ON session = key AND events.seq = $2 WHERE id = $1) AS last_at
+FROM look($1, $2, $3, $4) found;
+
 -- name: read_events
 SELECT seq, name, at, body FROM events WHERE session = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 

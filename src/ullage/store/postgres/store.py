@@ -26,7 +26,12 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, grouped, to_row
-from ullage.store.following import MOST_READ, Follower, FoundEvents
+from ullage.store.following import (
+    MOST_READ,
+    Follower,
+    FoundEvents,
+    is_same_event,
+)
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
@@ -35,8 +40,8 @@ from ullage.store.postgres.lanes import call_of
 from ullage.store.postgres.migrating import statements
 from ullage.store.postgres.rows import AppendValues, queued_values
 from ullage.store.refusals import (
-    ahead_of_ledger,
     damaged_message,
+    history_lost,
     id_taken,
     no_id,
     no_session,
@@ -196,12 +201,17 @@ class PostgresStore:
         return SessionRow(*rows[0])
 
     async def read(
-        self, session: str, *, after: int = 0, limit: int | None = None
+        self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         most = ALL if limit is None else limit
 
         async def work(connection: PgConnection) -> list[Event]:
-            key = await _key_of(connection, session)
+            head = await connection.fetchrow(statements()["key_and_time"], session, after)
+            if head is None:
+                raise no_session(session)
+            key, stored_at = head
+            if at and not is_same_event(at, stored_at):
+                raise history_lost(session, after)
             rows = await connection.fetch(statements()["read_events"], key, after, most)
             return await _events(connection, session, key, rows)
 
@@ -285,7 +295,7 @@ class PostgresStore:
         def finish(row: Record) -> tuple[tuple[int, tuple[Event, ...]], Change | None]:
             _check_held(lease, row)
             if row["code"] == Code.AHEAD:
-                raise ahead_of_ledger(lease.session, row["seq"], after)
+                raise history_lost(lease.session, after)
             if row["code"] == Code.OTHERS_CAME:
                 return (row["seq"], ()), None
             written, change = _written(lease.session, events, row)
@@ -494,9 +504,9 @@ class PostgresStore:
             self._watchers.remove(subscription)
 
     async def follow(
-        self, session: str, *, after: int = 0, offset: int = -1
+        self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
-        follower = Follower(after, offset)
+        follower = Follower(session, after, offset, at)
         async with self.watch(session) as news:
             async for each in follower.follow(
                 news, lambda: self._look(session, follower)
@@ -506,7 +516,7 @@ class PostgresStore:
     async def _look(self, session: str, follower: Follower) -> FoundEvents:
         async def work(connection: PgConnection) -> FoundEvents:
             rows = await connection.fetch(
-                call_of("look", 4), session, follower.seq, follower.row, MOST_READ
+                statements()["look"], session, follower.seq, follower.row, MOST_READ
             )
             if not rows:
                 raise no_session(session)
@@ -528,7 +538,7 @@ class PostgresStore:
                     )
                     drafts += [] if found is None else [found]
             is_all = rows[0]["number"] - follower.seq < MOST_READ
-            return FoundEvents(events, drafts, is_all)
+            return FoundEvents(events, drafts, is_all, rows[0]["last_at"])
 
         return await self._base.read(work)
 

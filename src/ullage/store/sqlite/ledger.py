@@ -16,7 +16,7 @@ from ullage.events import (
 from ullage.store.changes import Change
 from ullage.store.leases import busy
 from ullage.store.naming import naming
-from ullage.store.refusals import ahead_of_ledger, id_taken, no_id, no_such_event
+from ullage.store.refusals import history_lost, id_taken, no_id, no_such_event
 from ullage.store.rows import EventRow, number, to_event, to_row
 from ullage.store.sqlite.leases import holder
 from ullage.store.sqlite.queue import follow_queue
@@ -90,9 +90,9 @@ def append(
     exact: bool,
     ends_draft: str,
 ) -> tuple[Event, ...]:
-    """See ``Store.append``. Raises ``LedgerError`` when ``after`` is ahead of the ledger."""
+    """See ``Store.append``. Raises ``HistoryLost`` when ``after`` is ahead of the ledger."""
     if after > where.seq:
-        raise ahead_of_ledger(where.session, where.seq, after)
+        raise history_lost(where.session, after)
     others = tuple(read(work.database, where, after=after)) if after < where.seq else ()
     if exact and others:
         return others
@@ -113,6 +113,12 @@ def read(
     most = -1 if limit is None else limit
     for row in database.execute(statements()["read_events"], (where.key, after, most)):
         yield _event(database, where, EventRow(*row))
+
+
+def time_of(database: sqlite3.Connection, where: SessionHead, seq: int) -> float | None:
+    """When an event was stored; ``None`` where the ledger has no such event."""
+    found = database.execute(statements()["time_of_event"], (where.key, seq)).fetchone()
+    return None if found is None else found[0]
 
 
 def read_these(

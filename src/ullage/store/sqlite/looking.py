@@ -6,7 +6,7 @@ import sqlite3
 
 from ullage.store.following import MOST_READ, FoundEvents
 from ullage.store.sqlite.drafts import read_drafts
-from ullage.store.sqlite.ledger import read
+from ullage.store.sqlite.ledger import read, time_of
 from ullage.store.sqlite.transaction import SessionHead, session_head
 
 
@@ -17,6 +17,5 @@ def look(
     where: SessionHead = session_head(database, session)
     events = list(read(database, where, after=after, limit=MOST_READ))
     is_all = len(events) < MOST_READ
-    return FoundEvents(
-        events, list(read_drafts(database, where, after_row)) if is_all else [], is_all
-    )
+    drafts = list(read_drafts(database, where, after_row)) if is_all else []
+    return FoundEvents(events, drafts, is_all, time_of(database, where, after))

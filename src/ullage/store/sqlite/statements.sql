@@ -60,6 +60,9 @@ INSERT INTO events (session, seq, name, at, body) VALUES (?, ?, ?, ?, ?);
 -- name: read_events
 SELECT seq, name, at, body FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?;
 
+-- name: time_of_event
+SELECT at FROM events WHERE session = ? AND seq = ?;
+
 -- name: read_event
 SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
 

@@ -21,8 +21,13 @@ from ullage.events import DraftPiece, Event, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.failures import UNREADABLE
-from ullage.store.following import Follower, FoundEvents
-from ullage.store.refusals import damaged_message, not_kept, was_closed
+from ullage.store.following import Follower, FoundEvents, is_same_event
+from ullage.store.refusals import (
+    damaged_message,
+    history_lost,
+    not_kept,
+    was_closed,
+)
 from ullage.store.rows import LEVEL
 from ullage.store.sqlite import drafts, leases, ledger, queue
 from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
@@ -143,14 +148,13 @@ class SqliteStore:
         return await self._read(work)
 
     async def read(
-        self, session: str, *, after: int = 0, limit: int | None = None
+        self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
-            return list(
-                ledger.read(
-                    database, session_head(database, session), after=after, limit=limit
-                )
-            )
+            where = session_head(database, session)
+            if at and not is_same_event(at, ledger.time_of(database, where, after)):
+                raise history_lost(session, after)
+            return list(ledger.read(database, where, after=after, limit=limit))
 
         return await self._read(work)
 
@@ -367,9 +371,9 @@ class SqliteStore:
             self._watchers.remove(subscription)
 
     async def follow(
-        self, session: str, *, after: int = 0, offset: int = -1
+        self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
-        follower = Follower(after, offset)
+        follower = Follower(session, after, offset, at)
 
         def seen() -> Awaitable[FoundEvents]:
             return self._read(

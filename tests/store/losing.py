@@ -1,0 +1,25 @@
+"""What a crash or a failover of the database may do: the last events are gone, and nobody is told."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tests.postgres import shared_server
+from ullage.store.urls import is_database_url
+
+_LOSE = """
+DELETE FROM events WHERE seq > {last} AND session = (SELECT key FROM sessions WHERE id = '{session}');
+UPDATE sessions SET seq = {last} WHERE id = '{session}';
+"""
+
+
+def lose(place: str, session: str, *, last: int) -> None:
+    """Remove the events behind the event ``last`` from the database of a store."""
+    statements = _LOSE.format(last=last, session=session)
+    if not is_database_url(place):
+        with sqlite3.connect(place) as database:
+            database.executescript(statements)
+        database.close()
+        return
+    name = place.partition("?")[0].rpartition("/")[2]
+    shared_server().sql(statements, name)
