@@ -21,7 +21,7 @@ from ullage_simulators.server import listener
 def opening() -> Iterator[dict[str, Any]]:
     """What comes before the pieces."""
     usage = {"input_tokens": 100, "output_tokens": 1}
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",

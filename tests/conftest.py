@@ -75,6 +75,7 @@ SWEEPS = frozenset(
         "runtime/test_damaged.py",
         "server/page/test_access.py",
         "server/page/test_approvals.py",
+        "server/page/test_elsewhere.py",
         "server/page/test_hostile.py",
         "server/page/test_long.py",
         "server/page/test_look.py",
