@@ -56,7 +56,7 @@ class LiveServer:
                 **os.environ,
                 "ANTHROPIC_API_KEY": "x",
                 "ULLAGE_MACHINE": name,
-                "XDG_DATA_HOME": str(place / name),
+                "XDG_DATA_HOME": str(place / "data"),
             },
         )
         assert self.process.stdout is not None
