@@ -81,6 +81,7 @@ SWEEPS = frozenset(
         "server/page/test_look.py",
         "server/page/test_map.py",
         "server/page/test_queue.py",
+        "server/page/test_reading_along.py",
         "server/page/test_reconnect.py",
         "server/page/test_running.py",
         "server/page/test_scopes.py",

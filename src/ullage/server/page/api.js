@@ -113,10 +113,10 @@ export class Api {
   begin = (wanted) => this.post("/sessions", wanted);
 
   /** A log of another agent, read by the server and not kept. */
-  async look(file, session = "") {
+  async look(file, signal, session = "") {
     const headers = { "content-type": "application/octet-stream" };
     const chosen = session ? `?session=${encodeURIComponent(session)}` : "";
-    return (await this.open(`/look${chosen}`, { method: "POST", body: file, headers })).json();
+    return (await this.open(`/look${chosen}`, { method: "POST", body: file, headers, signal })).json();
   }
 }
 

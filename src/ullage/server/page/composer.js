@@ -36,6 +36,15 @@ export class Composer {
     this.grow();
   }
 
+  /** What was written and sent while no session had a name is of this one. */
+  adopt(session) {
+    const texts = [sessionStorage.getItem(DRAFTS), sessionStorage.getItem(DRAFTS + session)].filter(Boolean);
+    sessionStorage.removeItem(DRAFTS);
+    if (texts.length) sessionStorage.setItem(DRAFTS + session, texts.join("\n"));
+    for (const one of this.outbox.values()) one.session ||= session;
+    if (!this.session) this.open(session);
+  }
+
   /** Text put back into the box, before what stands there. */
   put(text) {
     this.box.value = this.box.value ? `${text}\n${this.box.value}` : text;

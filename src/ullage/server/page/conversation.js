@@ -3,6 +3,7 @@
 import { byId, h } from "./dom.js";
 import { drawMark } from "./marks.js";
 import { DraftDrawing, Drawing } from "./message.js";
+import { MessageStops, UNITS } from "./tabstops.js";
 
 const NEAR_PX = 120;
 
@@ -20,8 +21,14 @@ export class Conversation {
     this.list = byId("messages");
     this.scroller = byId("conversation");
     this.newest = byId("newest");
+    this.stops = new MessageStops(this.list);
     this.sticks = true;
+    this.top_px = 0; // where the reader was last
     this.scroller.onscroll = () => this.scrolled();
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    const sizes = new ResizeObserver(() => this.resized());
+    sizes.observe(this.list);
+    sizes.observe(this.scroller);
     this.newest.onclick = () => this.toEnd();
     this.watch();
   }
@@ -40,6 +47,7 @@ export class Conversation {
     this.drafts.clear();
     const all = [...this.ledger.items.values()].map((item) => this.draw(item));
     this.list.replaceChildren(...all);
+    this.stops.settle();
     byId("nothing").hidden = all.length > 0;
     this.toEnd();
   }
@@ -67,6 +75,7 @@ export class Conversation {
       else this.list.append(this.draw(item));
     }
     this.dirty.clear();
+    this.stops.settle();
     byId("nothing").hidden = this.ledger.items.size > 0;
     if (this.sticks) this.toEnd();
     else this.newest.hidden = false;
@@ -88,6 +97,7 @@ export class Conversation {
   draw(item) {
     const node = this.nodeOf(item);
     this.nodes.set(item.key, node);
+    this.stops.close(node);
     return node;
   }
 
@@ -130,16 +140,37 @@ export class Conversation {
     }
   }
 
+  // Only a way up leaves the end: heights also grow under a reader who stays there.
   scrolled() {
+    if (!this.isShown()) return;
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
-    this.sticks = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-    if (this.sticks) this.newest.hidden = true;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    if (isNear) this.sticks = true;
+    else if (scrollTop < this.top_px) this.sticks = false;
+    this.top_px = scrollTop;
+    if (isNear) this.newest.hidden = true;
+  }
+
+  // Messages have their true height when they are first near the screen; another column or view may have been in front.
+  resized() {
+    if (!this.isShown()) {
+      this.wasHidden = true;
+      return;
+    }
+    if (this.sticks) this.toEnd();
+    else if (this.wasHidden) this.scroller.scrollTop = this.top_px;
+    this.wasHidden = false;
+  }
+
+  isShown() {
+    return this.list.clientHeight > 0;
   }
 
   toEnd() {
     this.sticks = true;
     this.newest.hidden = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
+    if (this.isShown()) this.top_px = this.scroller.scrollTop;
   }
 
   /** Brings a message before the reader, with what it costs; loads the pages before it. False where there is none. */
@@ -174,13 +205,23 @@ export class Conversation {
 
   /** The next message up or down from the one that has the focus. */
   step(by) {
-    const articles = [...this.list.querySelectorAll("article")];
-    if (!articles.length) return;
-    const at = articles.findIndex((article) => article.contains(document.activeElement));
-    const next = at < 0 ? (by < 0 ? articles.length - 1 : 0) : Math.max(0, Math.min(articles.length - 1, at + by));
-    articles[next].focus({ preventScroll: true });
-    articles[next].scrollIntoView({ block: "nearest" });
+    const units = [...this.list.querySelectorAll(UNITS)];
+    if (!units.length) return;
+    const at = units.findIndex((unit) => unit.contains(document.activeElement));
+    const top = this.scroller.getBoundingClientRect().top;
+    const shown = () => units.findIndex((unit) => unit.getBoundingClientRect().bottom > top);
+    const first = by < 0 ? units.length - 1 : shown();
+    const next = at < 0 ? first : Math.max(0, Math.min(units.length - 1, at + by));
+    units[next].focus({ preventScroll: true });
+    units[next].scrollIntoView({ block: "nearest" });
     this.scrolled();
+  }
+
+  key(event) {
+    const by = event.altKey && { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.step(by);
   }
 
   /** A list for something else than a session. */

@@ -8,7 +8,7 @@ const KEYS = [
   ["Shift Enter", "a new line"],
   ["Esc", "cancel what is under way; close a dialog"],
   ["/", "to the message box"],
-  ["j  k", "next, previous message"],
+  ["j  k", "next, previous message; in the messages also Alt ↓, Alt ↑"],
   ["[  ]", "session above, below"],
   ["n", "new session"],
   ["s", "search the sessions"],
@@ -87,13 +87,4 @@ export function showWhere(where) {
     h("p", { class: "hint" }, where.message),
     h("div", { class: "dialog-buttons" }, button("Close", () => byId("dialog").close(), { kind: "primary" })),
   );
-}
-
-/** A notice that goes away by itself, unless it is an error. */
-export function notice(text, { next = "", isPlain = false } = {}) {
-  const holder = byId("notices");
-  if (holder.children.length > 3) holder.firstChild.remove();
-  const node = h("div", { class: `notice${isPlain ? " plain" : ""}` }, h("p", {}, text, next ? h("small", {}, next) : null), button("Close", () => node.remove(), { kind: "small bare", "aria-label": "Close the notice" }));
-  holder.append(node);
-  setTimeout(() => node.remove(), isPlain ? 4_000 : 15_000);
 }

@@ -93,6 +93,7 @@ export class Following {
     if (what === "item") this.conversation.touch(key);
     if (what === "part") announce(outcomeText(this.ledger.parts.get(key)));
     if (what === "redraw") this.conversation.redraw();
+    if (what === "ordered") this.panel.ordered(this.ledger.ordered);
     if (what === "queue") this.composer.show(this.ledger.queue);
     if (what === "reading") this.panel.event(this.ledger.near);
     if (what === "compactions") this.panel.undoable(this.ledger.compactions);

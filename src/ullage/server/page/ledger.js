@@ -23,6 +23,7 @@ export class Ledger {
     this.calls = new Map(); // call id -> purpose, of calls under way
     this.compactions = []; // newest last: those that can be undone
     this.parts = new Map(); // message id -> the summary up to it or from it on that was asked for last, and what came of it
+    this.ordered = null; // the compaction that was asked for last, but not at a message: { state, why, event, compaction }
     this.asked = ""; // the message whose summary is asked for and not there yet
     this.cleared = new Map(); // tool result part -> prune
     this.rewoundFrom = [];
@@ -180,6 +181,18 @@ export class Ledger {
     return this.asked !== "" && this.parts.get(this.asked)?.compaction === compaction;
   }
 
+  /** What is known of the compaction that was asked for, but not at a message. */
+  order(known) {
+    this.ordered = known;
+    this.changed("ordered");
+  }
+
+  /** That compaction has ended. */
+  orderEnded(compaction, known) {
+    const isWaiting = this.ordered?.state === "asked" || this.ordered?.state === "begun";
+    if (isWaiting && (this.ordered.compaction ?? compaction) === compaction) this.order(known);
+  }
+
   /** The activity that is left when something ended. */
   settle() {
     const isRunning = [...this.tools.values()].some((tool) => tool.state === "running");
@@ -281,6 +294,7 @@ const HANDLERS = {
     to.mark(event);
     to.asked = event.from ?? event.up_to ?? "";
     if (to.asked) to.part(to.asked, { side: event.from ? "from" : "up_to", state: "asked", compaction: "" });
+    else to.order({ state: "asked" });
   },
   pinned: (to, event) => {
     for (const id of event.messages) {
@@ -293,6 +307,7 @@ const HANDLERS = {
   cancelled: (to, event) => {
     to.mark(event);
     to.partEnded({ state: "failed", why: "it was cancelled" });
+    to.orderEnded(to.compacting, { state: "failed", why: "it was cancelled" });
     to.compacting = "";
     to.settle();
   },
@@ -320,11 +335,13 @@ const HANDLERS = {
   compaction_started: (to, event) => {
     to.compacting = event.compaction;
     if (to.asked && event.trigger === "asked") to.parts.get(to.asked).compaction = event.compaction;
+    else if (to.ordered?.state === "asked") to.order({ state: "begun", compaction: event.compaction });
     to.settle();
   },
   compaction_committed: (to, event) => {
     to.compacting = "";
     if (to.isPart(event.compaction)) to.partEnded({ state: "done", event });
+    to.orderEnded(event.compaction, { state: "done", event });
     to.compactions.push({ id: event.compaction, kind: "compaction", event });
     for (const id of event.summarised ?? []) to.leave(id, "summarised", event.compaction);
     for (const dropped of event.dropped ?? []) to.leave(dropped.id, "dropped", event.compaction);
@@ -337,6 +354,7 @@ const HANDLERS = {
     if (!event.rung) {
       to.compacting = "";
       if (to.isPart(event.compaction)) to.partEnded({ state: "failed", why: event.note || event.reason });
+      to.orderEnded(event.compaction, { state: "failed", why: event.note || event.reason });
       to.mark(event);
     }
     to.settle();

@@ -1,10 +1,11 @@
 // The sessions of all programs of this machine that run now: a list, and one of them followed while it grows.
 
 import { Refusal } from "./api.js";
-import { notice } from "./dialogs.js";
 import { byId, h, place, replace } from "./dom.js";
 import { brief, counted, firstLine, fullTime, number, when } from "./format.js";
+import { notice } from "./notices.js";
 import { loadStyles } from "./styles.js";
+import { oneStop } from "./tabstops.js";
 
 const LIST_MS = 2_000;
 const VIEW_MS = 1_000;
@@ -65,6 +66,7 @@ export class LiveList {
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.live : null;
     byId("live").hidden = !this.sessions.length;
     replace(this.list, this.sessions.map((one) => h("li", {}, this.line(one))));
+    oneStop(this.list);
     if (focused) this.list.querySelector(`[data-live="${CSS.escape(focused)}"]`)?.focus();
   }
 

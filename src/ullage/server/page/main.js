@@ -4,14 +4,13 @@ import { Access } from "./access.js";
 import { Api, Refusal, Unreachable } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { ask, askForToken, confirm, notice, showHelp, showWhere } from "./dialogs.js";
 import { announce, byId, replace } from "./dom.js";
 import { Following } from "./follow.js";
-import { firstLine, besideNumber, number, share } from "./format.js";
-import { Grants } from "./grants.js";
+import { besideNumber, bytes, firstLine, number, share } from "./format.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
 import { takeFiles } from "./look.js";
+import { notice, working } from "./notices.js";
 import { compactForm, Panel } from "./panel.js";
 import { SessionList } from "./sessions.js";
 import { setUpTheme } from "./theme.js";
@@ -19,12 +18,14 @@ import { setUpTheme } from "./theme.js";
 const CONNECTIONS = { none: "", connecting: "connecting …", live: "live", waiting: "connection lost, trying again", gone: "session is gone" };
 const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits", interrupted: "interrupted" };
 
+const dialogs = () => import("./dialogs.js");
+
 /** Changes of a session after which its map is another one. */
 const MOVING = new Set(["called", "compactions", "ended"]);
 
 class Page {
   constructor() {
-    this.api = new Api(askForToken);
+    this.api = new Api(async (wasWrong) => (await dialogs()).askForToken(wasWrong));
     this.access = new Access(this.api);
     this.following = null;
     this.looked = null;
@@ -41,7 +42,7 @@ class Page {
     });
     this.sessions = new SessionList(this.api, (id) => this.go(id));
     this.settings = null;
-    this.grants = new Grants(byId("grants"), { load: () => this.remote.grants(), revoke: (id) => this.act((to) => to.revoke(id)) });
+    this.grants = null;
   }
 
   async showSettings() {
@@ -52,8 +53,11 @@ class Page {
     await this.settings.show();
   }
 
-  showGrants() {
-    if (this.remote && byId("grants-fold").open) this.grants.show().catch(tell);
+  async showGrants() {
+    if (!this.remote || !byId("grants-fold").open) return;
+    const { Grants } = await import("./grants.js");
+    this.grants ??= new Grants(byId("grants"), { load: () => this.remote.grants(), revoke: (id) => this.act((to) => to.revoke(id)) });
+    await this.grants.show();
   }
 
   get remote() {
@@ -64,14 +68,12 @@ class Page {
     replace(byId("compact-form"), compactForm(this.acts));
     byId("new").onclick = () => this.begin();
     byId("cancel").onclick = () => this.cancel();
-    byId("fork").onclick = () => this.fork();
-    byId("export").onclick = () => this.export();
-    byId("delete").onclick = () => this.remove();
-    byId("help").onclick = () => showHelp(keysAreOn(), switchKeys);
+    for (const name of ["fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
+    byId("help").onclick = () => this.help();
     byId("brief").onclick = () => this.tab("window");
     byId("show-map").onclick = () => this.showMap();
     byId("settings-fold").ontoggle = () => this.showSettings().catch(tell);
-    byId("grants-fold").ontoggle = () => this.showGrants();
+    byId("grants-fold").ontoggle = () => this.showGrants().catch(tell);
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
     this.tab("conversation");
@@ -96,7 +98,7 @@ class Page {
   keys() {
     return {
       "/": () => this.focus("conversation", "say"),
-      "?": () => showHelp(keysAreOn(), switchKeys),
+      "?": () => this.help(),
       j: () => this.conversation.step(1),
       k: () => this.conversation.step(-1),
       "[": () => this.sessions.step(-1),
@@ -199,6 +201,7 @@ class Page {
     this.ledger.clear();
     this.panel.clear();
     this.panel.undoable([]);
+    this.panel.ordered(null);
     this.conversation.redraw();
     this.composer.show(this.ledger.queue);
     byId("cancel").hidden = true;
@@ -224,13 +227,22 @@ class Page {
       notice(reason);
       return null;
     }
-    this.composer.box.focus();
+    this.beginning ??= this.beginOnce().finally(() => {
+      this.beginning = null;
+    });
+    this.focus("conversation", "say");
+    return this.beginning;
+  }
+
+  // What is typed until the server has answered belongs to the new session, not to the one that is still shown.
+  async beginOnce() {
+    const before = this.composer.session;
+    this.composer.open("");
     const id = await this.beginSession();
-    if (id) {
-      await this.sessions.load().catch(() => {});
-      this.go(id);
-      this.focus("conversation", "say");
-    }
+    this.composer.adopt(id ?? before);
+    if (!id) return null;
+    await this.sessions.load().catch(() => {});
+    this.go(id);
     return id;
   }
 
@@ -242,6 +254,7 @@ class Page {
         tell(problem);
         return null;
       }
+      const { ask } = await dialogs();
       const model = await ask("New session", { hint: problem.message, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
       if (!model) return null;
       try {
@@ -260,7 +273,7 @@ class Page {
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
     if (MOVING.has(what)) this.mapped?.refresh();
-    if (what === "grants") this.showGrants();
+    if (what === "grants") this.showGrants().catch(tell);
     if (what === "ended") this.sessions.load().catch(() => {});
   }
 
@@ -319,15 +332,27 @@ class Page {
   actions() {
     return {
       resume: () => this.act((to) => to.resume()),
-      compact: (instructions) => this.act((to) => to.compact(instructions)),
+      compact: (instructions) => this.compact(instructions),
       summarise: (message, side) => this.summarise(message, side),
       uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
       questions: () => this.act((to) => to.questions()),
       approve: (call, answer) => this.act((to) => to.approve(call, answer)),
       pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
-      explain: (message) => this.act(async (to) => showWhere(await to.explain(message))),
+      explain: (message) => this.act(async (to) => (await dialogs()).showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),
     };
+  }
+
+  /** Asks for a compaction; a refusal is shown where it was asked for. */
+  async compact(instructions) {
+    try {
+      await this.remote.compact(instructions);
+      return true;
+    } catch (problem) {
+      if (problem instanceof Refusal || problem instanceof Unreachable) this.ledger.order({ state: "failed", why: problem.message });
+      else tell(problem);
+      return false;
+    }
   }
 
   /** Asks for a summary up to a message or from it on; a refusal is shown at that message. */
@@ -360,49 +385,42 @@ class Page {
     if (done?.cancelled) announce("Cancelled");
   }
 
-  async fork() {
+  /** What the menu of the session offers. */
+  async menu(name) {
     byId("menu").open = false;
-    const made = await this.act((to) => to.fork());
-    if (!made) return;
-    await this.sessions.load().catch(() => {});
-    this.go(made.id);
+    const { menu } = await import("./menu.js");
+    await menu[name](this);
   }
 
-  async export() {
-    byId("menu").open = false;
-    await this.act(async (to) => {
-      const blob = await (await this.api.open(`${to.path}/export`)).blob();
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(blob);
-      link.download = `${this.following.id}.jsonl`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-    });
+  async help() {
+    (await dialogs()).showHelp(keysAreOn(), switchKeys);
   }
 
-  async remove() {
-    byId("menu").open = false;
-    const { id } = this.following;
-    if (!(await confirm("Delete the session?", `${byId("title").textContent} is removed with all that is its alone.`, "Delete"))) return;
-    if (!(await this.act((to) => to.remove()))) return;
+  /** No session is shown any more. */
+  clear() {
     this.leave();
     history.replaceState(null, "", location.pathname);
     byId("title").textContent = "No session";
     byId("subtitle").textContent = "";
     byId("menu").hidden = true;
     this.connection("none");
-    await this.sessions.load();
-    this.sessions.mark("");
-    notice(`Deleted ${id}.`, { isPlain: true });
   }
 
   // -- looking --
 
   async look(file) {
+    this.refusedLook?.remove();
+    this.looking?.abort();
+    const looking = new AbortController();
+    this.looking = looking;
+    const done = working(`Reading ${file.name}, ${bytes(file.size)} …`, () => looking.abort());
     try {
-      await this.showLook(await this.api.look(file), file);
+      await this.showLook(await this.api.look(file, looking.signal), file);
     } catch (problem) {
-      tell(problem);
+      const isNoLog = problem instanceof Refusal && problem.status === 422;
+      this.refusedLook = isNoLog ? notice(problem.message, { next: "Choose the session log of an agent." }) : tell(problem);
+    } finally {
+      done();
     }
   }
 
@@ -488,12 +506,10 @@ function fromAddress() {
 }
 
 function tell(problem) {
-  if (problem.name === "AbortError") return;
-  if (problem instanceof Refusal || problem instanceof Unreachable) notice(problem.message, { next: problem.next });
-  else {
-    notice(`The page made a mistake: ${problem.message}`);
-    console.error(problem);
-  }
+  if (problem.name === "AbortError") return null;
+  if (problem instanceof Refusal || problem instanceof Unreachable) return notice(problem.message, { next: problem.next });
+  console.error(problem);
+  return notice(`The page made a mistake: ${problem.message}`);
 }
 
 new Page().start();

@@ -1,7 +1,8 @@
 // The right column: the window of the session that is shown, always from one reading at a time.
 
-import { announce, byId, h, replace } from "./dom.js";
+import { byId, h, replace } from "./dom.js";
 import { drawAccuracy, drawLimits, drawSpend } from "./figures.js";
+import { number } from "./format.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Growth } from "./growth.js";
 import { Rows } from "./rows.js";
@@ -69,10 +70,23 @@ export class Panel {
     drawSpend(byId("spend"), reading.spend);
   }
 
+  /** What became of the compaction that was asked for here; `null` where none was. */
+  ordered(order) {
+    const node = byId("compact-outcome");
+    node.textContent = order ? outcomeOf(order) : "";
+    node.className = `outcome ${order?.state ?? ""}`;
+  }
+
   /** The compactions that can be undone. */
   undoable(compactions) {
     drawUndoable(byId("undoable"), compactions, this.acts);
   }
+}
+
+function outcomeOf({ state, event, why }) {
+  if (state === "failed") return `Nothing was compacted: ${why}`;
+  if (state === "done") return `Compacted: ${number(event.before)} → ${number(event.after)} tokens`;
+  return "Compacting …";
 }
 
 /** The form that asks for a compaction. */
@@ -81,10 +95,7 @@ export function compactForm(acts) {
   const submit = async (event) => {
     event.preventDefault();
     const asked = instructions.value;
-    if (await acts.compact(asked)) {
-      if (instructions.value === asked) instructions.value = ""; // else a person types the next one
-      announce("Compaction asked for");
-    }
+    if (await acts.compact(asked) && instructions.value === asked) instructions.value = ""; // else a person types the next one
   };
   return h("form", { class: "compact", onsubmit: submit }, instructions, h("button", { type: "submit", class: "button", id: "compact", "data-needs": "write" }, "Compact"));
 }

@@ -2,6 +2,7 @@
 
 import { byId, h, replace } from "./dom.js";
 import { fullTime, when } from "./format.js";
+import { oneStop } from "./tabstops.js";
 
 const EVERY_MS = 5_000;
 
@@ -69,6 +70,7 @@ export class SessionList {
     const shown = this.filtered();
     const more = this.before === null ? null : h("li", {}, h("button", { type: "button", class: "button small bare", onclick: () => this.more() }, "Earlier sessions"));
     replace(this.list, shown.map((one) => h("li", {}, this.line(one))), more);
+    oneStop(this.list);
     byId("no-sessions").hidden = shown.length > 0;
     byId("no-sessions").textContent = this.sessions.length ? "No session fits." : "No session yet. Say something to begin one.";
     if (focused) this.list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.focus();

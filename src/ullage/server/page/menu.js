@@ -1,0 +1,34 @@
+// What can be done with a session as a whole. Loaded when the menu is first used.
+
+import { confirm } from "./dialogs.js";
+import { byId, h } from "./dom.js";
+import { notice } from "./notices.js";
+
+/** Each takes the page. */
+export const menu = {
+  async fork(page) {
+    const made = await page.act((to) => to.fork());
+    if (!made) return;
+    await page.sessions.load().catch(() => {});
+    page.go(made.id);
+  },
+
+  async export(page) {
+    await page.act(async (to) => {
+      const blob = await (await page.api.open(`${to.path}/export`)).blob();
+      const link = h("a", { href: URL.createObjectURL(blob), download: `${page.following.id}.jsonl` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    });
+  },
+
+  async delete(page) {
+    const { id } = page.following;
+    if (!(await confirm("Delete the session?", `${byId("title").textContent} is removed with all that is its alone.`, "Delete"))) return;
+    if (!(await page.act((to) => to.remove()))) return;
+    page.clear();
+    await page.sessions.load();
+    page.sessions.mark("");
+    notice(`Deleted ${id}.`, { isPlain: true });
+  },
+};
