@@ -160,7 +160,7 @@ async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(
 
 async def test_nothing_can_follow_an_event_that_does_not_exist(store: Store) -> None:
     lease = await driven(store)
-    with pytest.raises(LedgerError, match="Event 5 .* is not in the ledger"):
+    with pytest.raises(LedgerError, match=r"Event 5 .* is not in the ledger"):
         await store.append(lease, [TurnStarted(turn="1")], after=5)
 
 
