@@ -9,9 +9,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ullage.runtime.dispatch import Dispatch, Embedded
+from ullage.runtime.lease_dispatch import LeaseDispatch
 from ullage.tasks import background
 
-DISPATCHES: dict[str, Callable[[], Dispatch]] = {"embedded": Embedded}
+DISPATCHES: dict[str, Callable[[], Dispatch]] = {
+    "embedded": Embedded,
+    "lease": LeaseDispatch,
+}
 """Every dispatch by its name."""
 
 
@@ -30,10 +34,10 @@ class Drives:
         self.may_end = asyncio.Event()
         self.news = asyncio.Condition()
 
-    def __call__(self, session: str) -> Awaitable[None]:
+    def __call__(self, session: str) -> Awaitable[bool]:
         return self._drive(session)
 
-    async def _drive(self, session: str) -> None:
+    async def _drive(self, session: str) -> bool:
         self.begun[session] += 1
         self.at_once[session] += 1
         self.most[session] = max(self.most[session], self.at_once[session])
@@ -43,6 +47,7 @@ class Drives:
             await self.may_end.wait()
         finally:
             self.at_once[session] -= 1
+        return True
 
     async def until(self, session: str, times: int) -> None:
         async with self.news:

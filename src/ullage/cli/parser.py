@@ -14,6 +14,8 @@ ESTIMATORS = ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
 DRAIN_S = 20.0
 """Seconds for steps under way after SIGTERM: within the 30 s that Kubernetes gives a container."""
 
+DISPATCHES = ("embedded", "lease")
+
 GROUPINGS = ("day", "week", "month", "project", "model", "program", "session")
 
 _MULTIPLES = {"k": 1_000, "m": 1_000_000}
@@ -143,6 +145,7 @@ def parser() -> CommandParser:
         "serve:run",
     )
     _describe_serve(serve)
+    _add_worker(commands)
     _add_mcp(commands)
     _add_grants(commands)
     _add_token(commands)
@@ -450,6 +453,13 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         help=f"seconds that model calls and tools may still take after SIGTERM (default {DRAIN_S:.0f}; after Ctrl-C "
         "none)",
     )
+    where.add_argument(
+        "--drive",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="drive sessions here; with --no-drive the server only stores and shows, and workers drive",
+    )
+    _add_dispatch(where, default="embedded")
     _add_log(serve)
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
     _add_model(agent)
@@ -459,6 +469,56 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="built-in tools: read,write,edit,list,search,shell (default: none); write, edit, shell and tools of MCP "
         "servers need approval, on the page or over HTTP, unless the setting `approve` says otherwise",
+    )
+    _add_file_tools(agent)
+    _add_agent_model(agent)
+
+
+def _add_dispatch(where: argparse._ArgumentGroup, *, default: str) -> None:
+    where.add_argument(
+        "--dispatch",
+        choices=DISPATCHES,
+        default=default,
+        help="who says where a session is driven: this process (embedded), leases of the store (lease: two or three "
+        f"servers). Default {default}",
+    )
+
+
+def _add_worker(commands: _Commands) -> None:
+    about = "drive sessions of a store that servers share, without serving HTTP"
+    worker = commands.add("worker", about, "worker:run")
+    where = worker.add_argument_group("where")
+    where.add_argument(
+        "--store",
+        required=True,
+        metavar="PLACE",
+        help="the sessions' database: postgresql://…, or a file",
+    )
+    _add_dispatch(where, default="lease")
+    where.add_argument(
+        "--drives",
+        type=_positive,
+        default=0,
+        metavar="N",
+        help="sessions that it drives at once (default: any number)",
+    )
+    where.add_argument(
+        "--drain",
+        type=_patience,
+        default=DRAIN_S,
+        metavar="S",
+        help=f"seconds that model calls and tools may still take after SIGTERM (default {DRAIN_S:.0f}; after Ctrl-C "
+        "none)",
+    )
+    _add_log(worker)
+    agent = worker.add_argument_group("the agent, where ullage.toml does not say it")
+    _add_model(agent)
+    agent.add_argument(
+        "--tools",
+        default="",
+        metavar="NAMES",
+        help="built-in tools: read,write,edit,list,search,shell (default: none); write, edit, shell and tools of MCP "
+        "servers need approval, unless the setting `approve` says otherwise",
     )
     _add_file_tools(agent)
     _add_agent_model(agent)

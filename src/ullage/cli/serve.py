@@ -23,6 +23,7 @@ from ullage.cli.agent_options import (
     tools_settings,
     warn_of,
 )
+from ullage.cli.dispatching import check_dispatch, dispatch_of
 from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
 from ullage.cli.stores import place_of
@@ -31,6 +32,8 @@ from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
+from ullage.runtime.dispatch import Dispatch
+from ullage.runtime.hosting import ANY_NUMBER
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenStore
 from ullage.store.places import store_at
@@ -39,6 +42,8 @@ from ullage.store.store import Store
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
+
+STOPPED: Final = "Stopped. The next `ullage serve` resumes unfinished turns."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         raise SettingError(
             "--scenario is a script for the simulator: give --simulate as well."
         )
+    check_dispatch(args)
     with ExitStack() as stack:
         environment: Mapping[str, str] = dict(os.environ)
         if args.simulate:
@@ -62,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
             )
             args.tools = args.tools or LOOKING
             environment = simulation.within(environment)
-        store = store_at(
-            place_of(args.store) if args.store else data_directory(environment) / FILE
-        )
+        place = place_of(args.store) if args.store else data_directory(environment) / FILE
+        store = store_at(place)
+        dispatch = dispatch_of(args, place, drives=args.drive)
         tokens = TokenStore(
             Path(args.tokens).expanduser()
             if args.tokens
@@ -75,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
-        asyncio.run(_serve(args, token, tokens, store, listening, environment))
-    print("Stopped. The next `ullage serve` resumes unfinished turns.")
+        asyncio.run(_serve(args, token, tokens, store, listening, environment, dispatch))
+    print(STOPPED if args.drive else "Stopped.")
     return 0
 
 
@@ -87,6 +93,7 @@ async def _serve(
     store: Store,
     listening: Any,
     environment: Mapping[str, str],
+    dispatch: Dispatch,
 ) -> None:
     from ullage.server.admission import host_name
     from ullage.server.app import application
@@ -123,6 +130,8 @@ async def _serve(
             if should_show_live(args, is_private=is_private)
             else None,
             drain_s=args.drain,
+            dispatch=dispatch,
+            drives=ANY_NUMBER if args.drive else 0,
         )
         has_token = bool(token) or tokens.read() is not None
         print(

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from ullage.errors import UllageError
+from ullage.runtime.dispatch import LOST_WAKE_S
 from ullage.store.store import Store
 
 log = logging.getLogger("ullage.runtime")
 
-SHORTEST_S: Final = 0.4
-LONGEST_S: Final = 0.9
-"""Seconds between two sweeps, drawn anew each time, so that several servers of a store rarely sweep at once. With the
-longest, a dead driver's sessions are woken within a second of the end of its lease."""
+SHORTEST_SHARE: Final = 0.45
+"""The shortest pause between two sweeps as a share of the longest: each is drawn anew, so that several servers of a
+store rarely sweep at once."""
 
 AT_ONCE: Final = 100
 """Sessions that one sweep wakes: what one server takes over is opened in memory."""
@@ -27,17 +27,24 @@ RETRY_S: Final = 30.0
 
 
 class Attending:
-    """Wakes the sessions of ``store`` that are due and have no driver. ``wake`` gets the id and the last event."""
+    """Wakes the sessions of ``store`` that are due and have no driver. ``wake`` gets the id and the last event.
+
+    ``pause_s`` is the longest time between two sweeps, ``room`` how many sessions one of them may wake.
+    """
 
     def __init__(
         self,
         store: Store,
         wake: Callable[[str, int], Awaitable[None]],
         *,
+        pause_s: float = LOST_WAKE_S,
+        room: Callable[[], int] = lambda: AT_ONCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._wake = wake
+        self._pause_s = pause_s
+        self._room = room
         self._clock = clock
         self._failed: dict[str, float] = {}
 
@@ -55,7 +62,8 @@ class Attending:
             else:
                 if woken:
                     log.info("Resuming %d sessions: %s", len(woken), ", ".join(woken))
-            await asyncio.sleep(random.uniform(SHORTEST_S, LONGEST_S))  # noqa: S311
+            share = random.uniform(SHORTEST_SHARE, 1.0)  # noqa: S311
+            await asyncio.sleep(share * self._pause_s)
 
     async def sweep(self) -> list[str]:
         """Wake them once; returns their ids. Raises ``StoreUnavailable``."""
@@ -63,9 +71,12 @@ class Attending:
         for session, at in tuple(self._failed.items()):
             if now - at >= RETRY_S:
                 del self._failed[session]
-        woken = []
-        for session, seq in await self._store.unattended(AT_ONCE + len(self._failed)):
-            if session not in self._failed:
+        woken: list[str] = []
+        most = min(AT_ONCE, self._room())
+        if most <= 0:
+            return woken
+        for session, seq in await self._store.unattended(most + len(self._failed)):
+            if session not in self._failed and len(woken) < most:
                 await self._wake(session, seq)
                 woken.append(session)
         return woken

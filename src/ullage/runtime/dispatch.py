@@ -7,17 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from ullage.tasks import start, stop
 
-Drive = Callable[[str], Awaitable[None]]
+Drive = Callable[[str], Awaitable[bool]]
 """Drives a session until it rests, waits for a person, or has another driver. Begins at the call; what it returns ends
-with it and raises nothing but a cancel."""
+with it and raises nothing but a cancel, which stops the driver. False: the same may succeed in another process, or
+later."""
+
+LOST_WAKE_S: Final = 0.9
+"""Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
 
 
 class Dispatch(Protocol):
     """Has woken sessions driven. It orders nothing and excludes nothing: the ledger's queue and its lease do."""
+
+    takes_over: bool
+    """Whether it begins a drive of a session only after the one before has ended or is given up, in all processes. Then
+    the driver takes the lease at once, and wakes are kept by it rather than by the process that woke."""
+
+    sweep_s: float
+    """The longest time between two searches for lost wakes, in seconds."""
 
     async def wake(self, session: str, why: int) -> None:
         """Have this session driven at least once after this call. ``why`` is its event that asks for it: the same wake
@@ -28,13 +39,20 @@ class Dispatch(Protocol):
         """Drive the woken sessions, each once at a time, until cancelled. That cancels the drives too."""
         ...
 
+    async def close(self) -> None:
+        """Let connections go. Wakes may follow: they connect again."""
+        ...
+
 
 class Embedded:
     """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it."""
 
+    takes_over = False
+    sweep_s = LOST_WAKE_S
+
     def __init__(self) -> None:
         self._drive: Drive | None = None
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[bool]] = {}
         self._again: set[str] = set()
         """Sessions to drive once more: woken while they were driven, or before there was a ``serve``."""
 
@@ -67,3 +85,6 @@ class Embedded:
             self._drive = None
             if self._running:
                 await stop(*self._running.values())
+
+    async def close(self) -> None:
+        """See ``Dispatch.close``."""

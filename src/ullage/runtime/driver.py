@@ -115,11 +115,13 @@ class Driver:
         deps: object = None,
         *,
         awaits_other: bool = True,
+        takes_over: bool = False,
     ) -> None:
         self._shared = shared
         self._session = session
         self._deps = deps
         self._awaits_other = awaits_other
+        self._takes_over = takes_over
         self.runtime: SessionRuntime | None = None
         """The session's folds, after the first ``look``."""
         self.problem: Exception | None = None
@@ -162,11 +164,14 @@ class Driver:
         Raises ``StoreUnavailable``, ``SettingError`` and ``SessionNotFound``. An unexpected exception is logged and
         recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops the work in
         progress, leaves it open in the ledger and gives the lease back; the next driver continues. While another driver
-        has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns.
+        has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns. With
+        ``takes_over`` it takes the session from the other driver, and leaves when it loses the session itself.
         """
+        steal = self._takes_over
         while not self._is_retiring:
             try:
-                async with self._held() as runtime:
+                async with self._held(steal) as runtime:
+                    steal = False
                     is_stopped = await self._work_until_rest(runtime)
                 if is_stopped:
                     await self._reopen()
@@ -175,7 +180,11 @@ class Driver:
                 if not self._awaits_other or not await self._wait_for_other():
                     return
                 continue
-            except (LeaseLost, HistoryLost):
+            except LeaseLost:
+                if self._takes_over:
+                    return
+                continue
+            except HistoryLost:
                 continue
             about = await self._shared.store.about(self._session)
             if about.seq == self._rests_at:
@@ -233,17 +242,21 @@ class Driver:
         )
 
     @contextlib.asynccontextmanager
-    async def _held(self) -> AsyncIterator[SessionRuntime]:
-        """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``."""
+    async def _held(self, steal: bool) -> AsyncIterator[SessionRuntime]:
+        """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
+
+        ``steal`` is for ``Store.acquire``.
+        """
         store = self._shared.store
         ttl_s = (await self.look()).settings.lease_ttl_s
         leases: list[Lease] = []
         self._rests_at = None
 
         async def acquire() -> None:
-            leases.append(
-                await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s)
+            lease = await store.acquire(
+                self._session, self._shared.owner, ttl_s=ttl_s, steal=steal
             )
+            leases.append(lease)
 
         try:
             await to_completion(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final
 
-from ullage.errors import UllageError
+from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import FirstCall
 from ullage.runtime.agent import Agent, new_session_id
 from ullage.runtime.attending import Attending
@@ -21,18 +21,23 @@ from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.store import Store
-from ullage.tasks import start, stop
+from ullage.tasks import start, stop, to_completion
 
 log = logging.getLogger("ullage.runtime")
 
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
+ANY_NUMBER: Final = 2**31
+"""A limit on sessions that limits nothing."""
+
 
 class Host:
     """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop.
 
     With ``attends`` it also takes over the sessions of its store whose driver ended in any process: see ``Attending``.
+    ``drives`` is how many sessions it drives at once; 0: none, it only stores and shows, and its dispatch has them
+    driven elsewhere.
     """
 
     def __init__(
@@ -42,10 +47,14 @@ class Host:
         idle_s: float = IDLE_S,
         dispatch: Dispatch | None = None,
         attends: bool = False,
+        drives: int = ANY_NUMBER,
     ) -> None:
         self.agent = agent
         self.dispatch = dispatch or Embedded()
         self.attends = attends
+        self.drives = drives
+        self._slots = asyncio.Semaphore(drives)
+        self._drives_begun = 0
         self._idle_s = idle_s
         self._shared: AgentRuntime | None = None
         self._sessions: dict[str, Session] = {}
@@ -61,10 +70,17 @@ class Host:
         self._is_retiring = False
         self._tasks = [
             start(self._sweep(), name="host: closing idle sessions"),
-            start(self.dispatch.serve(self._drive), name="host: driving"),
         ]
-        if self.attends:
-            self._attending = Attending(self.store, self.dispatch.wake)
+        if self.drives:
+            driving = start(self.dispatch.serve(self._drive), name="host: driving")
+            self._tasks.append(driving)
+        if self.attends and (self.drives or self.dispatch.takes_over):
+            self._attending = Attending(
+                self.store,
+                self.dispatch.wake,
+                pause_s=self.dispatch.sweep_s,
+                room=self._room,
+            )
             self._taking_over = start(self._attending.run(), name="host: taking over")
         return self
 
@@ -80,6 +96,7 @@ class Host:
             if isinstance(how, Exception):
                 log.error("The session %s did not close: %s", session.id, how)
         self._shared = None
+        await self.dispatch.close()
         await self.agent._leave()
 
     async def drain(self) -> None:
@@ -165,20 +182,48 @@ class Host:
             if held is not None:
                 await held.close()
 
-    def _drive(self, session: str) -> Awaitable[None]:
+    def _room(self) -> int:
+        """How many more sessions may be woken by the sweep."""
+        if self.dispatch.takes_over:
+            return ANY_NUMBER
+        return self.drives - self._drives_begun
+
+    def _drive(self, session: str) -> Awaitable[bool]:
         held = self._sessions.get(session)
         if held is not None:
             held.expect_driver()  # at once, so that no look comes before the driver
         return self._driven(session)
 
-    async def _driven(self, session: str) -> None:
-        is_driven = False
+    async def _driven(self, session: str) -> bool:
+        """See ``Drive``."""
+        self._drives_begun += 1
         try:
-            is_driven = await (await self.look(session)).driven()
+            async with self._slots:
+                failure = await self._failure_of_driving(session)
+        except asyncio.CancelledError:
+            await to_completion(self.forget(session))
+            raise
+        finally:
+            self._drives_begun -= 1
+        if self._is_retiring or isinstance(failure, StoreUnavailable):
+            return False
+        if failure is not None and self._attending is not None:
+            self._attending.failed(session)
+        return True
+
+    async def _failure_of_driving(self, session: str) -> BaseException | None:
+        try:
+            held = await self.look(session)
+            await held.driven()
         except UllageError as problem:
             log.warning("The session %s can't be resumed: %s", session, problem)
-        if not is_driven and self._attending is not None:
-            self._attending.failed(session)
+            return problem
+        if held.is_closed:
+            return StoreUnavailable(
+                f"The session {session} was closed while it was driven. Its work is unfinished. Open it again "
+                "to continue."
+            )
+        return held.failure
 
     @property
     def open_sessions(self) -> int:

@@ -148,6 +148,9 @@ class SessionHost(Protocol):
     attends: bool
     """Whether the host takes over sessions whose driver ended, so that none of them has to wait for that itself."""
 
+    drives: int
+    """How many sessions the host drives at once. With 0 other processes drive, and they have the keys."""
+
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -208,9 +211,13 @@ class Session(Generic[OutputT]):
                 self._check_deps(shared)
             await self._agent._create_if_new(self.id, self._settings)
             self._shared = shared
-            is_attended = self._host is not None and self._host.attends
+            host = self._host
             self._driver = Driver(
-                shared, self.id, self._deps, awaits_other=not is_attended
+                shared,
+                self.id,
+                self._deps,
+                awaits_other=host is None or not host.attends,
+                takes_over=host is not None and host.dispatch.takes_over,
             )
             self._driver.want(self._wanted)
             await self._driver.look()
@@ -265,6 +272,11 @@ class Session(Generic[OutputT]):
     def is_idle(self) -> bool:
         """Whether this process does no work for the session at the moment."""
         return self._is_idle.is_set()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed, or is being closed."""
+        return self._is_closing
 
     @property
     def failure(self) -> BaseException | None:
@@ -327,8 +339,8 @@ class Session(Generic[OutputT]):
         """Count as at work from here on: ``driven`` follows."""
         self._is_idle.clear()
 
-    async def driven(self) -> bool:
-        """Drive the session here until it rests or has another driver; False if ``failure`` says why it can't be.
+    async def driven(self) -> None:
+        """Drive the session here until it rests or has another driver; ``failure`` says why it can't be.
 
         Raises ``SettingError`` as ``drive`` does.
         """
@@ -338,7 +350,6 @@ class Session(Generic[OutputT]):
             self._is_idle.set()
             raise
         await self._is_idle.wait()
-        return self._failure is None
 
     async def until_idle(self) -> None:
         """Return once this process does no work for the session."""
@@ -398,6 +409,8 @@ class Session(Generic[OutputT]):
         Uses the events that this process has already folded: folding further would wait for a running compaction, and
         a message is stored at once.
         """
+        if self._host is not None and not self._host.drives:
+            return
         runtime = self._driving.runtime or await self._driving.look()
         settings = runtime.resolve_settings().settings
         try:

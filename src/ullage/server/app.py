@@ -16,7 +16,8 @@ from litestar.types import ASGIApp
 
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
-from ullage.runtime.hosting import Host
+from ullage.runtime.dispatch import Dispatch
+from ullage.runtime.hosting import ANY_NUMBER, Host
 from ullage.server import (
     conversation,
     event_stream,
@@ -109,13 +110,16 @@ def application(
     hidden: Iterable[str] = (),
     shows: live.LiveSessions | None = None,
     drain_s: float = 0.0,
+    dispatch: Dispatch | None = None,
+    drives: int = ANY_NUMBER,
 ) -> Application:
     """The application for an agent's sessions. Its lifespan is the host's.
 
     ``token`` allows everything, ``tokens`` are named. ``names`` are the accepted hosts (empty: any), ``origins``
     further addresses of its page, ``hidden`` values that no error may show, ``shows`` what runs on this machine; by
-    default nothing of it is shown. As long as it runs, it takes over the sessions of its store whose driver ended; at
-    its end the current steps of sessions get ``drain_s`` seconds.
+    default nothing of it is shown. ``dispatch`` says where sessions are driven, ``drives`` how many of them here. As
+    long as it runs, it takes over the sessions of its store whose driver ended; at its end the current steps of
+    sessions get ``drain_s`` seconds.
     Raises ``SettingError`` for tokens that can't be read.
     """
     scopes.check_table(HANDLERS)
@@ -126,7 +130,8 @@ def application(
 
     @asynccontextmanager
     async def hosting(app: Litestar) -> AsyncIterator[None]:
-        async with Host(agent, attends=True) as host:
+        hosted = Host(agent, attends=True, dispatch=dispatch, drives=drives)
+        async with hosted as host:
             app.state.host = host
             draining = start(
                 _drain(host, closing, hurry, drain_s), name="host: lets steps end"

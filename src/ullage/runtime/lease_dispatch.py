@@ -1,0 +1,78 @@
+"""A dispatch for two or three servers of one store without an engine: leases, calls for a driver, and the sweep."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from ullage.errors import StoreUnavailable
+from ullage.runtime.dispatch import Drive, Embedded
+from ullage.tasks import background
+
+log = logging.getLogger("ullage.runtime")
+
+LISTEN_AGAIN_S = 1.0
+"""Seconds before calls are listened for again after the database was away."""
+
+
+class DriverCalls(Protocol):
+    """Calls for a driver between the processes of one store. A call may be lost, and several processes may hear it."""
+
+    async def call(self, session: str) -> None:
+        """Ask the processes that listen to drive this session. Raises ``StoreUnavailable``."""
+        ...
+
+    def heard(self) -> AsyncIterator[str]:
+        """The sessions that any process calls a driver for, from the first step of the iteration on.
+
+        Raises ``StoreUnavailable`` when the connection ends.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let the connection go."""
+        ...
+
+
+class LeaseDispatch(Embedded):
+    """Drives in the process that wakes, if it ``serves``; otherwise in a process that hears the call.
+
+    The store's lease keeps two processes apart that heard the same call. Without ``calls``, as with SQLite, and after
+    a lost one, the sweep of the processes that serve finds the session: see ``Attending``.
+    """
+
+    def __init__(self, calls: DriverCalls | None = None, *, serves: bool = True) -> None:
+        super().__init__()
+        self._calls = calls
+        self._serves = serves
+
+    async def wake(self, session: str, why: int) -> None:
+        """See ``Dispatch.wake``."""
+        if self._serves:
+            await super().wake(session, why)
+        elif self._calls is not None:
+            try:
+                await self._calls.call(session)
+            except StoreUnavailable as problem:
+                log.warning("A call for a driver of %s was lost: %s", session, problem)
+
+    async def serve(self, drive: Drive) -> None:
+        """See ``Dispatch.serve``."""
+        async with background(self._hear()):
+            await super().serve(drive)
+
+    async def _hear(self) -> None:
+        while self._calls is not None:
+            try:
+                async for session in self._calls.heard():
+                    await super().wake(session, 0)
+            except StoreUnavailable as problem:
+                log.warning("Calls for drivers can't be heard: %s", problem)
+            await asyncio.sleep(LISTEN_AGAIN_S)
+
+    async def close(self) -> None:
+        """See ``Dispatch.close``."""
+        if self._calls is not None:
+            await self._calls.close()

@@ -1,0 +1,190 @@
+"""Servers and workers on one database in processes of their own, each of them on a machine of another name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.postgres import TEMPLATE, shared_server
+from tests.server.served import MODEL, WAIT_S, Process, patiently, process
+from ullage.events import CallStarted, Event
+from ullage.store.postgres.store import PostgresStore
+from ullage.store.store import SessionRow
+
+STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
+"""An answer of 156 words, that the simulator gives piece by piece."""
+
+
+class WorkerProcess:
+    """``ullage worker`` in a process of its own."""
+
+    def __init__(
+        self, provider: str, store: str, folder: Path, *options: str, **variables: str
+    ) -> None:
+        command = [sys.executable, "-m", "ullage", "worker", "--store", store]
+        command += ["--model", MODEL, "--base-url", provider, *options]
+        environment = {**os.environ, "ANTHROPIC_API_KEY": "x", **variables}
+        self._errors = (folder / f"worker-{time.monotonic_ns()}.log").open("w+")
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env=environment,
+            cwd=folder,
+        )
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
+        line = self.process.stdout.readline() if ready else ""
+        if "drives sessions" not in line:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"The worker did not begin: {line!r} {self.said()}")
+
+    def said(self) -> str:
+        """What it wrote to standard error."""
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        self.process.wait(WAIT_S)
+
+    def end(self) -> int:
+        """End it in good order, if it has not ended; gives its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=WAIT_S)
+        return self.process.returncode
+
+
+class Machines(NamedTuple):
+    """Two servers that drive nothing, and two workers."""
+
+    place: str
+    servers: list[Process]
+    workers: list[WorkerProcess]
+
+    def rows(self, names: Sequence[str]) -> dict[str, SessionRow]:
+        """The rows of these sessions."""
+
+        async def read() -> dict[str, SessionRow]:
+            store = PostgresStore(self.place)
+            try:
+                return {name: await store.about(name) for name in names}
+            finally:
+                await store.close()
+
+        return asyncio.run(read())
+
+    def ledgers(self, names: Sequence[str]) -> dict[str, list[Event]]:
+        """The events of these sessions."""
+
+        async def read() -> dict[str, list[Event]]:
+            store = PostgresStore(self.place)
+            try:
+                return {name: await store.read(name) for name in names}
+            finally:
+                await store.close()
+
+        return asyncio.run(read())
+
+    def drivers(self, names: Sequence[str]) -> dict[str, str]:
+        """The machine that drives each of these sessions now."""
+        rows = self.rows(names)
+        return {name: row.held_by.partition(":")[0] for name, row in rows.items()}
+
+    def until_driven(self, names: Sequence[str], by: str) -> None:
+        """Wait until machine ``by`` drives all these sessions."""
+        for _ in patiently():
+            found = self.drivers(names)
+            if all(machine.startswith(f"{by}-") for machine in found.values()):
+                return
+        raise AssertionError(f"{by} does not drive all of them: {found}")
+
+    def until_called(self, names: Sequence[str]) -> None:
+        """Wait until the model of each session is called."""
+        for _ in patiently():
+            ledgers = self.ledgers(names)
+            called = [
+                name
+                for name, events in ledgers.items()
+                if any(isinstance(event, CallStarted) for event in events)
+            ]
+            if len(called) == len(names):
+                return
+        raise AssertionError(f"Only these were driven: {called}")
+
+    def until_rest(self, names: Sequence[str], looking: int = 0) -> None:
+        """Wait until all of these sessions are at rest, by looks at one server alone."""
+        with self.servers[looking].api() as api:
+            for _ in patiently():
+                states = {api.state(name)["state"] for name in names}
+                if states == {"idle"}:
+                    return
+        raise AssertionError(f"Not all came to rest: {states}")
+
+
+@contextmanager
+def worker(
+    provider: str, place: str, folder: Path, *options: str, **variables: str
+) -> Iterator[WorkerProcess]:
+    """A worker that is ended afterwards. What it said is added to a failure."""
+    begun = WorkerProcess(provider, place, folder, *options, **variables)
+    try:
+        yield begun
+    except BaseException as problem:
+        problem.add_note(f"A worker said:\n{begun.said()}")
+        raise
+    finally:
+        begun.end()
+
+
+@contextmanager
+def machines(
+    provider: str,
+    folder: Path,
+    *,
+    server: Sequence[str] = (),
+    workers: Sequence[Sequence[str]] = ((), ()),
+    lease_s: str = "2",
+) -> Iterator[Machines]:
+    """Servers and workers of a new database. ``workers`` are the options of each."""
+    postgres = shared_server()
+    name = postgres.new_database(TEMPLATE)
+    place = postgres.url(name)
+    with ExitStack() as stack:
+        stack.callback(postgres.drop_database, name)
+        servers, working = [], []
+        for number in range(2):
+            begun = process(
+                provider,
+                folder / "unused",
+                "--no-drive",
+                *server,
+                database=place,
+                ULLAGE_MACHINE=f"server{number}",
+                ANTHROPIC_API_KEY="",
+            )
+            servers.append(stack.enter_context(begun))
+        for number, options in enumerate(workers):
+            begun_worker = worker(
+                provider,
+                place,
+                folder,
+                *options,
+                ULLAGE_MACHINE=f"worker{number}",
+                ULLAGE_LEASE_TTL_S=lease_s,
+            )
+            working.append(stack.enter_context(begun_worker))
+        yield Machines(place, servers, working)

@@ -1,0 +1,107 @@
+"""Two servers that drive nothing and two workers over PostgreSQL: a worker is killed, and the other one finishes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ullage_simulators import running
+
+from tests.machines import STORY, Machines, machines, worker
+from tests.server.served import script
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    Queued,
+    QueueLeft,
+    TurnEnded,
+    TurnStarted,
+)
+
+SESSIONS = tuple(f"s{number}" for number in range(6))
+LEASE = ("--dispatch", "lease")
+
+
+def begin(cluster: Machines) -> None:
+    """Begin the sessions at both servers, and wait until they stream."""
+    for number, name in enumerate(SESSIONS):
+        with cluster.servers[number % 2].api() as api:
+            api.session(name)
+            api.say(name, "Tell me.", id=f"m-{name}")
+            api.say(name, "Tell me.", id=f"m-{name}")
+    cluster.until_called(SESSIONS)
+
+
+def check(cluster: Machines) -> None:
+    """Each message once, each turn ended once, no gap; only calls that were cut were made again."""
+    for name, events in cluster.ledgers(SESSIONS).items():
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        for kind in (Queued, QueueLeft, TurnStarted, TurnEnded):
+            assert sum(isinstance(event, kind) for event in events) == 1, (name, kind)
+        said = [
+            event
+            for event in events
+            if isinstance(event, MessageAdded) and event.message.id == f"m-{name}"
+        ]
+        assert len(said) == 1
+        started = [event for event in events if isinstance(event, CallStarted)]
+        outcomes = [event.outcome for event in events if isinstance(event, CallEnded)]
+        assert outcomes == ["cancelled"] * (len(started) - 1) + ["finished"]
+
+
+@pytest.mark.parametrize("killed", [0, 1], ids=["first", "second"])
+def test_what_a_killed_worker_drove_is_finished_by_the_other_one(
+    killed: int, tmp_path: Path
+) -> None:
+    with (
+        running(script(STORY, delay_s=0.06)) as simulator,
+        machines(
+            simulator.url("anthropic"), tmp_path, server=LEASE, workers=(LEASE, LEASE)
+        ) as cluster,
+    ):
+        begin(cluster)
+        drivers = cluster.drivers(SESSIONS)
+        of_killed = [
+            name
+            for name, machine in drivers.items()
+            if machine.startswith(f"worker{killed}-")
+        ]
+        cluster.workers[killed].kill()
+        cluster.until_driven(of_killed, f"worker{1 - killed}")
+        cluster.until_rest(SESSIONS)
+        check(cluster)
+
+
+def test_a_worker_that_is_told_to_end_lets_answers_end(tmp_path: Path) -> None:
+    with (
+        running(script(STORY, delay_s=0.06)) as simulator,
+        machines(
+            simulator.url("anthropic"), tmp_path, server=LEASE, workers=(LEASE, LEASE)
+        ) as cluster,
+    ):
+        begin(cluster)
+        assert cluster.workers[0].end() == 0
+        cluster.until_rest(SESSIONS, looking=1)
+        check(cluster)
+        for events in cluster.ledgers(SESSIONS).values():
+            calls = [event for event in events if isinstance(event, CallStarted)]
+            assert len(calls) == 1
+
+
+def test_a_session_whose_call_for_a_driver_was_lost_is_driven_all_the_same(
+    tmp_path: Path,
+) -> None:
+    with (
+        running(script(STORY)) as simulator,
+        machines(
+            simulator.url("anthropic"), tmp_path, server=LEASE, workers=()
+        ) as cluster,
+    ):
+        with cluster.servers[0].api() as api:
+            for name in SESSIONS:
+                api.session(name)
+                api.say(name, "Tell me.", id=f"m-{name}")
+        with worker(simulator.url("anthropic"), cluster.place, tmp_path, *LEASE):
+            cluster.until_rest(SESSIONS)
+        check(cluster)
