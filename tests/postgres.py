@@ -35,6 +35,21 @@ TEMPLATE = "made"
 """A database with the tables of the store, which a new one is copied of."""
 
 
+WAIT_S = 60
+"""How long anything here may take."""
+
+GUARD = """
+read -r _
+if server=$(head -n 1 "$1/data/postmaster.pid"); then
+    kill -CONT "$server"
+    kill -QUIT "$server"
+    while kill -0 "$server"; do sleep 0.05; done
+fi
+rm -rf "$1"
+"""
+"""A shell that ends a server at once, and removes its folder, when the process that started it has ended."""
+
+
 class PostgresServer:
     """A running server in a folder of its own, reached by a socket in that folder."""
 
@@ -42,6 +57,14 @@ class PostgresServer:
         self.folder = folder
         self.data = folder / "data"
         self._made = 0
+        # Its input ends with this process, also after a kill.
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, "guard", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self._user = NOBODY if os.geteuid() == 0 else None
         package = _package()
         self._programs = package / "pginstall18/bin"
@@ -78,6 +101,7 @@ class PostgresServer:
             capture_output=True,
             text=True,
             cwd=self.folder,
+            timeout=WAIT_S,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
         )
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
@@ -112,8 +136,10 @@ class PostgresServer:
         self.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
     def remove(self) -> None:
-        self.stop("immediate")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """End the server and remove its folder, as the end of this process does."""
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        self._guard.wait(WAIT_S)
 
 
 def _package() -> Path:

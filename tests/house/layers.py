@@ -62,11 +62,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agent": frozenset({"types", *(CORE - {"agent"})}),
     "installation": frozenset(),
     "tasks": frozenset(),
+    "loop_thread": frozenset({"tasks"}),
     "wire": frozenset({"types", "installation", "tasks", *CORE}),
     "tools": frozenset({"types", "installation", "tasks", *CORE}),
-    "store": frozenset({"types", "installation", "tasks", *CORE}),
+    "store": frozenset({"types", "installation", "tasks", "loop_thread", *CORE}),
     "importers": frozenset({"types", *CORE}),
-    "runtime": frozenset({"types", "installation", "tasks", *CORE, *SHELL}),
+    "runtime": frozenset(
+        {"types", "installation", "tasks", "loop_thread", *CORE, *SHELL}
+    ),
     "server": frozenset({"types", "installation", "tasks", "runtime", *CORE, *SHELL}),
     "cli": frozenset(
         {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}

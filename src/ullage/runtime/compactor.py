@@ -38,6 +38,7 @@ from ullage.events import (
     Event,
     Outcome,
 )
+from ullage.loop_thread import LoopThread
 from ullage.meter.limits import lookup
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -46,7 +47,6 @@ from ullage.models.providers import NO_ENDPOINTS, Provider, read_name
 from ullage.runtime.call_events import failed
 from ullage.runtime.compactor_store import ConversationLedger
 from ullage.runtime.compactor_summaries import Summariser, SummaryCaller
-from ullage.runtime.loop_thread import LoopThread
 from ullage.runtime.sdk_errors import overflow_of
 from ullage.runtime.summary_calls import in_thread, try_strategies
 from ullage.store.store import Store

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from typing import NamedTuple
 
@@ -90,6 +91,19 @@ class Watchers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_session: dict[str, list[Subscription]] = {}
+
+    @asynccontextmanager
+    async def watching(
+        self, session: str, begin: Callable[[], Awaitable[object]]
+    ) -> AsyncIterator[Subscription]:
+        """The news of a session. ``begin`` is awaited with the subscription in place, so that no change is missed."""
+        subscription = Subscription(session)
+        self.add(subscription)
+        try:
+            await begin()
+            yield subscription
+        finally:
+            self.remove(subscription)
 
     def add(self, subscription: Subscription) -> None:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from ullage.events import DraftPiece, Event
@@ -105,25 +106,28 @@ class Follower:
         )
 
     async def follow(
-        self, news: Subscription, look: Callable[[], Awaitable[FoundEvents]]
+        self,
+        watch: AbstractAsyncContextManager[Subscription],
+        look: Callable[[], Awaitable[FoundEvents]],
     ) -> AsyncIterator[Event | DraftPiece]:
         """All items from here on, without end. ``look`` reads the database behind this follower's position."""
-        must_look = True
-        while True:
-            changes, told_to_look = news.take()
-            for change in changes:
-                fresh = self.hear(change)
-                while fresh is None:
+        async with watch as news:
+            must_look = True
+            while True:
+                changes, told_to_look = news.take()
+                for change in changes:
+                    fresh = self.hear(change)
+                    while fresh is None:
+                        async for each in self._look(look):
+                            yield each
+                        fresh = self.hear(change, has_looked=True)
+                    for each in fresh:
+                        yield each
+                if must_look or told_to_look:
+                    must_look = False
                     async for each in self._look(look):
                         yield each
-                    fresh = self.hear(change, has_looked=True)
-                for each in fresh:
-                    yield each
-            if must_look or told_to_look:
-                must_look = False
-                async for each in self._look(look):
-                    yield each
-            await news.wait()
+                await news.wait()
 
     async def _look(
         self, look: Callable[[], Awaitable[FoundEvents]]

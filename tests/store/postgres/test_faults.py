@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -12,8 +15,11 @@ from tests.postgres import TEMPLATE, PostgresServer, new_server, shared_server
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
+from ullage.store.postgres.connecting import PgConnection, drop
+from ullage.store.postgres.lanes import lane_of
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.store import Lease
+from ullage.tasks import background
 
 pytestmark = pytest.mark.slow
 
@@ -57,25 +63,33 @@ async def test_a_crash_of_the_server_loses_nothing_durable_and_writes_nothing_tw
         await store.append(lease, [end], after=len(names), durable=True)
         names.append(ENDS)
 
+    async def some_write() -> None:
+        """Wait for a write, and fail with a driver that ended."""
+        async with asyncio.timeout(60), background(has_begun.wait()) as waiting:
+            await asyncio.wait([waiting, *drivers], return_when="FIRST_COMPLETED")
+            assert has_begun.is_set(), [each for each in drivers if each.done()]
+
     sessions = [f"s{number}" for number in range(SESSIONS)]
     for each in sessions:
         await store.create(each)
     drivers = [asyncio.create_task(drive(each)) for each in sessions]
-    await has_begun.wait()
+    await some_write()
     follower = asyncio.create_task(until_the_end(store.follow("s0")))
     for _ in range(CRASHES):
         has_begun.clear()
-        await has_begun.wait()
+        await some_write()
         await asyncio.to_thread(own_server.stop, "immediate")
         await asyncio.to_thread(own_server.start)
     is_over.set()
-    await asyncio.gather(*drivers)
+    async with asyncio.timeout(60):
+        await asyncio.gather(*drivers)
     for session in sessions:
         events = await store.read(session)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         turns = [event.turn for event in events if isinstance(event, TurnStarted)]
         assert turns == acknowledged[session]
-    seen = await follower
+    async with asyncio.timeout(60):
+        seen = await follower
     examine(seen)
     assert len(seen) == len(acknowledged["s0"])
     await store.close()
@@ -104,6 +118,34 @@ async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again
     turns = [event.turn for event in events if isinstance(event, TurnStarted)]
     assert turns == [str(number) for number in range(5 * 40)]
     await store.close()
+
+
+async def test_a_statement_that_the_server_gets_to_late_is_not_written_a_second_time(
+    url: str,
+) -> None:
+    store = PostgresStore(url)
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=600)
+    connection = lane_of("s", store._base._lanes).connection
+    assert connection is not None
+    backend = connection.get_server_pid()
+    os.kill(backend, signal.SIGSTOP)
+    writing = asyncio.create_task(store.append(lease, [TurnStarted(turn="1")], after=0))
+    await asyncio.sleep(0.2)  # the statement is sent
+    await store._base.run(partial(_ended, connection))
+    assert len(await writing) == 1
+    os.kill(backend, signal.SIGCONT)
+    name = url.partition("?")[0].rpartition("/")[2]
+    running = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {backend} AND datname = '{name}'"
+    async with asyncio.timeout(60):
+        while await asyncio.to_thread(shared_server().sql, running) != "0\n":
+            await asyncio.sleep(0.05)
+    assert len(await store.read("s")) == 1
+    await store.close()
+
+
+async def _ended(connection: PgConnection) -> None:
+    drop(connection)
 
 
 KILLED = """
@@ -188,7 +230,8 @@ async def test_a_follower_finds_what_no_notification_told_of(url: str) -> None:
     following = asyncio.create_task(until_the_end(stream))
     await other.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
     await other.append(lease, [TurnStarted(turn=ENDS)], after=1, ends_draft="c")
-    seen += await following
+    async with asyncio.timeout(60):
+        seen += await following
     examine(seen)
     await other.close()
     await store.close()

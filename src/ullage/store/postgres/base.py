@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from ullage.errors import UllageError
+from ullage.loop_thread import LoopThread, ThreadClosed
 from ullage.store.changes import Change, Watchers
 from ullage.store.postgres.connecting import (
+    COMMAND_S,
     Failures,
     PgConnection,
     PostgresAddress,
@@ -25,9 +30,8 @@ from ullage.store.postgres.lanes import (
     WriteLane,
     lane_of,
 )
-from ullage.store.postgres.loops import StoreThread
 from ullage.store.postgres.migrating import check_state, migrate, state_of, statements
-from ullage.store.postgres.news import News
+from ullage.store.postgres.news import LOOK_S, News
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 
@@ -35,6 +39,12 @@ T = TypeVar("T")
 
 READERS: Final = 3
 """Connections that read at once: a long read does not hold up a short one."""
+
+READ_S: Final = WAIT_S + COMMAND_S
+"""How long a read may take with its wait for a free connection, and for a server that restarts."""
+
+CLOSE_S: Final = WAIT_S + 5.0
+"""How long ``close`` waits for writes; those that are left are refused then."""
 
 _PAUSE_S: Final = 0.2
 
@@ -45,8 +55,13 @@ class OpenDatabase:
     def __init__(self, database: PostgresAddress, watchers: Watchers) -> None:
         self.database = database
         self._watchers = watchers
-        self._thread = StoreThread(self._end)
-        self._opening: asyncio.Lock | None = None
+        self._thread = LoopThread("ullage postgres")
+        self._handing = threading.Lock()
+        self._handed: deque[PendingWrite] = deque()
+        self._is_taking = False
+        """Whether the thread was told of what is in ``_handed``: it is woken once for many writes."""
+        self._is_closed = False
+        self._opening: asyncio.Task[None] | None = None
         self._is_open = False
         self._lanes: list[WriteLane] = []
         self._writing: list[asyncio.Task[None]] = []
@@ -68,17 +83,18 @@ class OpenDatabase:
     ) -> asyncio.Future[T]:
         """The result of a write, once it is stored. Writes of a session happen in the order of these calls."""
         loop = asyncio.get_running_loop()
-        ours = self._thread.begin()
-        if ours is None:
-            raise was_closed(self.database.shown)
         future: asyncio.Future[T] = loop.create_future()
         write = PendingWrite(
             sessions, durable, finish, loop, future, function, values, again, job
         )
-        try:
-            ours.call_soon_threadsafe(self._put, write)
-        except RuntimeError as problem:
-            raise was_closed(self.database.shown) from problem
+        self._begin()
+        with self._handing:
+            if self._is_closed:
+                raise was_closed(self.database.shown)
+            self._handed.append(write)
+            if not self._is_taking:
+                self._is_taking = True
+                self._thread.call(self._take)
         return future
 
     async def read(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
@@ -90,14 +106,11 @@ class OpenDatabase:
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What a coroutine gives that is run in the thread."""
-        ours = self._thread.begin()
-        if ours is None:
-            raise was_closed(self.database.shown)
+        self._begin()
         try:
-            done = asyncio.run_coroutine_threadsafe(work(), ours)
-        except RuntimeError as problem:
+            return await self._thread.run_async(work)
+        except ThreadClosed as problem:
             raise was_closed(self.database.shown) from problem
-        return await asyncio.wrap_future(done)
 
     async def open(self) -> None:
         """Open the database if it is not. Raises ``StoreUnavailable``."""
@@ -119,16 +132,29 @@ class OpenDatabase:
         await self.run(watching)
 
     def close(self) -> None:
-        """Write what waits, and close the connections. Blocks until then."""
-        self._thread.end()
+        """Write what waits, and close the connections. Blocks until then, at most for ``CLOSE_S`` and a few seconds.
+
+        What could not be written is refused, and reads under way too.
+        """
+        with self._handing:
+            self._is_closed = True
+        self._thread.end(self._end, within_s=CLOSE_S + LOOK_S)
+        atexit.unregister(self.close)
+
+    def _begin(self) -> None:
+        if not (self._thread.is_running or self._is_closed):
+            atexit.register(self.close)
 
     # -- in the thread --
 
-    def _put(self, write: PendingWrite) -> None:
+    def _take(self) -> None:
         if not self._lanes:
             self._lanes = [WriteLane(self.database, self._tell) for _ in range(LANES)]
             self._writing = [start(self._run(each)) for each in self._lanes]
-        lane_of(write.sessions[0], self._lanes).put(write)
+        self._is_taking = False
+        while self._handed:
+            write = self._handed.popleft()
+            lane_of(write.sessions[0], self._lanes).put(write)
 
     async def _run(self, lane: WriteLane) -> None:
         """Open the database before the lane's first write; where that fails, its writes fail."""
@@ -146,20 +172,21 @@ class OpenDatabase:
         await lane.run()
 
     async def _open(self) -> None:
+        """Open the database once: who comes meanwhile waits for the same attempt, and gets its error."""
         if self._is_open:
             return
-        if self._opening is None:
-            self._opening = asyncio.Lock()
-        async with self._opening:
-            if self._is_open:
-                return
-            await self._prepare()
-            news = News(self.database, self._watchers)
-            await news.begin()
-            self._news = news
-            self._listening = start(news.run())
-            self._reading = asyncio.Semaphore(READERS)
-            self._is_open = True
+        if self._opening is None or self._opening.done():
+            self._opening = start(self._open_now())
+        await asyncio.shield(self._opening)
+
+    async def _open_now(self) -> None:
+        await self._prepare()
+        news = News(self.database, self._watchers)
+        await news.begin()
+        self._news = news
+        self._listening = start(news.run())
+        self._reading = asyncio.Semaphore(READERS)
+        self._is_open = True
 
     async def _prepare(self) -> None:
         """Check the schema; an empty database gets one."""
@@ -180,34 +207,38 @@ class OpenDatabase:
     async def _read(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         await self._open()
         assert self._reading is not None
+        try:
+            async with asyncio.timeout(READ_S), self._reading:
+                return await self._read_patiently(work)
+        except TimeoutError as problem:
+            raise failure(problem, self.database.shown) from problem
+
+    async def _read_patiently(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         loop = asyncio.get_running_loop()
         end = loop.time() + WAIT_S
-        async with self._reading:
-            while True:
-                connection = None
-                try:
-                    connection = self._free.pop() if self._free else None
-                    if connection is None or connection.is_closed():
-                        connection = await connect(self.database)
-                    async with connection.transaction(
-                        isolation="repeatable_read", readonly=True
-                    ):
-                        result = await work(connection)
+        while True:
+            connection = None
+            try:
+                connection = self._free.pop() if self._free else None
+                if connection is None or connection.is_closed():
+                    connection = await connect(self.database)
+                result = await work(connection)
+            except Failures as problem:
+                gone = is_lost(connection, problem)
+                drop(connection)
+                if not gone or loop.time() >= end:
+                    raise failure(problem, self.database.shown) from problem
+                await asyncio.sleep(_PAUSE_S)
+            except UllageError:
+                if connection is not None:
                     self._free.append(connection)
-                    return result
-                except Failures as problem:
-                    gone = is_lost(connection, problem)
-                    drop(connection)
-                    if not gone or loop.time() >= end:
-                        raise failure(problem, self.database.shown) from problem
-                    await asyncio.sleep(_PAUSE_S)
-                except UllageError:
-                    if connection is not None:
-                        self._free.append(connection)
-                    raise
-                except BaseException:
-                    drop(connection)
-                    raise
+                raise
+            except BaseException:
+                drop(connection)
+                raise
+            else:
+                self._free.append(connection)
+                return result
 
     def _tell(self, changes: list[Change]) -> None:
         self._watchers.tell(changes)
@@ -218,7 +249,12 @@ class OpenDatabase:
         for lane in self._lanes:
             lane.is_closing = True
             lane.has_work.set()
-        await asyncio.gather(*self._writing, return_exceptions=True)
+        if self._writing:
+            _, late = await asyncio.wait(self._writing, timeout=CLOSE_S)
+            if late:
+                await stop(*late)
+        for lane in self._lanes:
+            lane.refuse(was_closed(self.database.shown))
         if self._news is not None:
             await self._news.end()
         if self._listening is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final, TypedDict
+
+import msgspec
 
 
 class Code(IntEnum):
@@ -19,3 +22,27 @@ class Code(IntEnum):
     OFFSET_USED = 8
     ID_TAKEN = 9
     BUSY = 10
+
+
+class WriteAnswer(TypedDict, total=False):
+    """What the functions give, in JSON: those that have an answer beside their code."""
+
+    code: int
+    seq: int | None
+    at: float | None
+    owner: str | None
+    generation: int | None
+    expires: float | None
+    message: str | None
+    what: str | None
+    place: int | None
+    state: str | None
+
+
+_decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode
+
+
+def answer_of(data: str) -> WriteAnswer:
+    """The answer of a write that was alone in its transaction."""
+    answer = _decode(data)
+    return WriteAnswer(code=answer) if isinstance(answer, int) else answer

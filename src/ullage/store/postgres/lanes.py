@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from ullage.errors import StoreUnavailable
 from ullage.store.changes import Change
+from ullage.store.postgres.codes import answer_of
 from ullage.store.postgres.connecting import (
     Failures,
     PgConnection,
@@ -26,8 +27,7 @@ from ullage.store.postgres.connecting import (
     drop,
     is_lost,
 )
-from ullage.store.postgres.failures import failure, unknown_outcome, unreachable
-from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.failures import failure, unknown_outcome
 
 log = logging.getLogger("ullage.store")
 
@@ -72,6 +72,16 @@ def call_of(function: str, values: int) -> str:
     """The statement that calls a function with so many values."""
     marks = ", ".join(f"${number}" for number in range(1, values + 1))
     return f"SELECT * FROM {function}({marks})"  # noqa: S608 - a name in this package
+
+
+def lone_call_of(function: str, values: int) -> str:
+    """The statement that is a whole transaction: a call of a function that writes, whose first value is the session.
+
+    Its own values are the lane, the number of the transaction, and whether it is durable; it gives the answer as JSON.
+    """
+    marks = ", ".join(f"${number}" for number in range(5, values + 4))
+    call = f"{function}(begin_write($4, $3), {marks})"
+    return f"SELECT end_write($1, $2, to_jsonb({call}))"
 
 
 def groups(batch: Sequence[PendingWrite]) -> Iterator[list[PendingWrite]]:
@@ -153,6 +163,11 @@ class WriteLane:
             if ours is not problem:
                 ours.__cause__ = problem
             _fail(batch, ours)
+        except asyncio.CancelledError:  # the store is closed, and waits no longer
+            drop(self.connection)
+            _fail(batch, unknown_outcome(self.database.shown))
+            _answer(batch, self.tell)
+            raise
         except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the lane continues for others
             drop(self.connection)
             _fail(batch, problem)
@@ -168,16 +183,21 @@ class WriteLane:
             try:
                 connection = await self._connected(end)
                 await attempt.commit(connection, batch)
-                return
             except Failures as problem:
                 if not is_lost(self.connection, problem):
                     await self._undo()
                     raise
                 drop(self.connection)
                 if loop.time() >= end:
-                    raise unreachable(problem, self.database.shown) from problem
-            if attempt.is_committing and await self._was_committed(end):
+                    raise failure(problem, self.database.shown) from problem
+                if not attempt.is_committing or not await self._was_committed(batch, end):
+                    continue
+            if not is_alone(batch):
                 return
+            values_again = _values_again(batch[0])
+            if values_again is None:
+                return
+            batch[0].values = values_again
 
     async def _connected(self, end: float) -> PgConnection:
         """The lane's connection. The first one is made at once or not at all; a lost one is waited for."""
@@ -193,13 +213,16 @@ class WriteLane:
                 await asyncio.sleep(next(pauses, _PAUSES[-1]))
         return self.connection
 
-    async def _was_committed(self, end: float) -> bool:
-        """Whether the last transaction, whose commit got no answer, was committed. Waits for it if it is not over."""
+    async def _was_committed(self, batch: list[PendingWrite], end: float) -> bool:
+        """Whether the last transaction, whose commit got no answer, was committed; if not, it never will be.
+
+        Waits for it if it is not over. The answer of a write that was alone in it is looked up too.
+        """
         while asyncio.get_running_loop().time() < end:
             try:
                 connection = await self._connected(end)
-                number = await connection.fetchval(
-                    statements()["last_of_lane"], self.name
+                settled = await connection.fetchrow(
+                    call_of("settle_write", 2), self.name, self.number
                 )
             except Failures as problem:
                 if not is_lost(self.connection, problem):
@@ -208,7 +231,9 @@ class WriteLane:
             except StoreUnavailable as problem:
                 raise unknown_outcome(self.database.shown) from problem
             else:
-                return bool(number == self.number)
+                if settled["is_done"] and is_alone(batch):
+                    batch[0].answer = answer_of(settled["answer"])
+                return bool(settled["is_done"])
         raise unknown_outcome(self.database.shown)
 
     async def _undo(self) -> None:
@@ -228,6 +253,22 @@ class _Attempt:
     is_committing: bool = False
 
     async def commit(self, connection: PgConnection, batch: list[PendingWrite]) -> None:
+        if is_alone(batch):
+            await self._commit_alone(connection, batch[0])
+        else:
+            await self._commit_together(connection, batch)
+
+    async def _commit_alone(self, connection: PgConnection, write: PendingWrite) -> None:
+        statement = lone_call_of(write.function, len(write.values))
+        self.is_committing = True
+        answer = await connection.fetchval(
+            statement, self.lane, self.number, write.durable, *write.values
+        )
+        write.answer = answer_of(answer)
+
+    async def _commit_together(
+        self, connection: PgConnection, batch: list[PendingWrite]
+    ) -> None:
         sessions = sorted({name for write in batch for name in write.sessions})
         durable = any(write.durable for write in batch)
         await connection.execute("BEGIN")
@@ -258,9 +299,18 @@ async def _call(connection: PgConnection, group: list[PendingWrite]) -> None:
         for write, answer in zip(group, answers, strict=True):
             write.answer = answer
     for write in group:
-        values_again = write.again(write.answer) if write.again is not None else None
+        values_again = _values_again(write)
         if values_again is not None:
             write.answer = await connection.fetchrow(statement, *values_again)
+
+
+def _values_again(write: PendingWrite) -> tuple[Any, ...] | None:
+    return None if write.again is None else write.again(write.answer)
+
+
+def is_alone(batch: Sequence[PendingWrite]) -> bool:
+    """Whether a write is a transaction of its own, of one statement."""
+    return len(batch) == 1 and batch[0].job is None
 
 
 def lane_of(session: str, lanes: Sequence[WriteLane]) -> WriteLane:

@@ -43,7 +43,7 @@ LOOK_S: Final = 1.0
 """The interval of looks at the watched sessions, which find what no notification told of."""
 
 HEARD_S: Final = 5.0
-"""How long the first notification may take to come back."""
+"""How long a statement of the news may take, and the first notification to come back."""
 
 _NewsItem = tuple[str, int, list[tuple[Any, ...]]]
 """Session, last event, and the pieces that were stored, if they are few."""
@@ -117,11 +117,30 @@ class News:
         drop(self._connection)
 
     async def _listen(self) -> None:
+        drop(self._connection)
         connection = await connect(self._database, direct=True)
+
+        def ended(_: object) -> None:
+            if self._connection is connection:
+                self._is_lost.set()
+
         self._is_lost.clear()
-        connection.add_termination_listener(lambda _: self._is_lost.set())
-        await connection.add_listener(CHANNEL, self._hear)
+        try:
+            connection.add_termination_listener(ended)
+            async with asyncio.timeout(HEARD_S):
+                await connection.add_listener(CHANNEL, self._hear)
+        except BaseException:
+            drop(connection)
+            raise
         self._connection = connection
+        if connection.is_closed():
+            self._is_lost.set()
+
+    def _lose(self, problem: BaseException) -> None:
+        """A statement failed or had no answer in time: the connection is made again."""
+        log.debug("The connection for news is made again: %s", problem)
+        drop(self._connection)
+        self._is_lost.set()
 
     def _hear(self, _connection: object, _pid: int, _channel: str, payload: str) -> None:
         if payload == self._me:
@@ -154,14 +173,16 @@ class News:
             try:
                 await self._send()
             except Failures as problem:
-                log.debug("A notification was not sent: %s", problem)
+                self._lose(problem)
+            except Exception:  # what can't be told is found by the look
+                log.exception("A notification could not be written")
 
     async def _send(self) -> None:
         changes, self._changes = self._changes, []
         self._has_changes.clear()
         payloads = payloads_of(self._me, changes)
         if payloads and self._connection is not None:
-            async with self._lock:
+            async with self._lock, asyncio.timeout(HEARD_S):
                 await self._connection.execute(
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
                     CHANNEL,
@@ -176,11 +197,13 @@ class News:
                 if watched and self._connection is not None:
                     await self._look(watched)
             except Failures as problem:
-                log.debug("Watched sessions were not looked at: %s", problem)
+                self._lose(problem)
+            except Exception:
+                log.exception("Watched sessions could not be looked at")
 
     async def _look(self, watched: list[str]) -> None:
         assert self._connection is not None
-        async with self._lock:
+        async with self._lock, asyncio.timeout(HEARD_S):
             rows = await self._connection.fetch(statements()["states"], watched)
         found = {row["id"]: tuple(row) for row in rows}
         told, self._told = self._told, {}
@@ -201,7 +224,9 @@ class News:
                 return
             try:
                 await self._listen()
-            except Failures:
+            except Exception as problem:  # noqa: BLE001 - without a connection there would be no news for ever
+                log.debug("There is no connection for news: %s", problem)
+                self._is_lost.set()
                 await asyncio.sleep(LOOK_S / 4)
                 continue
             self._watchers.tell_foreign(None)  # what was told meanwhile was not heard

@@ -25,52 +25,55 @@ WHERE changed < now_s() - $1::float8 AND (expires <= now_s() OR owner = '' OR ow
 -- name: owners
 SELECT DISTINCT owner FROM sessions WHERE owner <> '';
 
--- name: key_of
-SELECT key FROM sessions WHERE id = $1;
+-- Of the reads below, each is one statement, so that it sees one moment. No row: no such session. A row of nulls: the
+-- session is there, and has nothing of the kind.
 
--- name: key_and_time
-SELECT key, (SELECT at FROM events WHERE session = key AND seq = $2) FROM sessions WHERE id = $1;
+-- name: event_time
+SELECT e.at FROM sessions s LEFT JOIN events e ON e.session = s.key AND e.seq = $2 WHERE s.id = $1;
 
 -- name: look
 SELECT found.*, (SELECT events.at FROM sessions JOIN events ON session = key AND events.seq = $2 WHERE id = $1) AS last_at
 FROM look($1, $2, $3, $4) found;
 
 -- name: read_events
-SELECT seq, name, at, body FROM events WHERE session = $1 AND seq > $2 ORDER BY seq LIMIT $3;
+SELECT e.seq, e.name, e.at, e.body FROM sessions s LEFT JOIN LATERAL (
+    SELECT * FROM events WHERE session = s.key AND seq > $2 ORDER BY seq LIMIT $3
+) e ON true WHERE s.id = $1;
 
 -- name: read_these_events
-SELECT seq, name, at, body FROM events WHERE session = $1 AND seq = ANY ($2::bigint[]) ORDER BY seq;
+SELECT e.seq, e.name, e.at, e.body FROM sessions s
+LEFT JOIN events e ON e.session = s.key AND e.seq = ANY ($2::bigint[]) WHERE s.id = $1 ORDER BY e.seq;
 
 -- name: left_queue_at
-SELECT message, state FROM queue WHERE session = $1 AND left_at = $2;
+SELECT q.message, q.state FROM sessions s JOIN queue q ON q.session = s.key WHERE s.id = $1 AND q.left_at = $2;
 
 -- name: pending
-SELECT q.message, q.kind, q.at, e.seq, e.name, e.at AS event_at, e.body
-FROM queue q JOIN events e ON e.session = q.session AND e.seq = q.seq
-WHERE q.session = $1 AND q.state = 'pending' ORDER BY q.kind DESC, q.queued;
+SELECT q.message, q.kind, q.at, e.seq, e.name, e.at AS event_at, e.body FROM sessions s
+LEFT JOIN queue q ON q.session = s.key AND q.state = 'pending'
+LEFT JOIN events e ON e.session = q.session AND e.seq = q.seq
+WHERE s.id = $1 ORDER BY q.kind DESC, q.queued;
 
 -- name: queued
-SELECT q.state, q.at, e.seq, e.name, e.at AS event_at, e.body,
+SELECT q.message, q.state, q.at, e.seq, e.name, e.at AS event_at, e.body,
     CASE WHEN q.state = 'pending' THEN place_of(q.session, q.kind, q.queued) ELSE 0 END AS place
-FROM queue q JOIN events e ON e.session = q.session AND e.seq = q.seq WHERE q.session = $1 AND q.message = $2;
+FROM sessions s LEFT JOIN queue q ON q.session = s.key AND q.message = $2
+LEFT JOIN events e ON e.session = q.session AND e.seq = q.seq WHERE s.id = $1;
 
 -- name: read_drafts
-SELECT id, call, first, seq, body FROM drafts WHERE session = $1 ORDER BY id;
+SELECT d.id, d.call, d.first, d.seq, d.body FROM sessions s LEFT JOIN drafts d ON d.session = s.key
+WHERE s.id = $1 ORDER BY d.id;
 
 -- name: checkpoint
-SELECT seq, made_by, is_packed, data FROM checkpoints WHERE session = $1 AND made_by = $2;
-
--- name: kept
-SELECT blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = $1 AND blobs.handle = $2;
+SELECT c.seq, c.made_by, c.is_packed, c.data FROM sessions s
+LEFT JOIN checkpoints c ON c.session = s.key AND c.made_by = $2 WHERE s.id = $1;
 
 -- name: kept_bytes
-SELECT substring(data FROM $2::int FOR $3::int) FROM blobs WHERE key = $1;
+SELECT substring(b.data FROM $3::int FOR $4::int) FROM sessions s
+LEFT JOIN (kept k JOIN blobs b ON b.key = k.blob AND b.handle = $2) ON k.session = s.key WHERE s.id = $1;
 
 -- name: kept_handles
-SELECT blobs.handle FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = $1 ORDER BY blobs.key;
-
--- name: last_of_lane
-SELECT number FROM lanes WHERE lane = $1 FOR UPDATE;
+SELECT b.handle FROM sessions s LEFT JOIN (kept k JOIN blobs b ON b.key = k.blob) ON k.session = s.key
+WHERE s.id = $1 ORDER BY b.key;
 
 -- name: forget_lanes
 DELETE FROM lanes WHERE at < now_s() - 86400;

@@ -6,7 +6,7 @@ import asyncio
 import math
 import zlib
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from ullage.agent.copies import CopiedSession, SettingsToKeep, keep_nothing
@@ -204,28 +204,16 @@ class PostgresStore:
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         most = ALL if limit is None else limit
-
-        async def work(connection: PgConnection) -> list[Event]:
-            head = await connection.fetchrow(statements()["key_and_time"], session, after)
-            if head is None:
-                raise no_session(session)
-            key, stored_at = head
-            if at and not is_same_event(at, stored_at):
+        if at:
+            stored = await self._rows_of("event_time", session, after)
+            if not is_same_event(at, stored[0][0] if stored else None):
                 raise history_lost(session, after)
-            rows = await connection.fetch(statements()["read_events"], key, after, most)
-            return await _events(connection, session, key, rows)
-
-        return await self._base.read(work)
+        rows = await self._rows_of("read_events", session, after, most)
+        return await self._events(session, rows)
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        async def work(connection: PgConnection) -> list[Event]:
-            key = await _key_of(connection, session)
-            rows = await connection.fetch(
-                statements()["read_these_events"], key, list(seqs)
-            )
-            return await _events(connection, session, key, rows)
-
-        return await self._base.read(work)
+        rows = await self._rows_of("read_these_events", session, list(seqs))
+        return await self._events(session, rows)
 
     # -- the driver --
 
@@ -342,13 +330,8 @@ class PostgresStore:
     async def read_draft(
         self, session: str, *, call: str = "", after: int = -1
     ) -> list[DraftPiece]:
-        async def work(connection: PgConnection) -> list[Record]:
-            key = await _key_of(connection, session)
-            rows: list[Record] = await connection.fetch(statements()["read_drafts"], key)
-            return rows
-
         pieces: list[DraftPiece] = []
-        for row in await self._base.read(work):
+        for row in await self._rows_of("read_drafts", session):
             found = to_row(session, *row)
             pieces += found.pieces if found is not None else ()
         return [
@@ -368,14 +351,10 @@ class PostgresStore:
         )
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
-        async def work(connection: PgConnection) -> Record | None:
-            key = await _key_of(connection, session)
-            return await connection.fetchrow(statements()["checkpoint"], key, made_by)
-
-        row = await self._base.read(work)
-        if row is None:
+        rows = await self._rows_of("checkpoint", session, made_by)
+        if not rows:
             return None
-        seq, by, is_packed, data = row
+        seq, by, is_packed, data = rows[0]
         try:
             return Checkpoint(seq, by, zlib.decompress(data) if is_packed else data)
         except zlib.error:
@@ -423,13 +402,8 @@ class PostgresStore:
         )
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
-        async def work(connection: PgConnection) -> list[Record]:
-            key = await _key_of(connection, session)
-            rows: list[Record] = await connection.fetch(statements()["pending"], key)
-            return rows
-
         waiting: list[tuple[Receipt, Message, QueueKind]] = []
-        for place, row in enumerate(await self._base.read(work), 1):
+        for place, row in enumerate(await self._rows_of("pending", session), 1):
             content = _content(session, row)
             if content is not None:
                 receipt = Receipt(row["message"], place, row["at"], is_new=False)
@@ -473,74 +447,43 @@ class PostgresStore:
         first = max(start, 0) + 1
         most = 2**31 - 1 - first if size is None else max(size, 0)
 
-        async def work(connection: PgConnection) -> bytes:
-            key = await _key_of(connection, session)
-            blob = await connection.fetchval(statements()["kept"], key, handle)
-            if blob is None:
-                raise not_kept(session, handle)
-            data = await connection.fetchval(
-                statements()["kept_bytes"], blob, first, most
-            )
-            return bytes(data)
-
-        return await self._base.read(work)
+        rows = await self._rows_of("kept_bytes", session, handle, first, most)
+        if not rows:
+            raise not_kept(session, handle)
+        return bytes(rows[0][0])
 
     async def handles(self, session: str) -> list[str]:
-        async def work(connection: PgConnection) -> list[str]:
-            key = await _key_of(connection, session)
-            rows = await connection.fetch(statements()["kept_handles"], key)
-            return [row[0] for row in rows]
+        return [row[0] for row in await self._rows_of("kept_handles", session)]
 
-        return await self._base.read(work)
+    def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
+        return self._watchers.watching(session, lambda: self._base.watch(session))
 
-    @asynccontextmanager
-    async def watch(self, session: str) -> AsyncIterator[Subscription]:
-        subscription = Subscription(session)
-        self._watchers.add(subscription)
-        try:
-            await self._base.watch(session)
-            yield subscription
-        finally:
-            self._watchers.remove(subscription)
-
-    async def follow(
+    def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
         follower = Follower(session, after, offset, at)
-        async with self.watch(session) as news:
-            async for each in follower.follow(
-                news, lambda: self._look(session, follower)
-            ):
-                yield each
+        return follower.follow(self.watch(session), lambda: self._look(session, follower))
 
     async def _look(self, session: str, follower: Follower) -> FoundEvents:
-        async def work(connection: PgConnection) -> FoundEvents:
-            rows = await connection.fetch(
-                statements()["look"], session, follower.seq, follower.row, MOST_READ
-            )
-            if not rows:
-                raise no_session(session)
-            stored = [row for row in rows if row["what"] == 1]
-            events = [_event(session, row) for row in stored]
-            if any(isinstance(event, RowDamaged) for event in events):
-                key = await _key_of(connection, session)
-                events = await _events(connection, session, key, stored)
-            drafts: list[DraftRow] = []
-            for row in rows:
-                if row["what"] == 2:
-                    found = to_row(
-                        session,
-                        row["number"],
-                        row["name"],
-                        row["first"],
-                        row["seq"],
-                        row["body"],
-                    )
-                    drafts += [] if found is None else [found]
-            is_all = rows[0]["number"] - follower.seq < MOST_READ
-            return FoundEvents(events, drafts, is_all, rows[0]["last_at"])
-
-        return await self._base.read(work)
+        values = (session, follower.seq, follower.row, MOST_READ)
+        rows = await self._fetched(statements()["look"], values)
+        if not rows:
+            raise no_session(session)
+        events = await self._events(session, [row for row in rows if row["what"] == 1])
+        drafts: list[DraftRow] = []
+        for row in rows:
+            if row["what"] == 2:
+                found = to_row(
+                    session,
+                    row["number"],
+                    row["name"],
+                    row["first"],
+                    row["seq"],
+                    row["body"],
+                )
+                drafts += [] if found is None else [found]
+        is_all = rows[0]["number"] - follower.seq < MOST_READ
+        return FoundEvents(events, drafts, is_all, rows[0]["last_at"])
 
     async def open(self) -> None:
         """Open the database, if it was not. Raises ``StoreUnavailable``."""
@@ -552,54 +495,48 @@ class PostgresStore:
 
     # -- inside --
 
-    async def _rows(self, name: str, *values: object) -> list[Record]:
+    async def _fetched(self, statement: str, values: Sequence[object]) -> list[Record]:
         async def work(connection: PgConnection) -> list[Record]:
-            rows: list[Record] = await connection.fetch(statements()[name], *values)
+            rows: list[Record] = await connection.fetch(statement, *values)
             return rows
 
         return await self._base.read(work)
 
+    async def _rows(self, name: str, *values: object) -> list[Record]:
+        return await self._fetched(statements()[name], values)
+
+    async def _rows_of(self, name: str, session: str, *values: object) -> list[Record]:
+        """The rows of a session, none where it has none of the kind. Raises ``SessionNotFound``."""
+        rows = await self._rows(name, session, *values)
+        if not rows:
+            raise no_session(session)
+        return [] if rows[0][0] is None else rows
+
+    async def _events(self, session: str, rows: Sequence[Record]) -> list[Event]:
+        """The events of rows. For a damaged row that ended a message's wait, the queue still has what it said."""
+        events: list[Event] = []
+        for row in rows:
+            event = _event(session, row)
+            if isinstance(event, RowDamaged):
+                for message, how in await self._rows("left_queue_at", session, event.seq):
+                    event = QueueLeft(
+                        session=session,
+                        seq=event.seq,
+                        id=event.id,
+                        at=event.at,
+                        message_id=message,
+                        how=how,
+                    )
+            events.append(event)
+        return events
+
     async def _queued(self, session: str, message: str) -> Record | None:
-        async def work(connection: PgConnection) -> Record | None:
-            key = await _key_of(connection, session)
-            return await connection.fetchrow(statements()["queued"], key, message)
-
-        return await self._base.read(work)
-
-
-async def _key_of(connection: PgConnection, session: str) -> int:
-    key: int | None = await connection.fetchval(statements()["key_of"], session)
-    if key is None:
-        raise no_session(session)
-    return key
+        rows = await self._rows_of("queued", session, message)
+        return rows[0] if rows else None
 
 
 def _event(session: str, row: Record) -> Event:
     return to_event(session, EventRow(row["seq"], row["name"], row["at"], row["body"]))
-
-
-async def _events(
-    connection: PgConnection, session: str, key: int, rows: Sequence[Record]
-) -> list[Event]:
-    """The events of rows. For a damaged row that ended a message's wait, the queue still has what it said."""
-    events: list[Event] = []
-    for row in rows:
-        event = _event(session, row)
-        if isinstance(event, RowDamaged):
-            left = await connection.fetchrow(
-                statements()["left_queue_at"], key, row["seq"]
-            )
-            if left is not None:
-                event = QueueLeft(
-                    session=session,
-                    seq=event.seq,
-                    id=event.id,
-                    at=event.at,
-                    message_id=left["message"],
-                    how=left["state"],
-                )
-        events.append(event)
-    return events
 
 
 def _content(session: str, row: Record) -> Message | None:

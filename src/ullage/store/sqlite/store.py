@@ -9,7 +9,7 @@ import threading
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -358,19 +358,15 @@ class SqliteStore:
 
         return await self._read(work)
 
-    @asynccontextmanager
-    async def watch(self, session: str) -> AsyncIterator[Subscription]:
-        subscription = Subscription(session)
-        self._watchers.add(subscription)
-        try:
+    def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
+        async def begin() -> None:
             with suppress(ReadOnlyStore):
                 await self._writer.open()
             await self._read(lambda database: session_head(database, session))
-            yield subscription
-        finally:
-            self._watchers.remove(subscription)
 
-    async def follow(
+        return self._watchers.watching(session, begin)
+
+    def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
         follower = Follower(session, after, offset, at)
@@ -380,9 +376,7 @@ class SqliteStore:
                 lambda database: look(database, session, follower.seq, follower.row)
             )
 
-        async with self.watch(session) as news:
-            async for each in follower.follow(news, seen):
-                yield each
+        return follower.follow(self.watch(session), seen)
 
     async def close(self) -> None:
         self._watchers.end()
