@@ -200,7 +200,7 @@ def test_progress_is_shown_while_a_log_is_read_and_it_can_be_stopped(
 ) -> None:
     screen = open_page(local.url, "told", viewport=SIZES[2])
     waiting: list[Route] = []
-    screen.page.route("**/v1/look", waiting.append)
+    screen.page.route("**/v1/look", lambda route: hold(route, waiting))
     drop(screen, "s.jsonl", b"{}")
     reading = screen.find(".notice", has_text="Reading s.jsonl, 2 B")
     expect(reading.locator("progress")).to_be_visible()
