@@ -113,7 +113,7 @@ FAILED = [
     Case("trust", 2, "There is no ullage.toml"),
     Case("untrust", 2, "There is no answer about"),
     Case("worker", 2, "arguments are required: --store"),
-    Case("worker --store gone --drives x", 2, "--drives: 'x'"),
+    Case("worker --store gone --drives x", 2, "'x' is no whole number above 0"),
     Case("store migrte", 2, "Did you mean `ullage store migrate`?"),
     Case("adopt gone", 2, "There is no store gone"),
     Case("simulate --port TAKEN", 2, "can't be used"),
