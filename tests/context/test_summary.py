@@ -84,11 +84,11 @@ def test_a_call_that_is_open_at_the_end_stays_and_is_not_shown() -> None:
     assert isinstance(ask, Ask) and "a" not in ask.covers
 
 
-def test_it_is_not_asked_where_a_call_without_a_result_would_be_shown() -> None:
+def test_a_call_whose_result_was_lost_is_shown_as_it_is_mended_in_each_request() -> None:
     first, *rest = turns(25, size=200)
     situation = Situation(fold=fold_of(first, answer("a", calls=1), *rest))
-    proposal = Summarize().propose(situation, ())
-    assert isinstance(proposal, Declined) and "call without a result" in proposal.note
+    ask = Summarize().propose(situation, ())
+    assert isinstance(ask, Ask) and "a" in ask.covers
 
 
 def test_a_refused_answer_is_declined_with_its_reason() -> None:

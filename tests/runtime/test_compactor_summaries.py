@@ -22,7 +22,7 @@ from tests.runtime.own_loop import (
 )
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
-from ullage.events import CallEnded, Event
+from ullage.events import CallEnded, CompactionCommitted, Event
 
 ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
@@ -118,3 +118,20 @@ def test_a_conversation_that_goes_over_to_another_model_is_summarised_by_that() 
         asked = [one.body for one in server.exchanges if ASKS in json.dumps(one.body)]
     assert asked
     assert {body["model"] for body in asked} == {"small"}
+
+
+def test_a_history_with_a_lost_call_is_summarised_in_one_call() -> None:
+    """The call is mended in what is sent. It kept the whole history from being shown once, and pieces cost more."""
+    ended: list[Event] = []
+    with running(scenario(CHAT), seed=4) as server:
+        loop = FormedLoop(CHAT, server.url("openai"))
+        function = {"name": "look", "arguments": "{}"}
+        call = {"id": "call_lost", "type": "function", "function": function}
+        with loop.compactor(strategies=ASKING, on_event=ended.append) as compactor:
+            turns(loop, compactor, 3)
+            loop.items.append({"role": "user", "content": "Open the valve."})
+            lost = {"role": "assistant", "content": None, "tool_calls": [call]}
+            loop.items.append(lost)
+            turns(loop, compactor, 17)
+    committed = [event for event in ended if isinstance(event, CompactionCommitted)]
+    assert [event.rung for event in committed] == ["summary"]

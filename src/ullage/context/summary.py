@@ -152,9 +152,10 @@ def on_request(
         )
     shown = _up_to(plan.leaving[-1], situation.messages)
     ids = tuple(message.id for message in shown)
-    if any(exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges):
+    last = situation.exchanges[-1]
+    if last.open and last.ids[0] in ids:  # a call further back was lost, and is mended
         return Declined(
-            "does_not_fit", "The messages to summarise contain a call without a result."
+            "does_not_fit", "The messages to summarise end in a call without a result."
         )
     behind = situation.sizes.messages - situation.sizes.of(ids)
     tokens = round(situation.sizes.high - behind / SAFETY + prompt)

@@ -137,6 +137,23 @@ def test_options_are_spelt_for_this_wire_and_host(
     } == expected
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-5-mini", "max_completion_tokens"),
+        ("o3-mini", "max_completion_tokens"),
+        ("gpt-oss-20b", "max_tokens"),
+        ("qwen3-8b", "max_tokens"),
+    ],
+)
+def test_without_a_provider_the_name_of_the_model_says_how_its_limit_is_spelt(
+    model: str, expected: str
+) -> None:
+    """A loop of the caller's own may say the wire alone; OpenAI's reasoning models refuse ``max_tokens``."""
+    asked = msgspec.structs.replace(request("chat", user()), model=model, provider="")
+    assert body(encode(asked, options=Options(max_output=9)))[expected] == 9
+
+
 def test_what_the_wire_has_no_word_for_is_named() -> None:
     assert encode(request("chat", user()), options=Options(thinking_budget=5)).unsent == (
         "thinking_budget",

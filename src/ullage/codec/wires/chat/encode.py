@@ -44,6 +44,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.models.providers import provider_named
+from ullage.reasoning import family_of
 
 _THOUGHT: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -85,13 +86,21 @@ class ChatWriter(MessageWriter):
         return True
 
 
+def _is_openais(request: Request) -> bool:
+    """Whether a request without a provider names a model that only OpenAI and Azure serve."""
+    if request.provider or "oss" in request.model.lower():
+        return False
+    return family_of(request.model) == "gpt"
+
+
 def _said(
     request: Request, options: Options, blocks: Blocks
 ) -> Iterator[tuple[str, object]]:
     served_by = provider_named(request.provider)
     # OpenAI's reasoning models refuse max_tokens, Mistral the other one:
     # https://github.com/editor-code-assistant/eca/issues/231
-    usual = "max_completion_tokens" if served_by.openai_rules else "max_tokens"
+    is_openai = served_by.openai_rules or _is_openais(request)
+    usual = "max_completion_tokens" if is_openai else "max_tokens"
     limit = next(
         (
             name
