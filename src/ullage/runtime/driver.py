@@ -124,6 +124,8 @@ class Driver:
         self._takes_over = takes_over
         self.runtime: SessionRuntime | None = None
         """The session's folds, after the first ``look``."""
+        self._opening = asyncio.Lock()
+        """Held while a session is opened: who looks meanwhile gets the same folds."""
         self.problem: Exception | None = None
         """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None

@@ -163,8 +163,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
             rewrites.append("model")
         wire = provider.wire
     system = (*runtime.shared.system(settings), *_written(runtime, held.system))
-    is_first = runtime.synced is None and not runtime.ledger.loop.turns
-    if system != held.system or is_first:
+    if system != held.system or not runtime.ledger.loop.turns:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
     fold = fold_of(runtime)
@@ -180,7 +179,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
     events += _server_notices(
         runtime, undeferred(declared), undeferred(found.declared), noticed
     )
-    if found.declared != declared or is_first:
+    if found.declared != declared or not runtime.ledger.loop.turns:
         events.append(ToolsChanged(tools=found.declared))
         if _sent(found.declared) != _sent(declared):
             rewrites.append("tools")
