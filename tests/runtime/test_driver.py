@@ -75,3 +75,14 @@ async def test_a_message_that_comes_while_a_session_comes_to_rest_is_driven(
             ]
     assert left == ["late"]
     await store.close()
+
+
+async def test_who_looks_while_a_session_is_opened_gets_the_same_folds(
+    tmp_path: Path,
+) -> None:
+    """With folds of their own, a reader and the driver each recorded the settings."""
+    async with haiku(tmp_path / "s.db").session("one", resume=False) as session:
+        driver = session._driving
+        driver.runtime = None
+        one, other = await asyncio.gather(driver.look(), driver.look())
+        assert one is other is driver.runtime

@@ -151,8 +151,9 @@ class Driver:
 
     async def look(self) -> SessionRuntime:
         """The session as it is now: the folds that decisions use. Raises as ``drive`` does."""
-        if self.runtime is None or self.runtime.ledger.is_broken:
-            self.runtime = await self._opened()
+        async with self._opening:
+            if self.runtime is None or self.runtime.ledger.is_broken:
+                self.runtime = await self._opened()
         try:
             await self.runtime.ledger.catch_up()
         except HistoryLost as problem:

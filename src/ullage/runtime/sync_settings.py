@@ -103,6 +103,8 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
         events = changes(runtime, runtime.resolve_settings().settings).events
         if any(isinstance(event, ModelChanged) for event in events):
             await runtime.ledger.load()  # another model counts every message anew
+            reading = runtime.reading  # the driver may have recorded them meanwhile
+            events = changes(runtime, runtime.resolve_settings().settings).events
         after = Meter._of(fold_after(fold_of(runtime), events)).reading()
         reading = msgspec.structs.replace(after, seq=reading.seq)
     notes: list[str] = []
@@ -163,10 +165,11 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
             rewrites.append("model")
         wire = provider.wire
     system = (*runtime.shared.system(settings), *_written(runtime, held.system))
-    if system != held.system or not runtime.ledger.loop.turns:
+    fold = fold_of(runtime)
+    is_first = fold.tools is None and not runtime.ledger.loop.turns
+    if system != held.system or is_first:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
-    fold = fold_of(runtime)
     declared = fold.tools or ()
     found = tool_set(
         runtime,
@@ -179,7 +182,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
     events += _server_notices(
         runtime, undeferred(declared), undeferred(found.declared), noticed
     )
-    if found.declared != declared or not runtime.ledger.loop.turns:
+    if found.declared != declared or is_first:
         events.append(ToolsChanged(tools=found.declared))
         if _sent(found.declared) != _sent(declared):
             rewrites.append("tools")
