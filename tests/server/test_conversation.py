@@ -171,6 +171,22 @@ def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
     assert api.get(f"/v1/sessions/{session}/kept/nothing").status_code == 404
 
 
+def test_a_file_has_its_name_and_what_the_model_does_not_take_is_refused(
+    api: Api,
+) -> None:
+    session = api.session("named")
+    notes = {"name": "notes.txt", "data": base64.b64encode(b"Cask 4 leaks.").decode()}
+    api.say(session, "Read this.", files=[notes])
+    api.until(session)
+    file, text = api.messages(session)[0]["parts"]
+    assert (file["name"], file["mime"]) == ("notes.txt", "text/plain")
+    assert (file["text"], text["text"]) == ("Cask 4 leaks.", "Read this.")
+    archive = {"name": "a.zip", "data": base64.b64encode(b"PK\3\4\xff\0").decode()}
+    answer = api.post(f"/v1/sessions/{session}/messages", json={"files": [archive]})
+    assert answer.status_code == 422
+    assert "a.zip" in answer.json()["detail"]
+
+
 def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
     with (
         running(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ullage.codec.accepted import not_accepted
 from ullage.codec.dimensions import image_size
@@ -19,8 +19,16 @@ from ullage.errors import InputError
 from ullage.messages import FilePart, ImagePart, Part, clean_text
 from ullage.tools.outputs import is_binary
 
-MessageInput = str | bytes | Path | Part
-"""A piece of a message: text, the bytes of an image or file, the path of one, or a part."""
+
+class NamedFile(NamedTuple):
+    """The bytes of an image or file, and the name that the model sees."""
+
+    name: str
+    data: bytes
+
+
+MessageInput = str | bytes | Path | NamedFile | Part
+"""A piece of a message: text, the bytes of an image or file, with a name or without, the path of one, or a part."""
 
 FILE_BYTES: Final = 50_000_000
 """The largest file of a message: what the most generous provider takes inside a request."""

@@ -88,7 +88,12 @@ from ullage.runtime.approvals import (
 )
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.driver import Driver, used_by_session
-from ullage.runtime.message_input import MessageInput, file_part, read_file
+from ullage.runtime.message_input import (
+    MessageInput,
+    NamedFile,
+    file_part,
+    read_file,
+)
 from ullage.runtime.outcome import (
     INTERRUPTED,
     INTERRUPTED_NOTE,
@@ -445,6 +450,8 @@ class Session(Generic[OutputT]):
                 return TextPart(id=name, text=clean.text, raw=clean.raw)
             case bytes():
                 return await self._media(name, piece, "")
+            case NamedFile(file_name, data):
+                return await self._media(name, data, file_name)
             case Path():
                 data = await asyncio.to_thread(read_file, piece)
                 return await self._media(name, data, piece.name)

@@ -144,11 +144,19 @@ class SkippedLine(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class SentFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of any type that the session's model takes, as base64; its type is told by its bytes."""
+
+    name: str = ""
+    data: bytes
+
+
 class MessageContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message's content: text, and images (PNG, JPEG, GIF, WebP, BMP) or PDFs as base64."""
+    """A message's content: text, images (PNG, JPEG, GIF, WebP, BMP) or PDFs as base64, and files with their names."""
 
     text: str = ""
     images: tuple[bytes, ...] = ()
+    files: tuple[SentFile, ...] = ()
 
 
 class NewMessage(MessageContent, frozen=True, kw_only=True, forbid_unknown_fields=True):

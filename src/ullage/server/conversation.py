@@ -13,6 +13,7 @@ from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 from ullage.codec.dimensions import image_size
 from ullage.encoding import encode
 from ullage.errors import CommandRefused, InputError
+from ullage.runtime.message_input import NamedFile
 from ullage.server.api_types import (
     Acknowledged,
     MessageContent,
@@ -108,17 +109,19 @@ async def _refuse_taken(opened: Opened, name: str) -> None:
         )
 
 
-def _pieces(data: MessageContent) -> list[str | bytes]:
-    if not data.text.strip() and not data.images:
+def _pieces(data: MessageContent) -> list[str | bytes | NamedFile]:
+    if not data.text.strip() and not data.images and not data.files:
         raise UnusableMessage(
-            "The message is empty: it has neither `text` nor `images`. Send one of them."
+            "The message is empty: it has neither `text` nor `images` nor `files`. Send one of them."
         )
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
             raise UnusableMessage(
                 f"Image {number} is no image: send PNG, JPEG, GIF, WebP, BMP or PDF as base64."
             )
-    pieces: list[str | bytes] = [*data.images]
+    pieces: list[str | bytes | NamedFile] = [*data.images]
+    for file in data.files:
+        pieces.append(NamedFile(file.name, file.data))
     if data.text.strip():
         pieces.append(data.text)
     return pieces

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
+from tests.server.test_conversation import png
 
 ANSWERS = (
     {
@@ -209,3 +210,25 @@ def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
         message for message in local.api.messages("denied") if message["role"] == "tool"
     ]
     assert "Not before noon." in str(result)
+
+
+def test_a_waiting_message_keeps_its_picture_when_its_text_is_edited(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
+    screen = open_page(local.url, local.api.session("pictured"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    picture = FilePayload(name="red.png", mimeType="image/png", buffer=png(40, 30))
+    screen.find("#attach-files").set_input_files([picture])
+    screen.say("What is ths?", key="Control+Enter")
+    waiting = screen.find("#queue .waiting:not(.unsent)")
+    expect(waiting).to_contain_text("What is ths? · 1 file")
+    waiting.get_by_role("button", name="Edit").click()
+    box = screen.find("#queue textarea")
+    expect(box).to_have_value("What is ths?")
+    box.fill("What is this?")
+    box.press("Enter")
+    expect(waiting).to_contain_text("What is this? · 1 file")
+    (taps.folder / "tap").touch()
+    expect(screen.find("article.user img")).to_be_visible()
+    expect(screen.find("article.user").last).to_contain_text("What is this?")

@@ -1,19 +1,21 @@
 // Saying something: the box, and above it what waits to be delivered, to be edited or taken back.
 
 import { button, byId, h, replace } from "./dom.js";
-import { firstLine } from "./format.js";
+import { counted, firstLine } from "./format.js";
 
 const KINDS = { steer: "steer", follow_up: "follow-up" };
 const DRAFTS = "ullage.draft.";
 
 export class Composer {
-  /** `send(text, kind, id)`, `edit(id, text)` and `withdraw(id)` give promises; `send` may be called again. */
+  /** `send(text, kind, id, session, files)`, `edit(id, text, message)` and `withdraw(id)` give promises; `send` may be
+   * called again. */
   constructor({ send, edit, withdraw }) {
     Object.assign(this, { send, edit, withdraw });
     this.box = byId("say");
     this.queue = byId("queue");
     this.session = "";
-    this.outbox = new Map(); // id -> { text, kind }: not acknowledged yet
+    this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet
+    this.attached = null; // the files of messages that are not sent yet, once there was one
     this.editing = null; // the id of the waiting message in the editor
     this.unsaved = null; // gives what a person typed there and has not saved
     byId("composer").onsubmit = (event) => {
@@ -21,6 +23,17 @@ export class Composer {
       this.submit("steer");
     };
     byId("follow-up").onclick = () => this.submit("follow_up");
+    byId("attach").onclick = () => byId("attach-files").click();
+    byId("attach-files").onchange = ({ target }) => {
+      this.attach([...target.files]);
+      target.value = "";
+    };
+    this.box.onpaste = (event) => {
+      const files = [...event.clipboardData.files];
+      if (!files.length) return;
+      event.preventDefault();
+      this.attach(files);
+    };
     this.box.onkeydown = (event) => this.key(event);
     this.box.oninput = () => {
       this.keep();
@@ -33,7 +46,25 @@ export class Composer {
     this.session = session;
     this.editing = null;
     this.box.value = sessionStorage.getItem(DRAFTS + session) ?? "";
+    this.attached?.draw(session);
+    this.problem("");
     this.grow();
+  }
+
+  /** Files that go out with what is written. */
+  async attach(files) {
+    if (byId("attach").disabled) return;
+    const { session } = this;
+    const { Attachments } = await import("./attach.js");
+    this.attached ??= new Attachments((text) => this.problem(text));
+    this.attached.add(session, files, this.session);
+    this.box.focus();
+  }
+
+  /** Says beside the box why something can't be sent; empty: nothing is in the way any more. */
+  problem(text) {
+    byId("send-problem").textContent = text;
+    byId("send-problem").hidden = !text;
   }
 
   /** What was written and sent while no session had a name is of this one. */
@@ -42,6 +73,7 @@ export class Composer {
     sessionStorage.removeItem(DRAFTS);
     if (texts.length) sessionStorage.setItem(DRAFTS + session, texts.join("\n"));
     for (const one of this.outbox.values()) one.session ||= session;
+    this.attached?.adopt(session);
     if (!this.session) this.open(session);
   }
 
@@ -61,23 +93,32 @@ export class Composer {
 
   async submit(kind) {
     const text = this.box.value;
-    if (!text.trim()) return;
+    const files = this.attached?.take(this.session) ?? [];
+    if (!text.trim() && !files.length) return;
+    this.problem("");
     const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
     this.box.value = "";
     this.keep();
     this.grow();
-    this.outbox.set(id, { text, kind, session: this.session });
+    this.outbox.set(id, { text, kind, session: this.session, files });
     this.draw();
     await this.deliver(id);
   }
 
   async deliver(id) {
-    const { text, kind, session } = this.outbox.get(id);
-    const outcome = await this.send(text, kind, id, session);
+    const { text, kind, session, files } = this.outbox.get(id);
+    const outcome = await this.send(text, kind, id, session, files);
     if (outcome === "later") return; // it goes out again with the connection, under the same id
     this.outbox.delete(id);
-    if (outcome === "refused") this.put(text);
+    if (outcome === "refused") this.takeBack(text, files, session);
     this.draw();
+  }
+
+  /** What the server refused: it belongs to its session, which may not be shown any more. */
+  takeBack(text, files, session) {
+    this.attached?.putBack(session, files, this.session);
+    if (session === this.session || !session) this.put(text);
+    else sessionStorage.setItem(DRAFTS + session, [text, sessionStorage.getItem(DRAFTS + session)].filter(Boolean).join("\n"));
   }
 
   /** What could not be sent goes out again: the same ids, so nothing is said twice. */
@@ -103,7 +144,7 @@ export class Composer {
 
   draw() {
     if (this.editing && this.queue.querySelector("textarea")) return;
-    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, firstLine(one.text, 140))));
+    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, [firstLine(one.text, 140), filesOf(one.files)].filter(Boolean).join(" · "))));
     const lines = (this.waiting ?? []).map((one) => this.line(one));
     replace(this.queue, [...lines, ...unsent]);
     this.queue.parentElement.hidden = !lines.length && !unsent.length;
@@ -116,7 +157,7 @@ export class Composer {
       "li",
       { class: "waiting", "data-queued": one.id },
       h("span", { class: "tag", title: one.kind === "steer" ? "Goes in before the next model call" : "Waits until the turn is over" }, KINDS[one.kind]),
-      h("span", { class: "waiting-text" }, firstLine(text, 140)),
+      h("span", { class: "waiting-text" }, [firstLine(text, 140), filesOf(mediaOf(one.message))].filter(Boolean).join(" · ")),
       button("Edit", () => this.edit_(one.id), { kind: "small bare", "data-needs": "write", "aria-label": `Edit: ${firstLine(text, 40)}` }),
       button("Withdraw", () => this.withdraw(one.id), { kind: "small bare", "data-needs": "write", "aria-label": `Withdraw: ${firstLine(text, 40)}` }),
     );
@@ -140,7 +181,7 @@ export class Composer {
     const save = async () => {
       const typed = box.value;
       this.unsaved = null;
-      if (typed.trim() && typed !== text && !(await this.edit(one.id, typed))) this.put(typed);
+      if (typed.trim() && typed !== text && !(await this.edit(one.id, typed, one.message))) this.put(typed);
       close();
     };
     box.onkeydown = (event) => {
@@ -165,4 +206,8 @@ export class Composer {
   }
 }
 
-const textOf = (message) => (message.parts ?? []).map((part) => part.text ?? "").join("");
+const textOf = (message) => (message.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
+
+/** The parts of a message that are images and files. */
+export const mediaOf = (message) => (message.parts ?? []).filter((part) => part.type === "image" || part.type === "file");
+const filesOf = (files) => (files.length ? counted(files.length, "file") : "");

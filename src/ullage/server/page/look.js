@@ -1,9 +1,12 @@
-// A session log of another agent that is dropped on the page, or chosen. The server reads it and keeps nothing.
+// Files that are dropped on the page: images and PDFs go out with the next message, a session log of another agent is
+// looked at. The server reads a log and keeps nothing.
 
 import { byId } from "./dom.js";
 
-/** Takes files that are dropped anywhere on the page, or chosen. `look(file)` looks at one. */
-export function takeFiles(look) {
+const SENT = /^(image\/|application\/pdf$)/;
+
+/** Takes files that are dropped anywhere on the page, or chosen. `look(file)` looks at one, `attach(files)` sends them. */
+export function takeFiles(look, attach) {
   const drop = byId("drop");
   const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   document.addEventListener("dragover", (event) => {
@@ -18,8 +21,12 @@ export function takeFiles(look) {
     drop.hidden = true;
     if (!isFile(event)) return;
     event.preventDefault();
-    const [file] = event.dataTransfer.files;
-    if (file) look(file);
+    const files = [...event.dataTransfer.files];
+    const isWriting = byId("composer").checkVisibility();
+    const isToSend = event.target.closest?.("#composer") || files.every((file) => SENT.test(file.type));
+    if (!files.length) return;
+    if (isWriting && isToSend) attach(files);
+    else look(files[0]);
   });
   byId("open-log").onclick = () => byId("log-file").click();
   byId("log-file").onchange = (event) => {

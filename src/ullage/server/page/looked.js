@@ -1,12 +1,48 @@
 // A session log of another agent: what fills its window. The server reads it and keeps nothing.
 
+import { Refusal } from "./api.js";
 import { announce, byId, button, h, replace } from "./dom.js";
 import { bytes, counted, firstLine, number } from "./format.js";
+import { notice, working } from "./notices.js";
 
 const LARGEST_SHOWN = 20;
 
 const parts = { facts: h("div", {}), inside: h("div", {}), largest: h("div", {}) };
 let inside = null;
+
+let looking = null;
+let refused = null;
+
+/** Lets the server read a log and shows what is in it on the page; `tell(problem)` says what went wrong. */
+export async function look(page, file, tell) {
+  refused?.remove();
+  looking?.abort();
+  const reading = new AbortController();
+  looking = reading;
+  const done = working(`Reading ${file.name}, ${bytes(file.size)} …`, () => reading.abort());
+  try {
+    show(page, await page.api.look(file, reading.signal), file);
+  } catch (problem) {
+    const isNoLog = problem instanceof Refusal && problem.status === 422;
+    refused = isNoLog ? notice(problem.message, { next: "Choose the session log of an agent." }) : tell(problem);
+  } finally {
+    done();
+  }
+}
+
+function show(page, found, file) {
+  page.leave();
+  page.sessions.mark("");
+  page.looked = found;
+  page.arrangeLook(true);
+  byId("title").textContent = "A log";
+  byId("subtitle").textContent = file.name;
+  page.connection("none");
+  byId("activity").textContent = "";
+  page.panel.show(found.reading, found.steps);
+  drawLook(found, file, page.looker());
+  page.tab("conversation");
+}
 
 /** Shows what was found in a log in the middle column: `close()` ends that, `reveal(item)` shows an item's row. */
 export function drawLook(look, file, { close, reveal }) {

@@ -2,15 +2,15 @@
 
 import { Access } from "./access.js";
 import { Api, Refusal, Unreachable } from "./api.js";
-import { Composer } from "./composer.js";
+import { Composer, mediaOf } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { announce, byId, replace } from "./dom.js";
 import { Following } from "./follow.js";
-import { besideNumber, bytes, firstLine, number, share } from "./format.js";
+import { besideNumber, firstLine, number, share } from "./format.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
 import { takeFiles } from "./look.js";
-import { notice, working } from "./notices.js";
+import { notice } from "./notices.js";
 import { compactForm, Panel } from "./panel.js";
 import { SessionList } from "./sessions.js";
 import { setUpTheme } from "./theme.js";
@@ -36,8 +36,8 @@ class Page {
     this.panel = new Panel({ items: () => this.items(), reveal: (item) => this.reveal(item), acts: this.acts });
     this.conversation = new Conversation(this.ledger, this.acts, () => this.following?.earlier() ?? Promise.resolve([]));
     this.composer = new Composer({
-      send: (text, kind, id, session) => this.send(text, kind, id, session),
-      edit: (id, text) => this.act((to) => to.edit(id, text)),
+      send: (text, kind, id, session, files) => this.send(text, kind, id, session, files),
+      edit: (id, text, message) => this.act((to) => this.edit(to, id, text, message)),
       withdraw: (id) => this.act((to) => to.withdraw(id)),
     });
     this.sessions = new SessionList(this.api, (id) => this.go(id));
@@ -77,7 +77,7 @@ class Page {
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
     this.tab("conversation");
-    takeFiles((file) => this.look(file));
+    takeFiles((file) => this.look(file), (files) => this.composer.attach(files));
     listen(this.keys(), (event) => this.escape(event));
     window.addEventListener("hashchange", () => this.route().catch(tell));
     this.arrive();
@@ -340,6 +340,7 @@ class Page {
       pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
       explain: (message) => this.act(async (to) => (await dialogs()).showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),
+      picture: async (part) => (await import("./picture.js")).picture(part, this.remote.kept),
     };
   }
 
@@ -366,18 +367,28 @@ class Page {
   }
 
   /** "sent", "refused", or "later" when the server can't be reached: the message stays and goes out again. */
-  async send(text, kind, id, session) {
+  async send(text, kind, id, session, files) {
     const to = session || (await this.begin());
     if (!to) return "refused";
     try {
-      await this.api.of(to).send(text, kind, id);
+      const { written } = files.length ? await import("./attach.js") : { written: () => undefined };
+      await this.api.of(to).send(text, kind, id, await written(files));
       this.conversation.toEnd();
       return "sent";
     } catch (problem) {
       if (problem instanceof Unreachable) return "later";
-      tell(problem);
+      if (problem instanceof Refusal) this.composer.problem([problem.message, problem.next].filter(Boolean).join(" "));
+      else tell(problem);
       return "refused";
     }
+  }
+
+  /** A waiting message with another text keeps its images and files. */
+  async edit(to, id, text, message) {
+    const media = mediaOf(message);
+    if (!media.length) return to.edit(id, text);
+    const { sentAgain } = await import("./attach.js");
+    return to.edit(id, text, await sentAgain(media, to.kept));
   }
 
   async cancel() {
@@ -409,34 +420,7 @@ class Page {
   // -- looking --
 
   async look(file) {
-    this.refusedLook?.remove();
-    this.looking?.abort();
-    const looking = new AbortController();
-    this.looking = looking;
-    const done = working(`Reading ${file.name}, ${bytes(file.size)} …`, () => looking.abort());
-    try {
-      await this.showLook(await this.api.look(file, looking.signal), file);
-    } catch (problem) {
-      const isNoLog = problem instanceof Refusal && problem.status === 422;
-      this.refusedLook = isNoLog ? notice(problem.message, { next: "Choose the session log of an agent." }) : tell(problem);
-    } finally {
-      done();
-    }
-  }
-
-  async showLook(look, file) {
-    const { drawLook } = await import("./looked.js");
-    this.leave();
-    this.sessions.mark("");
-    this.looked = look;
-    this.arrangeLook(true);
-    byId("title").textContent = "A log";
-    byId("subtitle").textContent = file.name;
-    this.connection("none");
-    byId("activity").textContent = "";
-    this.panel.show(look.reading, look.steps);
-    drawLook(look, file, this.looker());
-    this.tab("conversation");
+    (await import("./looked.js")).look(this, file, tell);
   }
 
   looker() {

@@ -87,12 +87,19 @@ export class Drawing {
       case "tool_result":
         return this.fold(part.id, `Result of ${part.name || "a tool"}`, () => this.result(part), { message: message.id });
       case "image":
-        return h("p", { class: "media" }, ["Image", part.width ? `${part.width} × ${part.height}` : "", part.mime, bytes(part.size_bytes)].filter(Boolean).join(" · "));
+        return this.image(part);
       case "file":
         return h("p", { class: "media" }, ["File", part.name, part.mime, part.pages ? counted(part.pages, "page") : "", bytes(part.size_bytes)].filter(Boolean).join(" · "));
       default:
         return this.fold(part.id, part.kind || part.type || "Item of the provider", () => longText(part.text ?? JSON.stringify(part, null, 2)));
     }
+  }
+
+  image(part) {
+    const about = ["Image", part.width ? `${part.width} × ${part.height}` : "", part.mime, bytes(part.size_bytes)].filter(Boolean).join(" · ");
+    const holder = h("figure", { class: "media" }, h("figcaption", {}, about));
+    if (part.source?.startsWith("kept:")) this.acts.picture(part).then((picture) => holder.prepend(picture));
+    return holder;
   }
 
   prose(text) {

@@ -4,7 +4,6 @@ import { byId, h, replace } from "./dom.js";
 import { drawAccuracy, drawLimits, drawSpend } from "./figures.js";
 import { number } from "./format.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
-import { Growth } from "./growth.js";
 import { Rows } from "./rows.js";
 import { drawUndoable } from "./undo.js";
 
@@ -14,7 +13,7 @@ export class Panel {
   constructor({ items, reveal, acts }) {
     this.acts = acts;
     this.gauge = new Gauge(byId("gauge"));
-    this.growth = new Growth(byId("growth"));
+    this.growth = null;
     this.rows = new Rows(byId("rows"), { items, reveal });
     this.clear();
   }
@@ -64,10 +63,17 @@ export class Panel {
     replace(byId("window-model"), reading.model && reading.model !== "unknown" ? reading.model : "model unknown");
     this.gauge.show(ofReading(reading));
     this.rows.show(reading);
-    this.growth.show(steps, reading);
+    this.drawGrowth(steps, reading);
     drawLimits(byId("limits"), reading);
     drawAccuracy(byId("accuracy"), reading);
     drawSpend(byId("spend"), reading.spend);
+  }
+
+  async drawGrowth(steps, reading) {
+    const { Growth } = await import("./growth.js");
+    if (this.reading !== reading) return; // a newer one is drawn
+    this.growth ??= new Growth(byId("growth"));
+    this.growth.show(steps, reading);
   }
 
   /** What became of the compaction that was asked for here; `null` where none was. */

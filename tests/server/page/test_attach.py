@@ -1,0 +1,149 @@
+"""Images and files that go out with a message: chosen, dropped and pasted, and what can't be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.server.page.cable import Cable
+from tests.server.page.screen import Open, Screen
+from tests.server.served import Local
+from tests.server.test_conversation import png
+
+RED = FilePayload(name="cellar.png", mimeType="image/png", buffer=png(40, 30))
+NOTES = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"Cask 4 leaks.")
+TRANSFER = """([selector, kind, name, type, bytes]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([new Uint8Array(bytes)], name, {type}));
+    const about = {bubbles: true, cancelable: true};
+    const event = kind === "paste"
+        ? new ClipboardEvent("paste", {clipboardData: transfer, ...about})
+        : new DragEvent(kind, {dataTransfer: transfer, ...about});
+    document.querySelector(selector).dispatchEvent(event);
+}"""
+
+
+def give(screen: Screen, selector: str, kind: str, file: FilePayload) -> None:
+    """Paste or drop a file, as a person would."""
+    content = list(file["buffer"])
+    screen.page.evaluate(
+        TRANSFER, [selector, kind, file["name"], file["mimeType"], content]
+    )
+
+
+def parts(local: Local, session: str) -> list[dict[str, Any]]:
+    """What the first message holds."""
+    local.api.until(session)
+    return list(local.api.messages(session)[0]["parts"])
+
+
+def test_files_are_chosen_with_keys_seen_removed_and_sent(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("chosen"))
+    button = screen.find("#attach")
+    button.focus()
+    with screen.page.expect_file_chooser() as chooser:
+        screen.page.keyboard.press("Enter")
+    chooser.value.set_files([RED, NOTES])
+    lines = screen.find("#attached li")
+    expect(lines).to_have_count(2)
+    assert lines.first.locator("img").evaluate(
+        "(image) => image.decode().then(() => true)"
+    )
+    screen.page.get_by_role("button", name="Remove notes.txt").focus()
+    screen.page.keyboard.press("Enter")
+    expect(lines).to_have_count(1)
+    expect(screen.page.get_by_role("button", name="Remove cellar.png")).to_be_focused()
+    screen.find("#attach-files").set_input_files([NOTES])
+    screen.say("What is this?")
+    expect(screen.find("#attached")).to_be_hidden()
+    expect(screen.answers()).to_have_count(1)
+    image, file, text = parts(local, "chosen")
+    assert (image["type"], image["width"]) == ("image", 40)
+    assert (file["name"], file["text"]) == ("notes.txt", "Cask 4 leaks.")
+    assert text["text"] == "What is this?"
+    shown = screen.find("article.user img")
+    assert (
+        shown.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 40
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "kind"),
+    [("#say", "paste"), ("#conversation", "drop"), ("#composer", "drop")],
+)
+def test_a_picture_is_pasted_or_dropped_and_sent_without_words(
+    local: Local, open_page: Open, selector: str, kind: str
+) -> None:
+    name = local.api.session(f"{kind}-{selector[1:]}")
+    screen = open_page(local.url, name)
+    give(screen, selector, kind, RED)
+    expect(screen.find("#attached li")).to_have_count(1)
+    screen.find("#say").press("Enter")
+    expect(screen.answers()).to_have_count(1)
+    assert [part["type"] for part in parts(local, name)] == ["image"]
+
+
+def test_what_can_t_be_sent_is_said_beside_the_box(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("wrong"))
+    screen.find("#say").fill("Look at this.")
+    problem = screen.find("#send-problem")
+    archive = FilePayload(
+        name="a.zip", mimeType="application/zip", buffer=b"PK\3\4\xff\0"
+    )
+    give(screen, "#composer", "drop", archive)
+    expect(problem).to_contain_text("a.zip was not attached: only images")
+    give(screen, "#composer", "drop", RED | {"name": "empty.png", "buffer": b""})
+    expect(problem).to_contain_text("it is empty")
+    large = FilePayload(name="large.png", mimeType="image/png", buffer=b"x")
+    grown = TRANSFER.replace("new Uint8Array(bytes)", "new Uint8Array(25_000_000)")
+    screen.page.evaluate(grown, ["#say", "paste", large["name"], large["mimeType"], []])
+    expect(problem).to_contain_text("a message takes 22.9 MB of files")
+    expect(screen.find("#attached")).to_be_hidden()
+    expect(screen.find("#say")).to_have_value("Look at this.")
+
+
+def test_what_the_server_refuses_comes_back_with_its_files(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("torn"))
+    torn = png(40, 30)[:-12]
+    screen.find("#attach-files").set_input_files([RED | {"buffer": torn}])
+    screen.say("What is this?")
+    expect(screen.find("#send-problem")).to_contain_text("cut off")
+    expect(screen.find("#say")).to_have_value("What is this?")
+    expect(screen.find("#attached li")).to_have_count(1)
+    assert screen.refused == [422]
+    assert local.api.messages("torn") == []
+
+
+def test_an_unreachable_server_gets_the_files_later_and_once(
+    local: Local, open_page: Open
+) -> None:
+    with Cable(local.url) as cable:
+        screen = open_page(cable.url, local.api.session("away"))
+        screen.find("#attach-files").set_input_files([RED])
+        expect(screen.find("#attached li")).to_have_count(1)
+        cable.cut()
+        screen.say("Is it there?")
+        expect(screen.find(".unsent")).to_contain_text("Is it there? · 1 file")
+        cable.mend()
+        expect(screen.answers()).to_have_count(1)
+        kinds = [part["type"] for part in parts(local, "away")]
+        assert kinds == ["image", "text"]
+
+
+def test_a_session_keeps_its_files_while_another_one_is_shown(
+    local: Local, open_page: Open
+) -> None:
+    first, second = local.api.session("first"), local.api.session("second")
+    screen = open_page(local.url, first)
+    screen.find("#attach-files").set_input_files([RED])
+    expect(screen.find("#attached li")).to_have_count(1)
+    screen.find(f'[data-session="{second}"]').click()
+    expect(screen.find("#attached")).to_be_hidden()
+    screen.find(f'[data-session="{first}"]').click()
+    expect(screen.find("#attached li")).to_have_count(1)
