@@ -105,6 +105,12 @@ class SessionStarted(
     """True where the log begins in the middle: earlier history was sent and is not in it."""
 
 
+class Renamed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="renamed"):
+    """A person gave the session this title, in the place of the one before."""
+
+    title: str
+
+
 class ModelChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"
 ):
@@ -734,6 +740,7 @@ class UnknownEvent(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag=
 
 Event = (
     SessionStarted
+    | Renamed
     | ModelChanged
     | SystemChanged
     | ToolsChanged

@@ -24,6 +24,7 @@ FOLDS: Final = {
 
 CHANGES: Final = {
     "SessionStarted": "meter",
+    "Renamed": "",
     "ModelChanged": "meter loop",
     "SystemChanged": "meter",
     "ToolsChanged": "meter",

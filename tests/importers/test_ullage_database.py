@@ -7,7 +7,7 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.errors import NotASession, UnreadableInput
-from ullage.events import Event
+from ullage.events import Event, Renamed
 from ullage.importers import find_sessions, read
 from ullage.importers.growing import GrowingLog
 from ullage.importers.ullage import FILE, VERSION
@@ -136,4 +136,11 @@ async def test_a_session_that_was_deleted_and_made_anew_is_read_from_its_begin(
     assert growth is not None
     assert growth.is_whole
     assert (*growth.certain, *growth.held) == read(path, session="s").events
+    await store.close()
+
+
+async def test_a_renamed_session_is_listed_by_its_last_title(tmp_path: Path) -> None:
+    store = await filled(tmp_path / "x.db")
+    await store.command("3f0c1a52-shop", [Renamed(title="The price test")])
+    assert read(tmp_path / "x.db", session="3f0c1a52-shop").title == "The price test"
     await store.close()

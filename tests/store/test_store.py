@@ -25,6 +25,7 @@ from ullage.events import (
     Queued,
     QueueEdited,
     QueueLeft,
+    Renamed,
     SessionStarted,
     TurnStarted,
     UnknownEvent,
@@ -269,6 +270,15 @@ async def test_a_session_without_a_title_is_called_by_what_was_said_first(
     assert about.title.startswith("Fix the bug xxx")
     assert len(about.title) == 80
     assert about.model == "n"
+
+
+async def test_a_session_has_the_title_that_it_was_given_last(store: Store) -> None:
+    await store.create("s", [SessionStarted(title="The first name")])
+    await store.send("s", said("1", "Fix the bug."), "steer")
+    await store.command("s", [Renamed(title="The second name")])
+    assert (await store.about("s")).title == "The second name"
+    await store.send("s", said("2", "And the other bug."), "steer")
+    assert (await store.about("s")).title == "The second name"
 
 
 async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:

@@ -40,6 +40,7 @@ TAGS = {
     "queue_left",
     "compact_asked",
     "pinned",
+    "renamed",
     "cancel_asked",
     "cancelled",
     "approval_asked",

@@ -45,6 +45,7 @@ from ullage.events import (
     Queued,
     QueueLeft,
     ReadingTaken,
+    Renamed,
     RequestRepaired,
     Rewound,
     RowDamaged,
@@ -235,6 +236,8 @@ def notice(event: Event) -> Notice | None:
         case Pinned():
             label = "pinned" if event.pinned else "no longer pinned"
             return _notice("dim", f"{label}: {counted(len(event.messages), 'message')}")
+        case Renamed():
+            return _notice("dim", f"renamed: {printable(event.title)}")
         case Forked():
             origin = f"copied from {printable(event.origin)}, up to its event {event.through:,}"
             return _notice("dim", origin + _without(event.dropped))

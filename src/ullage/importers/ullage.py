@@ -30,6 +30,7 @@ from ullage.events import (
     MessageReplaced,
     ModelChanged,
     Pruned,
+    Renamed,
     Rewound,
     SessionStarted,
     Uncompacted,
@@ -86,6 +87,7 @@ class UllageReader(Reader):
         """For each compaction in force, the view before and after it."""
         self._follow: dict[type, Callable[..., Event | None]] = {
             SessionStarted: self._started,
+            Renamed: self._renamed,
             ModelChanged: self._model,
             MessageAdded: self._add,
             MessageReplaced: self._replace,
@@ -181,6 +183,10 @@ class UllageReader(Reader):
         rows.cwd, rows.program = event.cwd or rows.cwd, event.program or rows.program
         if event.title:
             self.titles["person"] = event.title
+        return event
+
+    def _renamed(self, event: Renamed) -> Event:
+        self.titles["person"] = event.title
         return event
 
     def _model(self, event: ModelChanged) -> Event:

@@ -55,6 +55,7 @@ from ullage.events import (
     HandedOver,
     Pinned,
     QueueLeft,
+    Renamed,
     Rewound,
     SessionEvent,
     SettingsChanged,
@@ -122,6 +123,10 @@ log = logging.getLogger("ullage.runtime")
 
 POLL_S: Final = 0.5
 """Seconds between two looks at a session that another process drives, unless a change is noticed before."""
+
+
+LONGEST_TITLE: Final = 200
+"""Characters of a session's title: a line of a list."""
 
 
 class Opener(Protocol):
@@ -796,6 +801,20 @@ class Session(Generic[OutputT]):
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why."""
         return explain(message_id, await self.history())
+
+    async def rename(self, title: str) -> None:
+        """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""
+        _check_texts("title", title)
+        line = " ".join(clean_text(title).text.split())
+        if not line:
+            raise InputError(
+                "The title is empty: give the session a name. Nothing was stored."
+            )
+        if len(line) > LONGEST_TITLE:
+            raise InputError(
+                f"The title has {len(line):,} characters: give at most {LONGEST_TITLE}. Nothing was stored."
+            )
+        await self._command(Renamed(title=line))
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
         """Protect these messages from every compaction, or no longer."""

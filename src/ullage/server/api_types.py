@@ -63,10 +63,35 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     """The session it is a fork of."""
 
 
+class ListedSession(SessionLine, frozen=True, kw_only=True):
+    """``used`` tokens of the ``window``, as the session's last reading has them; ``null`` where they are unknown."""
+
+    used: int | None
+    window: int | None
+
+
 class SessionList(Struct, frozen=True, kw_only=True):
     """``before`` requests the next list; ``null`` if this is the last."""
 
-    sessions: tuple[SessionLine, ...]
+    sessions: tuple[ListedSession, ...]
+    before: str | None
+
+
+class FoundSession(ListedSession, frozen=True, kw_only=True):
+    """A session that was found. ``message`` holds the words, with ``excerpt`` around the first one.
+
+    Both are empty where title, id or model holds them.
+    """
+
+    message: str
+    excerpt: str
+
+
+class SearchResult(Struct, frozen=True, kw_only=True):
+    """What was found in the ``searched`` sessions. ``before`` searches further; ``null`` if all were searched."""
+
+    sessions: tuple[FoundSession, ...]
+    searched: int
     before: str | None
 
 
@@ -311,6 +336,12 @@ class PinOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     messages: tuple[str, ...]
     pinned: bool = True
+
+
+class NewTitle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The session's title from now on: one line of at most 200 characters."""
+
+    title: str
 
 
 class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,6 +30,7 @@ from ullage.server import (
     window,
 )
 from ullage.server.connections import ConnectionLimits, StreamSlots, process_limits
+from ullage.server.fullness import FullnessCache
 from ullage.server.guard import Guard
 from ullage.server.masking import Secrets
 from ullage.server.metrics import Metrics
@@ -48,6 +49,7 @@ HANDLERS = (
     sessions.import_session,
     sessions.begin_session,
     sessions.list_sessions,
+    sessions.search_sessions,
     sessions.get_session,
     sessions.delete_session,
     sessions.fork_session,
@@ -70,6 +72,7 @@ HANDLERS = (
     steering.uncompact,
     steering.pin,
     steering.rewind,
+    steering.rename,
     steering.explain,
     window.get_context,
     window.list_steps,
@@ -160,6 +163,7 @@ def application(
             {
                 "closing": closing,
                 "metrics": measures,
+                "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "live": shows,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final
 
+import msgspec
 from litestar import Request, delete, get, post
+from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
@@ -15,6 +17,7 @@ from litestar.response import Stream
 from ullage.agent.loop import Loop
 from ullage.errors import UllageError
 from ullage.runtime.copying import fork, imported
+from ullage.runtime.hosting import Host
 from ullage.runtime.outcome import INTERRUPTED_NOTE
 from ullage.runtime.session import Session
 from ullage.runtime.status import status_of
@@ -22,19 +25,24 @@ from ullage.server.api_types import (
     AgentState,
     Created,
     CreatedFork,
+    FoundSession,
     Import,
+    ListedSession,
     NewFork,
     NewSession,
     OpenToolCall,
+    SearchResult,
     SessionLine,
     SessionList,
     SessionState,
     SkippedLine,
 )
+from ullage.server.fullness import Fullness, FullnessCache
 from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
 from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
 from ullage.store.export import export_lines
+from ullage.store.searching import FoundMessage, SearchPlace, search
 from ullage.store.store import SessionCursor, SessionRow
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
@@ -65,16 +73,67 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 )
 async def list_sessions(
     host: TheHost,
+    state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: FromQuery[str | None] = None,
 ) -> SessionList:
     """``before`` is the value from the previous list, an opaque text."""
     cursor = None if before is None else cursor_of(before)
     rows = await host.store.sessions(limit=limit, before=cursor)
-    sessions = tuple(line_of(row) for row in rows)
+    sessions = tuple(
+        ListedSession(**_shown(row), **full._asdict())
+        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
+    )
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
     return SessionList(sessions=sessions, before=following)
+
+
+async def _fullness(
+    host: Host, state: State, rows: Sequence[SessionRow]
+) -> list[Fullness]:
+    cache: FullnessCache = state.fullness
+    return await cache.of(host.store, rows)
+
+
+@get(
+    "/v1/search",
+    operation_id="search_sessions",
+    summary="Search all sessions by title and by what was said",
+)
+async def search_sessions(
+    host: TheHost,
+    state: State,
+    q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
+    limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
+    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+) -> SearchResult:
+    """Sessions with all words of ``q``, the one changed last first. Answers after about a second, with what was found
+    by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
+    """
+    place = None if before is None else _place_of(before)
+    page = await search(host.store, q, limit=limit, place=place)
+    rows = [each.row for each in page.found]
+    found = []
+    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
+        hit = each.hit or FoundMessage("", "")
+        found.append(FoundSession(**_shown(each.row), **full._asdict(), **hit._asdict()))
+    following = None if page.next is None else _text_of_place(page.next)
+    return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
+
+
+def _text_of_place(place: SearchPlace) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def _place_of(text: str) -> SearchPlace:
+    """The place of ``_text_of_place``. Raises ``ClientException``."""
+    try:
+        return msgspec.json.decode(urlsafe_b64decode(text + "=="), type=SearchPlace)
+    except (ValueError, msgspec.MsgspecError) as problem:
+        raise ClientException(
+            "`before` is not from a search: give the value of the previous answer, or none."
+        ) from problem
 
 
 def text_of(cursor: SessionCursor) -> str:
@@ -193,7 +252,7 @@ async def import_session(
 
 
 def line_of(row: SessionRow) -> SessionLine:
-    """A session's row in a list."""
+    """A session's row, without its fullness."""
     return SessionLine(**_shown(row))
 
 

@@ -26,6 +26,7 @@ from ullage.server.api_types import (
     CompactOrder,
     GrantLine,
     GrantList,
+    NewTitle,
     PassageLine,
     PinOrder,
     Questions,
@@ -243,6 +244,17 @@ async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> None:
 async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
     """Or unpin them, with ``pinned`` false."""
     await opened.pin(*data.messages, pinned=data.pinned)
+
+
+@post(
+    "/v1/sessions/{session:str}/rename",
+    status_code=202,
+    operation_id="rename",
+    summary="Another title for the session",
+)
+async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
+    """In every list and on every page that shows the session."""
+    await opened.rename(data.title)
 
 
 @post(

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ullage.codec.reminders import words_of_person
-from ullage.events import Event, MessageAdded, ModelChanged, Queued, SessionStarted
+from ullage.events import (
+    Event,
+    MessageAdded,
+    ModelChanged,
+    Queued,
+    Renamed,
+    SessionStarted,
+)
 from ullage.messages import Message, TextPart
 
 TITLE_LENGTH = 80
 
 
 def naming(title: str, model: str, events: Sequence[Event]) -> tuple[str, str]:
-    """Title and model after these events: a given title, or else the first message of a person."""
+    """Title and model after these events: the title given last, or else the first message of a person."""
     for event in events:
         match event:
             case SessionStarted():
                 title, model = event.title or title, event.model or model
+            case Renamed():
+                title = event.title
             case ModelChanged():
                 model = event.model
             case MessageAdded(message=message) | Queued(message=message) if not title:

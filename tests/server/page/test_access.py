@@ -88,6 +88,68 @@ def test_sessions_are_found_by_what_they_are_called(
     expect(screen.find("#subtitle")).to_contain_text("attic")
 
 
+def test_sessions_are_found_by_what_was_said_in_them(
+    local: Local, open_page: Open
+) -> None:
+    for name, text in (("vault", "The zinfandel is corked."), ("larder", "Bread.")):
+        local.api.session(name)
+        for each in ("Good morning.", text):
+            local.api.say(name, each)
+            local.api.until(name)
+    screen = open_page(local.url, "larder")
+    screen.find("#search").fill("corked ZINFANDEL")
+    line = screen.find(".session:has(.session-excerpt)")
+    expect(line).to_have_attribute("data-session", "vault")
+    expect(line).to_contain_text("The zinfandel is corked.")
+    expect(screen.find(".search-foot")).to_contain_text("searched")
+    line.click()
+    expect(screen.find("#subtitle")).to_contain_text("vault")
+    screen.find("#search").fill("")
+    expect(screen.find('[data-session="larder"]')).to_be_visible()
+
+
+def test_the_list_shows_the_fullness_that_the_gauge_shows(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("filled"))
+    line = screen.find('[data-session="filled"] .session-full')
+    for turn in range(2):
+        screen.say(f"Turn {turn}: " + "how is the cask? " * 200 * turn)
+        expect(screen.answers()).to_have_count(turn + 1)
+        screen.is_at_rest()
+        window = local.api.get("/v1/sessions/filled/context").json()["window"]["tokens"]
+        expect(screen.find(".meter")).to_have_attribute(
+            "data-snapshot",
+            local.api.get("/v1/sessions/filled/context").json()["snapshot_id"],
+        )
+        title = f"{screen.used:,} of {window:,} tokens"
+        expect(line).to_have_attribute("title", title)
+        listed = local.api.get("/v1/sessions").json()["sessions"]
+        used = [one["used"] for one in listed if one["id"] == "filled"]
+        assert used == [screen.used]
+
+
+def test_a_session_is_renamed_and_others_see_it(local: Local, open_page: Open) -> None:
+    name = local.api.session("unnamed")
+    watcher, screen = open_page(local.url, name), open_page(local.url, name)
+    screen.find("#menu summary").click()
+    screen.find("#rename").click()
+    box = screen.find("dialog input")
+    expect(box).to_be_focused()
+    box.fill("  The cellar,\tonce more ")
+    box.press("Enter")
+    for each in (screen, watcher):
+        expect(each.find("#title")).to_have_text("The cellar, once more")
+        line = each.find(f'[data-session="{name}"] .session-title')
+        expect(line).to_have_text("The cellar, once more")
+    assert local.api.state(name)["title"] == "The cellar, once more"
+    refused = local.api.post(f"/v1/sessions/{name}/rename", json={"title": "x" * 201})
+    assert (refused.status_code, refused.json()["detail"][:29]) == (
+        422,
+        "The title has 201 characters:",
+    )
+
+
 def test_a_session_is_forked_and_deleted(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("origin"))
     screen.say("Hello.")

@@ -104,6 +104,7 @@ export class Api {
       summarise: (message, side) => this.post(`${at}/compact`, { [side]: message }),
       uncompact: (compaction) => this.post(`${at}/uncompact`, { compaction }),
       pin: (message, pinned) => this.post(`${at}/pins`, { messages: [message], pinned }),
+      rename: (title) => this.post(`${at}/rename`, { title }),
       fork: () => this.post(`${at}/fork`),
       remove: () => this.call("DELETE", at),
     };
@@ -111,6 +112,7 @@ export class Api {
 
   access = () => this.get("/access");
   sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+  search = (words, before) => this.get(`/search?q=${encodeURIComponent(words)}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
   begin = (wanted) => this.post("/sessions", wanted);
 
   /** A log of another agent, read by the server and not kept. */

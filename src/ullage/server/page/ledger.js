@@ -212,6 +212,12 @@ const HANDLERS = {
     to.cwd = event.cwd ?? "";
     to.changed("state");
   },
+  renamed: (to, event) => {
+    to.title = event.title;
+    to.mark(event);
+    to.changed("title");
+    to.changed("state");
+  },
   model_changed: (to, event) => {
     if (to.model && to.model !== event.model) to.mark(event);
     to.model = event.model;

@@ -68,7 +68,7 @@ class Page {
     replace(byId("compact-form"), compactForm(this.acts));
     byId("new").onclick = () => this.begin();
     byId("cancel").onclick = () => this.cancel();
-    for (const name of ["fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
+    for (const name of ["rename", "fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
     byId("help").onclick = () => this.help();
     byId("brief").onclick = () => this.tab("window");
     byId("show-map").onclick = () => this.showMap();
@@ -272,9 +272,10 @@ class Page {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
+    if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
     if (MOVING.has(what)) this.mapped?.refresh();
     if (what === "grants") this.showGrants().catch(tell);
-    if (what === "ended") this.sessions.load().catch(() => {});
+    if (what === "ended" || what === "title") this.sessions.load().catch(() => {});
   }
 
   standing() {

@@ -73,6 +73,8 @@ function ofCall(event) {
       return { kind: "quiet", text: `Attempt ${event.attempt} failed, again in ${event.wait_s} s${event.error ? `: ${event.error}` : ""}` };
     case "request_repaired":
       return { kind: "quiet", text: `Put right in the request: ${event.repairs.join("; ")}` };
+    case "renamed":
+      return { kind: "quiet", text: `Renamed: ${event.title}` };
     case "model_changed":
       return { kind: "quiet", text: `Model: ${event.model}` };
     case "fell_back":

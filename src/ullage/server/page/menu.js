@@ -1,11 +1,18 @@
 // What can be done with a session as a whole. Loaded when the menu is first used.
 
-import { confirm } from "./dialogs.js";
+import { ask, confirm } from "./dialogs.js";
 import { byId, h } from "./dom.js";
 import { notice } from "./notices.js";
 
 /** Each takes the page. */
 export const menu = {
+  async rename(page) {
+    const { remote } = page;
+    const before = byId("title").textContent;
+    const title = await ask("Rename the session", { label: "Title", confirm: "Rename", value: before });
+    if (title?.trim() && title !== before && remote === page.remote) await page.act((to) => to.rename(title));
+  },
+
   async fork(page) {
     const made = await page.act((to) => to.fork());
     if (!made) return;

@@ -1,7 +1,7 @@
 // The left column: every session there is, the one changed last first.
 
 import { byId, h, replace } from "./dom.js";
-import { fullTime, when } from "./format.js";
+import { fullTime, number, share, when } from "./format.js";
 import { oneStop } from "./tabstops.js";
 
 const EVERY_MS = 5_000;
@@ -15,7 +15,11 @@ export class SessionList {
     this.chosen = "";
     this.states = new Map();
     this.search = byId("search");
-    this.search.oninput = () => this.draw();
+    this.found = null; // what the server found, while something is searched for
+    this.search.oninput = () => {
+      this.draw();
+      this.find();
+    };
     this.list = byId("session-list");
     this.timer = setInterval(() => document.hidden || this.load().catch(() => {}), EVERY_MS);
   }
@@ -39,12 +43,27 @@ export class SessionList {
     this.draw();
   }
 
+  /** Asks the server too: it knows all sessions and what was said in them. */
+  async find() {
+    const { Search } = await import("./search.js");
+    this.found ??= new Search(this.api, () => this.draw());
+    this.found.look(this.search.value.trim());
+  }
+
   /** What is known of the session that is shown. */
   state(id, activity) {
     this.states.clear();
     this.states.set(id, activity);
     const dot = this.list.querySelector(`[data-session="${CSS.escape(id)}"] .dot`);
     if (dot) setDot(dot, activity);
+  }
+
+  /** The session that is shown has a newer reading. */
+  full(id, { used, window }) {
+    const one = this.sessions.find((each) => each.id === id);
+    if (!one || one.used === used.tokens) return;
+    Object.assign(one, { used: used.tokens, window });
+    this.draw();
   }
 
   mark(id) {
@@ -62,16 +81,21 @@ export class SessionList {
   filtered() {
     const wanted = this.search.value.trim().toLowerCase();
     const fits = (one) => `${one.title} ${one.id} ${one.model}`.toLowerCase().includes(wanted);
-    return wanted ? this.sessions.filter(fits) : this.sessions;
+    if (!wanted) return this.sessions;
+    const fitting = this.sessions.filter(fits);
+    const known = new Set(fitting.map((one) => one.id));
+    return [...fitting, ...(this.found?.of(this.search.value.trim()) ?? []).filter((one) => !known.has(one.id))];
   }
 
   draw() {
     const focused = this.list.contains(document.activeElement) ? document.activeElement.closest("[data-session]")?.dataset.session : null;
     const shown = this.filtered();
-    const more = this.before === null ? null : h("li", {}, h("button", { type: "button", class: "button small bare", onclick: () => this.more() }, "Earlier sessions"));
-    replace(this.list, shown.map((one) => h("li", {}, this.line(one))), more);
+    const isSearch = this.search.value.trim() !== "";
+    const more = this.before === null || isSearch ? null : h("button", { type: "button", class: "button small bare", onclick: () => this.more() }, "Earlier sessions");
+    const foot = isSearch ? this.found?.foot() : more;
+    replace(this.list, shown.map((one) => h("li", {}, this.line(one))), foot ? h("li", {}, foot) : null);
     oneStop(this.list);
-    byId("no-sessions").hidden = shown.length > 0;
+    byId("no-sessions").hidden = shown.length > 0 || this.found?.isLooking;
     byId("no-sessions").textContent = this.sessions.length ? "No session fits." : "No session yet. Say something to begin one.";
     if (focused) this.list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -86,9 +110,16 @@ export class SessionList {
       { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id) },
       dot,
       h("span", { class: "session-title" }, one.title || one.id),
+      fullness(one),
+      one.excerpt ? h("span", { class: "session-excerpt" }, one.excerpt) : null,
       h("span", { class: "session-about" }, h("span", {}, one.model), h("time", { title: fullTime(one.changed) }, when(one.changed))),
     );
   }
+}
+
+function fullness({ used, window }) {
+  if (used == null || !window) return null;
+  return h("span", { class: "session-full", title: `${number(used)} of ${number(window)} tokens` }, share(used, window), h("span", { class: "unseen" }, " full"));
 }
 
 const ACTIVITIES = { idle: "at rest", streaming: "at work", executing_tools: "tools run", compacting: "compacting", waiting: "waits", interrupted: "interrupted" };
