@@ -370,6 +370,8 @@ class ToolStarted(
     """Running it twice is declared to do no harm: after a crash it is run again."""
     grant: str = ""
     """The id of the grant that allowed the call, where no person was asked about it."""
+    is_answer: bool = False
+    """The tool takes the answer of the turn: limits of tool calls don't count it."""
 
 
 class ToolEnded(

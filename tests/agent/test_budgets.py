@@ -6,7 +6,7 @@ from tests.agent.stories import answered, begun, call, fold, ran, step_after, te
 from ullage.agent.budgets import Budget, BudgetUse, reached, tools_reached, used_by_turn
 from ullage.agent.decide import LoopRules
 from ullage.agent.steps import CallModel, Pause, RunTools
-from ullage.events import TurnPaused, TurnResumed, TurnStarted
+from ullage.events import ToolStarted, TurnPaused, TurnResumed, TurnStarted
 
 USED = BudgetUse(
     calls=4, tool_calls=3, tokens=1_100, input=1_000, output=100, usd=0.5, seconds=9
@@ -59,6 +59,16 @@ def test_calls_beyond_the_limit_of_tool_calls_wait_for_more() -> None:
     again = [TurnPaused(turn="turn-1", reason="budget"), TurnResumed(turn="turn-1")]
     step = step_after(turn, ran("t1"), again, rules=rules)
     assert isinstance(step, RunTools) and [c.call_id for c in step.calls] == ["t2"]
+
+
+def test_a_call_that_gives_the_answer_is_no_tool_call_of_the_budget() -> None:
+    rules = LoopRules(budget=Budget(tool_calls=1), session_budget=Budget(tool_calls=1))
+    turn = [begun(), answered(call("t1"), call("t2"))]
+    used = BudgetUse(tool_calls=1)
+    step = step_after(turn, rules=rules, used=used, answers=frozenset({"t2"}))
+    assert isinstance(step, RunTools) and [c.call_id for c in step.calls] == ["t2"]
+    loop = fold(turn, ToolStarted(call_id="t2", name="answer", is_answer=True))
+    assert (loop.tool_calls, loop.session_tool_calls) == (0, 0)
 
 
 def test_a_limit_of_the_session_outlives_a_resumed_turn() -> None:

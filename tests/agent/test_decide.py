@@ -504,6 +504,22 @@ def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None
     )
 
 
+@pytest.mark.parametrize("also", [(), (queued("steer"),)], ids=["alone", "steered"])
+def test_an_answer_by_a_tool_at_the_limit_of_steps_is_a_finished_turn(
+    also: tuple[Event, ...],
+) -> None:
+    turn, one = [begun(), answered(call("t1"), call("t2"))], LoopRules(max_steps=1)
+    given = frozenset({"t2"})
+    closed = step_after(turn, rules=one, answers=given)
+    assert isinstance(closed, CloseCalls)
+    assert [each.call_id for each in closed.calls] == ["t1"]
+    step = step_after(turn, result("t1"), rules=one, answers=given)
+    assert isinstance(step, RunTools)
+    assert [each.call_id for each in step.calls] == ["t2"]
+    taken = [started("t2"), ToolEnded(call_id="t2", is_answer=True), result("t2")]
+    assert reason(step_after(turn, result("t1"), taken, also, rules=one)) == "finished"
+
+
 def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
     assert (
         reason(

@@ -304,6 +304,26 @@ async def test_words_and_wrong_arguments_are_asked_for_again_by_the_tool(
     assert "$.city" in told[2]
 
 
+@pytest.mark.parametrize("limit", ["budget_tool_calls", "max_steps"])
+async def test_limits_leave_room_for_an_answer_by_a_tool(
+    limit: str, tmp_path: Path
+) -> None:
+    def look(place: str) -> str:
+        """Look there."""
+        return "42"
+
+    def assistant(ask: ScriptContext) -> ScriptedAnswer:
+        if ask.results or limit == "max_steps":
+            return by_tool(ask)
+        return ScriptedAnswer(calls=(Call("look", '{"place": "here"}'),))
+
+    with running(Scenario(assistant=assistant), seed=4) as server:
+        more: dict[str, Any] = {limit: 1, "tools": [look]}
+        asking = agent(server, "chat", tmp_path, output_by="tool", **more)
+        result = await asking.ask("How many?", output_type=int)
+    assert (result.reason, isinstance(result.output, int)) == ("finished", True)
+
+
 async def test_the_program_s_own_tool_keeps_its_name(tmp_path: Path) -> None:
     def answer(question: str) -> str:
         """Answer a question."""

@@ -99,8 +99,9 @@ class LoopSituation:
     """The input of a decision.
 
     ``needs_approval`` and ``sequential`` are ids of open calls: calls that need a person's approval (calls covered by a
-    grant are not among them), and calls whose tools run alone. ``may_compact`` is False while the breakers expect no
-    help from a compaction. ``is_stuck`` is the error of a compaction that found nothing to remove.
+    grant are not among them), and calls whose tools run alone. ``answers`` are those that give the answer of the turn:
+    they need no further model call, so limits don't hold them back. ``may_compact`` is False while the breakers expect
+    no help from a compaction. ``is_stuck`` is the error of a compaction that found nothing to remove.
     """
 
     loop: Loop
@@ -108,6 +109,7 @@ class LoopSituation:
     room: Headroom = Headroom()
     needs_approval: frozenset[str] = frozenset()
     sequential: frozenset[str] = frozenset()
+    answers: frozenset[str] = frozenset()
     may_compact: bool = False
     is_stuck: str = ""
     elapsed_s: float = 0.0
@@ -174,9 +176,10 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
             "not_started",
             "The answer was withheld before its end, so this call was not run.",
         )
-    if loop.steps >= rules.max_steps:
+    others = tuple(call for call in loop.open if call.call_id not in situation.answers)
+    if loop.steps >= rules.max_steps and others:
         return CloseCalls(
-            loop.open,
+            others,
             "not_started",
             f"Not run: the limit of {rules.max_steps} steps in one turn is reached.",
         )
@@ -196,8 +199,11 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
 
 
 def _run(ready: tuple[OpenCall, ...], situation: LoopSituation) -> NextStep:
-    """Runs as many of the calls as the budgets allow; the others wait for more."""
+    """Runs the answer alone, or as many of the calls as the budgets allow; the others wait for more."""
     loop, rules, used = situation.loop, situation.rules, situation.used
+    answers = tuple(call for call in ready if call.call_id in situation.answers)
+    if answers:
+        return RunTools(answers)
     turn = used_by_turn(loop, used, situation.elapsed_s)
     note = tools_reached(rules.session_budget, used, is_session=True)
     if not note:
@@ -324,11 +330,12 @@ def _next_model(situation: LoopSituation) -> str:
 def _after_answer(situation: LoopSituation) -> NextStep | None:
     """The end of the turn after a finished answer without open calls; ``None`` if another call follows."""
     loop = situation.loop
+    is_steered = bool(loop.steers) and loop.steps < situation.rules.max_steps
     if loop.answer_call:
-        return None if loop.steers else EndTurn("finished")
+        return None if is_steered else EndTurn("finished")
     if _is_continued(loop) or (loop.owes_answer and loop.stop != "refused"):
         return None
-    if loop.steers and loop.steps < situation.rules.max_steps:
+    if is_steered:
         return None
     match loop.stop:
         case "length":

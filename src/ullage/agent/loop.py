@@ -111,7 +111,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     output: int = 0
     """The session's spend when the turn began or was resumed, as budgets count it; ``tokens`` are both together."""
     tool_calls: int = 0
-    """Tool calls that were started since the turn began or was resumed."""
+    """Tool calls that were started since the turn began or was resumed, without those that give the answer."""
     session_tool_calls: int = 0
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
@@ -426,11 +426,12 @@ def _with_state(loop: Loop, call_id: str, state: CallState, **more: Any) -> Loop
 
 
 def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
-    loop = replace(
-        loop,
-        tool_calls=loop.tool_calls + 1,
-        session_tool_calls=loop.session_tool_calls + 1,
-    )
+    if not event.is_answer:
+        loop = replace(
+            loop,
+            tool_calls=loop.tool_calls + 1,
+            session_tool_calls=loop.session_tool_calls + 1,
+        )
     return _with_state(loop, event.call_id, "started", idempotent=event.idempotent)
 
 

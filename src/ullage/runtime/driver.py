@@ -392,6 +392,11 @@ class Driver:
                 for call in loop.open
                 if call.name in runtime.tools and runtime.tools[call.name].sequential
             ),
+            answers=frozenset(
+                call.call_id
+                for call in loop.open
+                if call.name in runtime.tools and runtime.tools[call.name].is_answer
+            ),
             may_compact=may_compact(runtime),
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,

@@ -117,6 +117,7 @@ def _started(runtime: SessionRuntime, call: OpenCall, tool: AgentTool) -> ToolSt
         name=call.name,
         idempotent=tool.idempotent,
         grant="" if grant is None else grant.id,
+        is_answer=tool.is_answer,
     )
 
 

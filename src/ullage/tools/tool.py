@@ -118,7 +118,8 @@ class AgentTool:
     most of a result the model gets at once; ``None`` is the session's limit. ``outlives_cancel``: after a cancel or
     time-out, work may continue out of reach (in a thread or server), so its outcome is unknown. ``retries`` is how
     often in a turn it may ask to be called again (``ToolRetry``). ``deps_type`` is the type of the ``deps`` it can't
-    run without; ``None``: it needs none.
+    run without; ``None``: it needs none. ``is_answer``: its arguments are the answer of the turn, and limits of tool
+    calls and steps don't hold it back.
     """
 
     declaration: Tool
@@ -132,6 +133,7 @@ class AgentTool:
     unconfined: str = ""
     retries: int = 1
     deps_type: object = None
+    is_answer: bool = False
 
     @property
     def name(self) -> str:
