@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
+import msgspec
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsBase
 from google.genai.types import GenerationConfig
@@ -12,6 +13,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsBa
 
 from ullage.codec.bodies import read_body
 from ullage.context.summary_body import (
+    CHAT_LIMITS,
     FOR_ANSWERS,
     FOR_ANSWERS_OF_GEMINI,
     output_beside_thinking,
@@ -113,6 +115,20 @@ def test_no_stream_is_asked_for() -> None:
     request = summary_request(read_body(body))
     assert not request.stream
     assert request.params == {}
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "nobody-knows-this"])
+@pytest.mark.parametrize("name", ["max_completion_tokens", "max_tokens"])
+def test_the_limit_on_output_has_the_name_that_the_caller_gives_it(
+    name: str, model: str
+) -> None:
+    body = {"model": model, name: 500, "messages": [ASK]}
+    held = read_body(body)
+    made = summary_body(held, max_output=2_000, policy=ReasoningPolicy(), held=held)
+    assert {key: made[key] for key in CHAT_LIMITS if key in made} == {name: 2_000}
+    elsewhere = msgspec.structs.replace(held, provider="mistral", params={})
+    made = summary_body(elsewhere, max_output=9, policy=ReasoningPolicy(), held=held)
+    assert made["max_tokens"] == 9
 
 
 def _made(body: dict[str, Any], most: int, model: str = "") -> dict[str, Any]:

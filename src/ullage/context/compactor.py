@@ -440,13 +440,15 @@ class CallerConversation:
     ) -> dict[str, Any]:
         """The body of a request for a summary. With ``extends`` it extends what the caller sends, item by item."""
         policy = self._meter.policy
+        held = self._meter.request()
         if not extends or self.items is None:
-            return summary_body(request, max_output=max_output, policy=policy)
+            return summary_body(request, max_output=max_output, policy=policy, held=held)
         items = self.items.sent(self.plan(request.messages))
         return summary_body(
             request,
             max_output=max_output,
             policy=policy,
+            held=held,
             body=self.items.body,
             items=items,
         )

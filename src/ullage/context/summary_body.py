@@ -92,6 +92,9 @@ FOR_ANSWERS_OF_GEMINI: Final = frozenset(
 """The same inside ``generationConfig``, whose names the API takes with underscores as well."""
 
 
+CHAT_LIMITS: Final = ("max_completion_tokens", "max_tokens")
+"""Each is refused by some servers: a caller who names one knows which."""
+
 MARK: Final = "cache_control"
 """The field of a block from whose end on Messages keeps a cache."""
 
@@ -158,11 +161,19 @@ def summary_body(
     *,
     max_output: int | None,
     policy: ReasoningPolicy,
+    held: Request | None = None,
     body: Mapping[str, Any] | None = None,
     items: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """The body of a request for a summary; with ``body`` and ``items`` in the caller's own fields and items."""
+    """The body of a request for a summary; with ``body`` and ``items`` in the caller's own fields and items.
+
+    ``held`` is the conversation's own request: the limit on the output has its name there, if both go to one provider.
+    """
     bare = summary_request(request)
+    if held is not None and max_output is not None:
+        bare = msgspec.structs.replace(
+            bare, params={**bare.params, **_limits(bare, held)}
+        )
     repaired = repair(bare, policy=policy).request
     cache = Options(max_output=max_output, cache=None)
     encoded = encode(repaired, options=cache)
@@ -178,6 +189,13 @@ def summary_body(
     mark = _newest_mark(body.get(field))
     sent = list(items) if mark is None else _marked(items, mark)
     return {**made, **own, field: sent}
+
+
+def _limits(request: Request, held: Request) -> dict[str, Any]:
+    """The fields in which the caller limits answers on Chat, which has two names for it."""
+    if (request.wire, request.provider) != (held.wire, held.provider):
+        return {}
+    return {name: held.params[name] for name in CHAT_LIMITS if name in held.params}
 
 
 def _newest_mark(items: object) -> Any:
