@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
 import pytest
 from ullage_simulators import Server, running
 
+from tests.context.sessions import words
 from tests.runtime.own_loop import (
     ASKS,
     BY_NAME,
@@ -22,6 +26,7 @@ from tests.runtime.own_loop import (
 )
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
+from ullage.errors import SettingError
 from ullage.events import CallEnded, CompactionCommitted, Event
 
 ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
@@ -118,6 +123,84 @@ def test_a_conversation_that_goes_over_to_another_model_is_summarised_by_that() 
         asked = [one.body for one in server.exchanges if ASKS in json.dumps(one.body)]
     assert asked
     assert {body["model"] for body in asked} == {"small"}
+
+
+class Hanging:
+    """A function that hangs until ``go_on``, the first time that it is called."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], Any]) -> None:
+        self.send = send
+        self.calls = 0
+        self.go_on = threading.Event()
+
+    def in_a_thread(self, body: dict[str, Any]) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            self.go_on.wait(600)
+        return self.send(body)
+
+    async def in_the_loop(self, body: dict[str, Any]) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            await asyncio.Event().wait()
+        return await asyncio.to_thread(self.send, body)
+
+
+@pytest.mark.parametrize("way", ["in_a_thread", "in_the_loop"])
+def test_a_summariser_that_hangs_is_given_up_and_the_next_one_is_used(way: str) -> None:
+    ended: list[Event] = []
+    with running(scenario(CHAT), seed=4) as server:
+        loop = FormedLoop(CHAT, server.url("openai"))
+        hanging = Hanging(loop.post)
+        with loop.compactor(
+            getattr(hanging, way),
+            strategies=ASKING,
+            summary_timeout_s=0.05,
+            on_event=ended.append,
+        ) as compactor:
+            while not hanging.calls:
+                turns(loop, compactor, 1)
+            given_up = [each for each in ended if _is_given_up(each)]
+            compactor._summary_timeout_s = 600
+            turns(loop, compactor, 20)
+            committed = [e for e in ended if isinstance(e, CompactionCommitted)]
+            hanging.go_on.set()
+        statuses = [each.status for each in server.exchanges]
+    assert len(given_up) == 1, "no model is asked again for the same body"
+    assert "no answer within 0.05 s" in given_up[0].error
+    assert hanging.calls > 1
+    assert [event.rung for event in committed][-1] == "summary"
+    assert set(statuses) == {200}
+
+
+def _is_given_up(event: Event) -> TypeGuard[CallEnded]:
+    return isinstance(event, CallEnded) and event.error_kind == "SummaryTimeout"
+
+
+async def test_a_summariser_that_hangs_is_given_up_in_an_event_loop_too() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = FormedLoop(CHAT, server.url("openai"))
+        events: list[Event] = []
+        hanging = Hanging(loop.post)
+        async with loop.compactor(
+            hanging.in_the_loop,
+            strategies=ASKING,
+            summary_timeout_s=0.05,
+            on_event=events.append,
+        ) as compactor:
+            while not hanging.calls:
+                loop.say(words(300, len(loop.items)))
+                fitted = await compactor.fit(loop.body())
+                answer = await asyncio.to_thread(loop.post, fitted.body)
+                compactor.after(loop.usage(answer), answer)
+                loop.take(answer)
+    assert [each for each in events if _is_given_up(each)]
+
+
+@pytest.mark.parametrize("given", [0, -1, "5", True, float("nan")], ids=str)
+def test_a_time_that_is_none_is_refused(given: Any) -> None:
+    with pytest.raises(SettingError, match="summary_timeout_s"):
+        Compactor(window=9_000, summary_timeout_s=given)
 
 
 def test_a_history_with_a_lost_call_is_summarised_in_one_call() -> None:

@@ -57,6 +57,15 @@ IN_USE: Final = (
     "This Compactor is in use by another task or thread. Use one Compactor for each conversation, and one call at a "
     "time: fit, send, after."
 )
+NO_SUMMARY: Final = (
+    "The function or model that summarises gave no answer within {:g} s. Nothing of the conversation is lost; what "
+    "needs no summary was tried instead. Raise summary_timeout_s if it only is slow."
+)
+
+
+SUMMARY_TIMEOUT_S: Final = 600.0
+"""How long the SDKs of OpenAI and Anthropic wait for an answer that is not streamed
+(https://github.com/openai/openai-python#timeouts, https://github.com/anthropics/anthropic-sdk-python#timeouts)."""
 
 
 class Compactor:
@@ -70,6 +79,12 @@ class Compactor:
     object, its JSON, or a text. It may be async; a function that is not runs in a thread. Without it Ullage calls
     the model itself, at ``base_url`` or the provider's address, with a key from ``environment`` (``os.environ``).
     ``summary_model`` writes the summaries, if it is not the conversation's own model.
+
+    ``summary_timeout_s`` bounds the wait for each answer, in seconds; ``None`` waits for ever. After one such wait that
+    was in vain no model is asked any more for this body: strategies that need none follow. An async function is
+    cancelled then. A function in a thread can't be: it runs on, beside the next call perhaps, and what it
+    gives in the end is dropped, so its tokens are billed and not counted. Give the SDK's client a shorter timeout.
+    An async function that blocks its event loop, or goes on when it is cancelled, is not bounded.
 
     With ``store`` (a path, or a store that is used nowhere else meanwhile) and ``session``, its name there, the
     conversation survives a restart: the caller gives its whole history again, and what was compacted stays so. ``fit``
@@ -97,6 +112,7 @@ class Compactor:
         strategies: Sequence[Strategy] | None = None,
         summarise: Summariser | None = None,
         summary_model: str = "",
+        summary_timeout_s: float | None = SUMMARY_TIMEOUT_S,
         base_url: str = "",
         environment: Mapping[str, str] | None = None,
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
@@ -135,6 +151,7 @@ class Compactor:
             on_event=self._note,
         )
         self._conversation.use(self._meter)
+        self._summary_timeout_s = read_timeout(summary_timeout_s)
         self._summaries = SummaryCaller(
             self._meter,
             self._conversation,
@@ -356,6 +373,7 @@ class Compactor:
         name = f"compaction-{self._meter._fold.seq + 1}"
         situation = conversation.situation(trigger, name, correction)
         has_begun = False
+        timed_out = ""
 
         async def next_step(attempt: Attempt) -> AttemptStep:
             return await in_thread(self._strategies, situation, attempt)
@@ -365,8 +383,17 @@ class Compactor:
             has_begun = True
             self._write(events)
 
+        async def ask(wanted: Ask) -> SummaryAnswer:
+            nonlocal timed_out
+            if timed_out:
+                return SummaryAnswer(None, error=timed_out)
+            answer = await self._ask(wanted)
+            if answer.error == SummaryTimeout.__name__:
+                timed_out = answer.error
+            return answer
+
         try:
-            found = await try_strategies(next_step, write, self._ask)
+            found = await try_strategies(next_step, write, ask)
         except BaseException:
             if has_begun:
                 broken = CompactionRolledBack(compaction=name, reason="cancelled")
@@ -405,11 +432,36 @@ class Compactor:
         return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
     async def _answered(self, wanted: Ask, call: str) -> Answer:
+        most = self._summary_timeout_s
+        limit = asyncio.timeout(most)
+        try:
+            async with limit:
+                return await self._sent(wanted, call)
+        except TimeoutError as problem:
+            if most is None or not limit.expired():
+                raise
+            raise SummaryTimeout(NO_SUMMARY.format(most)) from problem
+
+    async def _sent(self, wanted: Ask, call: str) -> Answer:
         summaries = self._summaries
         summarise = summaries.summarise
         if summarise is not None:
             return await summaries.sent_by_caller(summarise, wanted, call)
         return await self._thread.run_async(lambda: summaries.sent_by_us(wanted, call))
+
+
+class SummaryTimeout(Exception):
+    """A summary was not there in time."""
+
+
+def read_timeout(given: float | None) -> float | None:
+    """The setting ``summary_timeout_s``. Raises ``SettingError``."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if given is None or (is_number and given > 0):
+        return given
+    raise SettingError(
+        f"summary_timeout_s={given!r} is no time. Give seconds above 0, or None to wait for ever."
+    )
 
 
 def _rules(
