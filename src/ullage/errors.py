@@ -19,7 +19,7 @@
     ├── ContextUnfixable          the next request can't be made to fit the input limit
     ├── InternalError             an unexpected exception, of Ullage or of code it was given, stopped a turn
     ├── SettingError              an unknown setting, or a value it can't take
-    ├── MissingExtra              an optional package is needed for what was asked
+    ├── MissingExtra              an optional package is needed for what was asked; also an ImportError
     └── ProviderError             the provider refused a call or failed at it
         ├── BadKey                the key is missing, wrong or expired
         ├── PermissionDenied      the key may not do this
@@ -172,8 +172,8 @@ class SettingError(UllageError):
     """An unknown setting, or a value that a setting can't take."""
 
 
-class MissingExtra(UllageError):
-    """An optional package is needed for what was asked; the message says how to install it."""
+class MissingExtra(UllageError, ImportError):
+    """An optional package is needed for what was asked; the message says how to install it. Also an ImportError."""
 
 
 class ProviderError(UllageError):

@@ -174,24 +174,17 @@ def conversations_of(settings: ConversationSettings, **fixed: str) -> Conversati
     Raises ``TypeError`` for an unknown setting and ``SettingError`` for an impossible one.
     """
     options: dict[str, Any] = {**settings, **fixed}
-    store = options.pop("store", None)
-    own = settings.get("compactor")
-    options.pop("compactor", None)
+    own = options.pop("compactor", None)
     most = options.pop("most", MOST_CONVERSATIONS)
-    Compactor(
-        **{**options, "on_event": None}
-    )  # what is wrong is an error now, and not in the first call
-
-    def make(session: str) -> Compactor:
-        if isinstance(own, Compactor):
-            return own
-        if own is not None:
-            return own(session)
-        if store is None:
-            return Compactor(**options)
-        return Compactor(store=store, session=session, **options)
-
-    return Conversations(make, most=most)
+    unstored = {**options, "store": None, "on_event": None}
+    Compactor(**unstored)  # a wrong setting is an error now, and not in the first call
+    if isinstance(own, Compactor):
+        return Conversations(lambda _: own, most=most)
+    if own is not None:
+        return Conversations(own, most=most)
+    if options.get("store") is None:
+        return Conversations(lambda _: Compactor(**options), most=most)
+    return Conversations(lambda name: Compactor(session=name, **options), most=most)
 
 
 def _numbered(name: str, number: int) -> str:

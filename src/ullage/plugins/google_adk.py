@@ -14,12 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
-from google.adk.plugins import BasePlugin
-from google.genai.types import Content, GenerateContentConfig
-
 from ullage.events import Outcome
 from ullage.meter.reading import Reading
 from ullage.plugins.adk_requests import (
@@ -34,6 +28,14 @@ from ullage.plugins.conversations import (
     HeldConversation,
     conversations_of,
 )
+from ullage.plugins.missing_framework import importing
+
+with importing("google_adk", "google.adk", "google.genai"):
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+    from google.adk.plugins import BasePlugin
+    from google.genai.types import Content, GenerateContentConfig
 
 __all__ = ["UllagePlugin"]
 

@@ -16,12 +16,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Unpack
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
-from langchain_core.runnables import RunnableBinding, RunnableConfig
-from langchain_core.runnables.config import ensure_config, merge_configs
-
 from ullage.codec.dialects import normalise
 from ullage.codec.framework_usage import LANGCHAIN
 from ullage.codec.stream import Answer, Stop
@@ -30,13 +24,22 @@ from ullage.errors import UllageError
 from ullage.messages import Message, TextPart, clean_text
 from ullage.meter.reading import Reading
 from ullage.plugins.conversations import ConversationSettings, conversations_of
-from ullage.plugins.langchain_bodies import (
-    ModelBody,
-    body_of,
-    summary_settings,
-)
+from ullage.plugins.missing_framework import importing
 from ullage.runtime.compactor import Compactor
 from ullage.usage import Usage
+
+with importing("langchain", "langchain", "langchain_core"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
+    from langchain_core.runnables import RunnableBinding, RunnableConfig
+    from langchain_core.runnables.config import ensure_config, merge_configs
+
+    from ullage.plugins.langchain_bodies import (
+        ModelBody,
+        body_of,
+        summary_settings,
+    )
 
 SUMMARY_CONFIG: Final[RunnableConfig] = {
     "run_name": "ullage summary",

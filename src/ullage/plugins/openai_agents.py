@@ -20,19 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar, Unpack, cast
 
 import msgspec
-from agents import (
-    ItemHelpers,
-    Model,
-    ModelProvider,
-    ModelResponse,
-    ModelSettings,
-    RunConfig,
-    Usage,
-)
-from agents.items import TResponseInputItem, TResponseStreamEvent
-from agents.models.openai_responses import Converter
-from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
-from openai.types.responses import ResponseCompletedEvent
 
 from ullage.codec.foreign import as_plain
 from ullage.context.compactor import Fitted
@@ -43,6 +30,22 @@ from ullage.plugins.conversations import (
     HeldConversation,
     conversations_of,
 )
+from ullage.plugins.missing_framework import importing
+
+with importing("openai_agents", "agents"):
+    from agents import (
+        ItemHelpers,
+        Model,
+        ModelProvider,
+        ModelResponse,
+        ModelSettings,
+        RunConfig,
+        Usage,
+    )
+    from agents.items import TResponseInputItem, TResponseStreamEvent
+    from agents.models.openai_responses import Converter
+    from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
+    from openai.types.responses import ResponseCompletedEvent
 
 __all__ = ["instrument"]
 

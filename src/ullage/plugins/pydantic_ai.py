@@ -17,15 +17,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from opentelemetry.trace import INVALID_SPAN, Span
-from pydantic_ai import direct
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import RunContext
-
 from ullage.context.compactor import Fitted
 from ullage.errors import UllageError
 from ullage.events import Outcome
@@ -36,14 +27,26 @@ from ullage.plugins.conversations import (
     HeldConversation,
     conversations_of,
 )
-from ullage.plugins.pydantic_ai_messages import (
-    ChatRequest,
-    chat_request,
-    completion,
-    response_item,
-    usage_json,
-)
+from ullage.plugins.missing_framework import importing
 from ullage.runtime.compactor import Compactor
+
+with importing("pydantic_ai", "pydantic_ai", "pydantic", "opentelemetry"):
+    from opentelemetry.trace import INVALID_SPAN, Span
+    from pydantic_ai import direct
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.models.wrapper import WrapperModel
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import RunContext
+
+    from ullage.plugins.pydantic_ai_messages import (
+        ChatRequest,
+        chat_request,
+        completion,
+        response_item,
+        usage_json,
+    )
 
 __all__ = ["Ullage"]
 
