@@ -13,6 +13,7 @@ from ullage.plugins.litellm_calls import (
     LiteLLMCall,
     OpenCalls,
     history_of,
+    is_left,
     name_of,
     request_of,
     summary_arguments,
@@ -159,3 +160,19 @@ def test_a_summary_goes_where_its_call_goes_and_is_in_no_conversation(
 
 def test_a_calls_key_is_not_in_its_text(calls: OpenCalls) -> None:
     assert "secret" not in repr(begun(calls, "1", HI, api_key="secret"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        ({"litellm_params": {"metadata": {"client_disconnected": True}}}, True),
+        ({"metadata": {"client_disconnected": True}}, True),
+        ({"metadata": None, "litellm_params": {"metadata": {"user": "a"}}}, False),
+        ({}, False),
+    ],
+    ids=["parameters", "arguments", "others", "nothing"],
+)
+def test_the_proxy_marks_a_stream_that_its_client_left(
+    arguments: dict[str, Any], left: bool
+) -> None:
+    assert is_left(arguments) is left

@@ -20,9 +20,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Unpack
 
-import litellm
-from litellm.integrations.custom_logger import CustomLogger
-
 from ullage.codec.foreign import as_plain
 from ullage.errors import UllageError
 from ullage.plugins.conversations import ConversationSettings, conversations_of
@@ -32,10 +29,16 @@ from ullage.plugins.litellm_calls import (
     LiteLLMCall,
     OpenCalls,
     history_of,
+    is_left,
     name_of,
     request_of,
     summary_arguments,
 )
+from ullage.plugins.missing_framework import importing
+
+with importing("litellm", "litellm"):
+    import litellm
+    from litellm.integrations.custom_logger import CustomLogger
 
 __all__ = ["UllageLogger"]
 
@@ -175,7 +178,9 @@ class UllageLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
 
     def _finished(self, arguments: Mapping[str, Any], response: Any) -> None:
         name = name_of(arguments)
-        if self._calls.named(name) is not None:
+        if is_left(arguments):
+            self._calls.end(name, outcome="cancelled")
+        elif self._calls.named(name) is not None:
             answer = as_plain(response)
             usage = answer.get("usage") if isinstance(answer, dict) else None
             self._calls.end(name, usage)
