@@ -107,8 +107,17 @@ PACKAGES: dict[str, frozenset[str]] = {
     "the public names": frozenset(),
     # opentelemetry by ``telemetry.py`` alone, when it is asked for; of the relay the frames; typing_extensions by type
     # checkers alone, which bring it
+    # httpx2, restate and hypercorn by the dispatch through Restate, the last two when a worker serves it
     "runtime": frozenset(
-        {"msgspec", "opentelemetry", "typing_extensions", "ullage_relay"}
+        {
+            "msgspec",
+            "opentelemetry",
+            "typing_extensions",
+            "ullage_relay",
+            "httpx2",
+            "restate",
+            "hypercorn",
+        }
     ),
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
     # each framework in the file that is for it; of the relay a limit

@@ -4,24 +4,56 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from tests.restate import shared_restate
 from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.lease_dispatch import LeaseDispatch
+from ullage.runtime.restate_admin import register_workers
+from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.tasks import background
 
-DISPATCHES: dict[str, Callable[[], Dispatch]] = {
-    "embedded": Embedded,
-    "lease": LeaseDispatch,
+
+async def embedded() -> Dispatch:
+    return Embedded()
+
+
+async def lease() -> Dispatch:
+    return LeaseDispatch()
+
+
+async def restate() -> Dispatch:
+    """A worker of a Restate server in a process of its own."""
+    server = shared_restate()
+    dispatch = RestateDispatch(server.ingress, ListenAddress("127.0.0.1", 0))
+    assert dispatch.address is not None
+    async with background(dispatch.serve(Drives())):
+        port = dispatch.address.port
+        await register_workers(server.admin, f"http://127.0.0.1:{port}")
+    return dispatch
+
+
+DISPATCHES: dict[str, Callable[[], Awaitable[Dispatch]]] = {
+    "embedded": embedded,
+    "lease": lease,
+    "restate": restate,
 }
 """Every dispatch by its name."""
 
 
 @pytest.fixture(params=DISPATCHES)
-def dispatch(request: pytest.FixtureRequest) -> Dispatch:
-    return DISPATCHES[request.param]()
+async def dispatch(request: pytest.FixtureRequest) -> AsyncIterator[Dispatch]:
+    made = await DISPATCHES[request.param]()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A session of this test alone: an engine outlives a test."""
+    return f"one of {request.node.name}"
 
 
 class Drives:
@@ -55,40 +87,41 @@ class Drives:
 
 
 async def test_a_session_is_driven_after_each_wake_once_at_a_time(
-    dispatch: Dispatch,
+    dispatch: Dispatch, name: str
 ) -> None:
+    other = f"{name}, the other"
     drives = Drives()
     async with background(dispatch.serve(drives)):
         for why in range(5):
-            await dispatch.wake("one", why)
-        await dispatch.wake("other", 1)
-        await drives.until("one", 1)
-        await drives.until("other", 1)
-        await dispatch.wake("one", 5)
+            await dispatch.wake(name, why)
+        await dispatch.wake(other, 1)
+        await drives.until(name, 1)
+        await drives.until(other, 1)
+        await dispatch.wake(name, 5)
         drives.may_end.set()
-        await drives.until("one", 2)
-    assert drives.most == {"one": 1, "other": 1}
+        await drives.until(name, 2)
+    assert drives.most == {name: 1, other: 1}
     assert +drives.at_once == {}
 
 
 async def test_who_is_woken_before_anybody_serves_is_driven_then(
-    dispatch: Dispatch,
+    dispatch: Dispatch, name: str
 ) -> None:
-    await dispatch.wake("one", 1)
+    await dispatch.wake(name, 1)
     drives = Drives()
     async with background(dispatch.serve(drives)):
-        await drives.until("one", 1)
+        await drives.until(name, 1)
 
 
 async def test_the_end_of_serving_ends_the_drives_and_a_later_wake_waits(
-    dispatch: Dispatch,
+    dispatch: Dispatch, name: str
 ) -> None:
     drives = Drives()
     async with background(dispatch.serve(drives)):
-        await dispatch.wake("one", 1)
-        await drives.until("one", 1)
+        await dispatch.wake(name, 1)
+        await drives.until(name, 1)
     assert +drives.at_once == {}
-    await dispatch.wake("one", 2)
-    assert drives.begun["one"] == 1
+    await dispatch.wake(name, 2)
+    assert drives.begun[name] == 1
     async with background(dispatch.serve(drives)):
-        await drives.until("one", 2)
+        await drives.until(name, 2)

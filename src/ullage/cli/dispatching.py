@@ -4,28 +4,53 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from ullage.errors import SettingError
 from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.lease_dispatch import LeaseDispatch
+from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.store.places import calls_at
+
+HIGHEST_PORT: Final = 65_535
 
 
 def check_dispatch(args: argparse.Namespace) -> None:
     """Raises ``SettingError`` for a server that drives nothing and has nobody else drive."""
-    if args.dispatch == "embedded" and not args.drive:
+    if args.dispatch == "embedded" and not drives_here(args):
         raise SettingError(
-            "With --no-drive another process has to drive: give --dispatch lease as well, and start `ullage worker` on "
-            "the same store."
+            "With --no-drive another process has to drive: give --dispatch lease or --dispatch restate as well, and "
+            "start `ullage worker` on the same store."
         )
+
+
+def drives_here(args: argparse.Namespace) -> bool:
+    """Whether a server of these options drives sessions itself. Restate calls workers alone."""
+    return args.dispatch != "restate" and bool(args.drive)
 
 
 def dispatch_of(
     args: argparse.Namespace, place: str | Path, *, drives: bool = True
 ) -> Dispatch:
-    """The dispatch that the options name, for a process that ``drives`` or only wakes. Raises ``MissingExtra``."""
+    """The dispatch that the options name, for a process that ``drives`` or only wakes.
+
+    Raises ``MissingExtra``, and ``SettingError`` for an address that can't be listened on.
+    """
     match args.dispatch:
         case "lease":
             return LeaseDispatch(calls_at(place), serves=drives)
+        case "restate":
+            listen = listen_address(args.listen) if drives else None
+            return RestateDispatch(args.restate, listen)
         case _:
             return Embedded()
+
+
+def listen_address(text: str) -> ListenAddress:
+    """``HOST:PORT``, as it is given to ``--listen``. Raises ``SettingError``."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
+        raise SettingError(
+            f"--listen {text} is no address: give HOST:PORT, as 127.0.0.1:9080."
+        )
+    return ListenAddress(host.strip("[]"), int(port))

@@ -14,7 +14,12 @@ ESTIMATORS = ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
 DRAIN_S = 20.0
 """Seconds for steps under way after SIGTERM: within the 30 s that Kubernetes gives a container."""
 
-DISPATCHES = ("embedded", "lease")
+DISPATCHES = ("embedded", "lease", "restate")
+
+INGRESS = "http://127.0.0.1:8080"
+ADMIN = "http://127.0.0.1:9070"
+"""Where a Restate server takes requests and registrations unless it is configured otherwise
+(https://docs.restate.dev/server/configuration)."""
 
 GROUPINGS = ("day", "week", "month", "project", "model", "program", "session")
 
@@ -146,6 +151,7 @@ def parser() -> CommandParser:
     )
     _describe_serve(serve)
     _add_worker(commands)
+    _add_cluster(commands)
     _add_mcp(commands)
     _add_grants(commands)
     _add_token(commands)
@@ -480,7 +486,13 @@ def _add_dispatch(where: argparse._ArgumentGroup, *, default: str) -> None:
         choices=DISPATCHES,
         default=default,
         help="who says where a session is driven: this process (embedded), leases of the store (lease: two or three "
-        f"servers). Default {default}",
+        f"servers), a Restate server (restate: workers alone drive). Default {default}",
+    )
+    where.add_argument(
+        "--restate",
+        default=INGRESS,
+        metavar="URL",
+        help=f"where Restate takes requests, with --dispatch restate (default {INGRESS})",
     )
 
 
@@ -495,6 +507,13 @@ def _add_worker(commands: _Commands) -> None:
         help="the sessions' database: postgresql://…, or a file",
     )
     _add_dispatch(where, default="lease")
+    where.add_argument(
+        "--listen",
+        default="127.0.0.1:9080",
+        metavar="HOST:PORT",
+        help="where Restate calls this worker, with --dispatch restate (default 127.0.0.1:9080); workers of one "
+        "machine may share it. Whoever reaches it can have sessions driven: keep it in a private network",
+    )
     where.add_argument(
         "--drives",
         type=_positive,
@@ -522,6 +541,31 @@ def _add_worker(commands: _Commands) -> None:
     )
     _add_file_tools(agent)
     _add_agent_model(agent)
+
+
+def _add_cluster(commands: _Commands) -> None:
+    dispatch = commands.add(
+        "dispatch", "tell a Restate server where the workers are", "dispatch:run"
+    )
+    actions = dispatch.add_subparsers(
+        dest="action", metavar="ACTION", title="actions", required=True
+    )
+    register = actions.add_parser(
+        "register",
+        help="have Restate call the workers at an address; again changes nothing",
+        allow_abbrev=False,
+    )
+    register.add_argument(
+        "workers",
+        metavar="URL",
+        help="where Restate reaches them, as http://workers.example.org:9080",
+    )
+    register.add_argument(
+        "--admin",
+        default=ADMIN,
+        metavar="URL",
+        help=f"Restate's admin API (default {ADMIN})",
+    )
 
 
 def _add_token(commands: _Commands) -> None:

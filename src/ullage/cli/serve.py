@@ -23,7 +23,7 @@ from ullage.cli.agent_options import (
     tools_settings,
     warn_of,
 )
-from ullage.cli.dispatching import check_dispatch, dispatch_of
+from ullage.cli.dispatching import check_dispatch, dispatch_of, drives_here
 from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
 from ullage.cli.stores import place_of
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         store = store_at(place)
-        dispatch = dispatch_of(args, place, drives=args.drive)
+        dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = TokenStore(
             Path(args.tokens).expanduser()
             if args.tokens
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             listener(args.host, args.port, has_token=has_token)
         )
         asyncio.run(_serve(args, token, tokens, store, listening, environment, dispatch))
-    print(STOPPED if args.drive else "Stopped.")
+    print(STOPPED if drives_here(args) else "Stopped.")
     return 0
 
 
@@ -131,7 +131,7 @@ async def _serve(
             else None,
             drain_s=args.drain,
             dispatch=dispatch,
-            drives=ANY_NUMBER if args.drive else 0,
+            drives=ANY_NUMBER if drives_here(args) else 0,
         )
         has_token = bool(token) or tokens.read() is not None
         print(

@@ -1,0 +1,175 @@
+"""A Restate server on this machine, from its npm package: for `ullage cluster --local`, and for tests."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from ullage.directories import cache_directory
+from ullage.errors import SettingError
+
+PACKAGE: Final = "@restatedev/restate-server"
+VERSION: Final = "1.7.12"
+
+INSTALLED_IN_S: Final = 300
+STARTED_IN_S: Final = 60.0
+LOOPBACK: Final = "127.0.0.1"
+
+SETTINGS: Final = """
+node-name = "here"
+cluster-name = "ullage-local"
+auto-provision = true
+base-dir = "{folder}"
+bind-ip = "127.0.0.1"
+bind-port = {node}
+advertised-address = "http://127.0.0.1:{node}"
+default-num-partitions = 4
+disable-telemetry = true
+rocksdb-total-memory-size = "256MB"
+[ingress]
+bind-address = "127.0.0.1:{ingress}"
+[admin]
+bind-address = "127.0.0.1:{admin}"
+disable-web-ui = true
+"""
+
+
+def restate_program(cache: Path | None = None) -> Path:
+    """The server's program, installed in the user's cache if it is not there yet. Raises ``SettingError``."""
+    shared = cache or cache_directory()
+    directory = shared / f"restate-{VERSION}"
+    program = _program(directory)
+    if program is not None:
+        return program
+    shared.mkdir(parents=True, exist_ok=True)
+    with (shared / "restate.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        program = _program(directory)
+        if program is None:
+            _install(directory)
+            program = _program(directory)
+    if program is None:
+        raise SettingError(
+            f"{PACKAGE}@{VERSION} has no Restate server for this machine: {directory} holds none."
+        )
+    return program
+
+
+def _program(directory: Path) -> Path | None:
+    """The server itself. What npm links as its command is a script that starts it, and leaves it behind when killed."""
+    scope = directory / "node_modules" / "@restatedev"
+    return next(scope.glob("restate-server-*/bin/restate-server"), None)
+
+
+def _install(directory: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SettingError(
+            "npm is not installed, and the Restate server comes from there. Install Node.js with npm and repeat this."
+        )
+    making = directory.with_suffix(".part")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir()
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(making)]
+    try:
+        done = subprocess.run(  # noqa: S603 - npm with a fixed package
+            [*command, f"{PACKAGE}@{VERSION}"],
+            capture_output=True,
+            text=True,
+            timeout=INSTALLED_IN_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as slow:
+        raise SettingError(
+            f"npm did not install {PACKAGE}@{VERSION} within {INSTALLED_IN_S // 60} minutes. Check the connection "
+            "and repeat this."
+        ) from slow
+    if done.returncode:
+        raise SettingError(
+            f"npm could not install {PACKAGE}@{VERSION}. Check the connection and the registry (`npm ping`) and "
+            f"repeat this. npm said:\n{done.stderr.strip()[-500:]}"
+        )
+    making.rename(directory)
+
+
+class LocalRestate:
+    """A Restate server with its data in ``folder``, at ports of this machine that were free."""
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._program = program
+        self._log = folder / "restate.log"
+        node, ingress, admin = free_ports(3)
+        self.ingress = f"http://{LOOPBACK}:{ingress}"
+        self.admin = f"http://{LOOPBACK}:{admin}"
+        self._settings = folder / "restate.toml"
+        self._settings.write_text(
+            SETTINGS.format(
+                folder=folder / "data", node=node, ingress=ingress, admin=admin
+            )
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and return once it takes requests. Raises ``SettingError``."""
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - the program that was installed
+                [str(self._program), "--config-file", str(self._settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        ends = time.monotonic() + STARTED_IN_S
+        while not (
+            self._answers(self.admin, "/health")
+            and self._answers(self.ingress, "/restate/health")
+        ):
+            if self.process.poll() is not None or time.monotonic() > ends:
+                self.kill()
+                raise SettingError(
+                    f"The Restate server did not start. Its log: {self._log}\n{self._said()}"
+                )
+            time.sleep(0.05)
+
+    def _answers(self, address: str, path: str) -> bool:
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with direct.open(f"{address}{path}", timeout=1.0):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def _said(self) -> str:
+        return self._log.read_text(errors="replace")[-1000:]
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def forget(self) -> None:
+        """Delete its data. It must not run."""
+        shutil.rmtree(self._folder / "data", ignore_errors=True)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nothing listens on now."""
+    with ExitStack() as stack:
+        ports = []
+        for _ in range(count):
+            taken = stack.enter_context(socket.socket())
+            taken.bind((LOOPBACK, 0))
+            ports.append(int(taken.getsockname()[1]))
+    return ports

@@ -1,0 +1,43 @@
+"""Tells a Restate server where the workers are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import httpx2
+
+from ullage.errors import SettingError
+
+DISCOVERED_IN_S: Final = 60.0
+
+
+async def register_workers(admin: str, workers: str) -> None:
+    """Have the Restate server whose admin API is at ``admin`` call the workers at the URL ``workers``.
+
+    Registering the same URL again changes nothing but what the workers say of themselves. They are called by
+    HTTP/1.1: each drive then has a connection of its own, which anything that balances connections can spread.
+    Raises ``SettingError`` if Restate does not answer or can't reach the workers.
+    """
+    place = f"{admin.rstrip('/')}/deployments"
+    said = {"uri": workers, "use_http_11": True, "force": True}
+    try:
+        async with httpx2.AsyncClient(timeout=DISCOVERED_IN_S, trust_env=False) as client:
+            answer = await client.post(place, json=said)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
+        raise SettingError(
+            f"Restate's admin API does not answer at {admin} ({problem or type(problem).__name__}). Start the Restate "
+            "server, or give its address with --admin."
+        ) from problem
+    if answer.is_error:
+        raise SettingError(
+            f"Restate at {admin} did not register {workers}: {_reason(answer)} Start a worker there first, at an "
+            "address that Restate reaches."
+        )
+
+
+def _reason(answer: httpx2.Response) -> str:
+    try:
+        message = str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"it answered {answer.status_code}."
+    return f"{' '.join(message.split()).rstrip('.')[:500]}."

@@ -1,0 +1,136 @@
+"""A dispatch for many machines: a Restate server keeps the wakes, and calls one worker at a time for a session."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+import httpx2
+
+from ullage.errors import MissingExtra, SettingError
+from ullage.installation import extra_command
+from ullage.runtime.dispatch import Drive
+from ullage.runtime.restate_names import HANDLER, OBJECT
+
+log = logging.getLogger("ullage.runtime")
+
+SWEEP_S: Final = 5.0
+"""The longest time that a session waits whose wake was lost. Restate keeps wakes, so few are."""
+
+ANSWERS_IN_S: Final = 5.0
+QUEUED: Final = 500
+"""Connections that wait to be accepted: each drive has one of its own."""
+
+
+class ListenAddress(NamedTuple):
+    """Where a worker listens for Restate."""
+
+    host: str
+    port: int
+
+
+class RestateDispatch:
+    """Has sessions driven by the workers that are registered at Restate. ``ingress`` is where it takes requests.
+
+    A process with ``listen`` is such a worker. Workers of one machine may share an address: the system spreads
+    connections over them, and Restate makes one for each drive. Raises ``SettingError`` for an address that can't be
+    listened on, and ``MissingExtra``.
+    """
+
+    takes_over = True
+    sweep_s = SWEEP_S
+
+    def __init__(self, ingress: str, listen: ListenAddress | None = None) -> None:
+        self._ingress = ingress.rstrip("/")
+        self.address = listen
+        self._listening: socket.socket | None = None
+        if listen is not None:
+            _check_installed()
+            self._listening = _bound(listen)
+            self.address = ListenAddress(*self._listening.getsockname()[:2])
+        self._client: httpx2.AsyncClient | None = None
+
+    async def wake(self, session: str, why: int) -> None:
+        """See ``Dispatch.wake``. A wake that Restate does not take is logged: the sweep repeats it."""
+        key = quote(session, safe="")
+        try:
+            answer = await self._http().post(
+                f"{self._ingress}/{OBJECT}/{key}/{HANDLER}/send",
+                json=why,
+                headers={"idempotency-key": f"{key}@{why}"},
+            )
+        except httpx2.HTTPError as problem:
+            log.warning(
+                "Restate at %s was not told to have %s driven: %s. It is told again within %.0f s.",
+                self._ingress,
+                session,
+                str(problem) or type(problem).__name__,
+                SWEEP_S,
+            )
+            return
+        if answer.status_code == httpx2.codes.NOT_FOUND:
+            log.warning(
+                "Restate at %s knows no worker, so %s waits. Start one, and run `ullage dispatch register`.",
+                self._ingress,
+                session,
+            )
+        elif answer.is_error:
+            log.warning(
+                "Restate at %s refused to have %s driven: %d %s",
+                self._ingress,
+                session,
+                answer.status_code,
+                answer.text[:200],
+            )
+
+    async def serve(self, drive: Drive) -> None:
+        """See ``Dispatch.serve``. Raises ``SettingError`` where the address was taken meanwhile."""
+        if self.address is None:
+            raise SettingError(
+                "This process can't drive under Restate: it has no address that Restate calls. Give it one."
+            )
+        from ullage.runtime.restate_endpoint import serve_restate
+
+        listening, self._listening = self._listening, None
+        await serve_restate(listening or _bound(self.address), drive)
+
+    async def close(self) -> None:
+        """See ``Dispatch.close``."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _http(self) -> httpx2.AsyncClient:
+        if self._client is None:
+            # As a database, Restate is reached directly and not by the proxy of the environment.
+            self._client = httpx2.AsyncClient(timeout=ANSWERS_IN_S, trust_env=False)
+        return self._client
+
+
+def _check_installed() -> None:
+    try:
+        import ullage.runtime.restate_endpoint  # noqa: F401
+    except ImportError as problem:
+        raise MissingExtra(
+            f"A worker under Restate needs more than is installed ({problem.name}). Install it: "
+            f"{extra_command('restate')}"
+        ) from problem
+
+
+def _bound(address: ListenAddress) -> socket.socket:
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            *address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind(place)
+    except (OSError, OverflowError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise SettingError(
+            f"{address.host}:{address.port} can't be listened on for Restate: {reason}. Give another --listen."
+        ) from problem
+    return listening

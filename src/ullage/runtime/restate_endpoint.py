@@ -1,0 +1,152 @@
+"""The HTTP endpoint of a worker that Restate calls to have a session driven.
+
+Each session is a key of a Virtual Object, so Restate calls one worker for it at a time, and calls the next one as soon
+as the connection to the first breaks. Restate keeps nothing of a session but the fact that it was woken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any, Final
+
+import restate
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+from restate.exceptions import RetryableError
+
+from ullage.runtime.dispatch import Drive
+from ullage.runtime.restate_names import HANDLER, OBJECT
+from ullage.tasks import start, stop, to_completion
+
+DAY: Final = timedelta(days=1)
+"""A drive lasts as long as a turn. Restate's own limit of 10 minutes would cut a long answer, and pay for it again."""
+
+AT_ONCE: Final = timedelta(0)
+"""A finished wake is forgotten at once, so that the sweep can wake a session again for the same event."""
+
+RETRIES: Final = restate.InvocationRetryPolicy(
+    initial_interval=timedelta(milliseconds=50),
+    exponentiation_factor=2.0,
+    max_interval=timedelta(seconds=2),
+    max_attempts=70,
+    on_max_attempts="kill",
+)
+"""Some two minutes of attempts. After them the sweep wakes again; the other choice, a pause, would hold the session's
+key until an operator resumes it."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
+
+_given_up: ContextVar[asyncio.Event] = ContextVar("_given_up")
+"""Set when Restate's connection for this request ends. The SDK's ``attempt_finished_event`` is set only after the
+handler has returned or awaited the SDK (restate-sdk 0.18.1 and 1.3.0: not set 0.1 s after Restate was killed)."""
+
+
+async def serve_restate(listening: socket.socket, drive: Drive) -> None:
+    """Serve Restate's calls on this socket until cancelled, then end the drives. Closes the socket."""
+    driving = _Driving(drive)
+    app = restate.app([driving.sessions()])
+    # With the first request the SDK takes over SIGTERM of its loop. Here it can't: signals belong to the main thread.
+    await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
+    config = Config()
+    config.bind = [f"fd://{listening.detach()}"]
+    config.loglevel = "ERROR"
+    serving = start(
+        serve(_watched(app), config, shutdown_trigger=driving.ending.wait)  # type: ignore[arg-type]
+    )
+    try:
+        await asyncio.wait({serving})
+    finally:
+        await driving.end()
+        await to_completion(_ended(serving))
+
+
+async def _ended(serving: asyncio.Task[None]) -> None:
+    await serving
+
+
+class _Driving:
+    """The drives that Restate asked this process for."""
+
+    def __init__(self, drive: Drive) -> None:
+        self.ending = asyncio.Event()
+        self._drive = drive
+        self._drives: set[asyncio.Task[bool]] = set()
+
+    def sessions(self) -> restate.VirtualObject:
+        """The Virtual Object, with sessions as its keys."""
+        sessions = restate.VirtualObject(
+            OBJECT,
+            inactivity_timeout=DAY,
+            abort_timeout=DAY,
+            idempotency_retention=AT_ONCE,
+            journal_retention=AT_ONCE,
+            invocation_retry_policy=RETRIES,
+        )
+
+        @sessions.handler(HANDLER)
+        async def drive_session(context: restate.ObjectContext, why: int) -> None:
+            """Drive the session of this key; ``why`` is the event that asks for it."""
+            session = context.key()
+            if self.ending.is_set() or not await self._driven(session):
+                raise RetryableError(f"{session} could not be driven to its rest here.")
+
+        return sessions
+
+    async def _driven(self, session: str) -> bool:
+        """Drive until it ends, this process ends, or Restate gives the attempt up."""
+        driving = start(self._drive(session), name=f"drives {session}")
+        self._drives.add(driving)
+        driving.add_done_callback(self._drives.discard)
+        given_up = start(_given_up.get().wait())
+        try:
+            await asyncio.wait({driving, given_up}, return_when=asyncio.FIRST_COMPLETED)
+            return driving.done() and not driving.cancelled() and driving.result()
+        finally:
+            await stop(driving, given_up)
+
+    async def end(self) -> None:
+        """Take no more drives, and end those that there are. The connections end after them."""
+        self.ending.set()
+        if self._drives:
+            await stop(*self._drives)
+
+
+def _watched(app: Asgi) -> Asgi:
+    """The SDK's application, with an event for each request that says when its connection ended."""
+
+    async def watched(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            for step in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{step}.complete"})
+            return
+        ended = asyncio.Event()
+        _given_up.set(ended)
+
+        async def observed() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                ended.set()
+            return message
+
+        await app(scope, observed, send)
+
+    return watched
+
+
+_HEALTH: Final = {"type": "http", "path": "/health"}
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _ignored(message: Message) -> None:
+    """Drop a part of an answer."""

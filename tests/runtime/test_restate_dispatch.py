@@ -1,0 +1,173 @@
+"""What is Restate's own about its dispatch: attempts that end, a server that dies, and what users are told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tests.restate import new_restate, shared_restate
+from tests.runtime.test_dispatch import Drives
+from ullage.cli.local_restate import LocalRestate, free_ports
+from ullage.errors import SettingError
+from ullage.runtime.restate_admin import register_workers
+from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
+from ullage.tasks import background
+
+FREE = ListenAddress("127.0.0.1", 0)
+
+
+@pytest.fixture
+def server() -> Iterator[LocalRestate]:
+    """A Restate server that the test may kill."""
+    begun = new_restate()
+    yield begun
+    begun.kill()
+
+
+async def register(dispatch: RestateDispatch, server: LocalRestate) -> None:
+    assert dispatch.address is not None
+    await register_workers(server.admin, f"http://127.0.0.1:{dispatch.address.port}")
+
+
+async def test_a_drive_that_may_succeed_elsewhere_is_tried_again(
+    request: pytest.FixtureRequest,
+) -> None:
+    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    attempts, ended = 0, asyncio.Event()
+
+    async def drive(session: str) -> bool:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 3:
+            ended.set()
+        return attempts == 3
+
+    async with background(dispatch.serve(drive)):
+        await register(dispatch, shared_restate())
+        await dispatch.wake(request.node.name, 1)
+        await ended.wait()
+        assert attempts == 3
+    await dispatch.close()
+
+
+async def test_a_wake_counts_again_once_its_drive_has_ended(
+    request: pytest.FixtureRequest,
+) -> None:
+    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    drives, name = Drives(), request.node.name
+    drives.may_end.set()
+    async with background(dispatch.serve(drives)):
+        await register(dispatch, shared_restate())
+        for times in (1, 2):
+            while drives.begun[name] < times:  # what is not finished yet counts once
+                await dispatch.wake(name, 7)
+    await dispatch.close()
+
+
+async def test_a_drive_ends_when_restate_dies_and_is_begun_again_with_it(
+    server: LocalRestate,
+) -> None:
+    dispatch = RestateDispatch(server.ingress, FREE)
+    drives, cancelled = Drives(), asyncio.Event()
+
+    async def drive(session: str) -> bool:
+        try:
+            return await drives(session)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async with background(dispatch.serve(drive)):
+        await register(dispatch, server)
+        await dispatch.wake("one", 1)
+        await drives.until("one", 1)
+        server.kill()
+        await cancelled.wait()
+        await asyncio.to_thread(server.start)
+        await drives.until("one", 2)
+    assert drives.most["one"] == 1
+    await dispatch.close()
+
+
+async def test_a_worker_beside_another_one_at_the_same_address_continues_its_drives(
+    request: pytest.FixtureRequest,
+) -> None:
+    ingress, name = shared_restate().ingress, request.node.name
+    first = RestateDispatch(ingress, FREE)
+    second = RestateDispatch(ingress, first.address)
+    drives, others = Drives(), Drives()
+    async with background(first.serve(drives)):
+        await register(first, shared_restate())
+        await first.wake(name, 1)
+        await drives.until(name, 1)
+    async with background(second.serve(others)):
+        await others.until(name, 1)
+    await first.close()
+
+
+async def test_signals_stay_with_the_program(request: pytest.FixtureRequest) -> None:
+    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    drives, told = Drives(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, told.set)
+    try:
+        async with background(dispatch.serve(drives)):
+            await register(dispatch, shared_restate())
+            await dispatch.wake(request.node.name, 1)
+            await drives.until(request.node.name, 1)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await told.wait()
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+    await dispatch.close()
+
+
+async def test_a_wake_without_a_server_is_logged_and_raises_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (port,) = free_ports(1)
+    dispatch = RestateDispatch(f"http://127.0.0.1:{port}")
+    with caplog.at_level(logging.WARNING):
+        await dispatch.wake("one", 1)
+    assert "was not told to have one driven" in caplog.text
+    await dispatch.close()
+
+
+async def test_a_wake_without_a_worker_says_how_to_get_one(
+    server: LocalRestate, caplog: pytest.LogCaptureFixture
+) -> None:
+    dispatch = RestateDispatch(server.ingress)
+    with caplog.at_level(logging.WARNING):
+        await dispatch.wake("one", 1)
+    assert "run `ullage dispatch register`" in caplog.text
+    await dispatch.close()
+
+
+async def test_registering_says_what_does_not_answer() -> None:
+    (port,) = free_ports(1)
+    nowhere = f"http://127.0.0.1:{port}"
+    with pytest.raises(SettingError, match=r"admin API does not answer at .*--admin"):
+        await register_workers(nowhere, nowhere)
+    with pytest.raises(SettingError, match=r"did not register .*Start a worker"):
+        await register_workers(shared_restate().admin, nowhere)
+
+
+async def test_an_address_that_is_taken_is_refused_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingError, match=rf"127\.0\.0\.1:{port} can't be listened"):
+            RestateDispatch("http://127.0.0.1:1", ListenAddress("127.0.0.1", port))
+
+
+async def test_a_process_without_an_address_does_not_drive() -> None:
+    dispatch = RestateDispatch("http://127.0.0.1:1")
+    with pytest.raises(SettingError, match="no address that Restate calls"):
+        await dispatch.serve(Drives())
