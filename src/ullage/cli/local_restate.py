@@ -58,7 +58,8 @@ def restate_program(cache: Path | None = None) -> Path:
             program = _program(directory)
     if program is None:
         raise SettingError(
-            f"{PACKAGE}@{VERSION} has no Restate server for this machine: {directory} holds none."
+            f"{PACKAGE}@{VERSION} brought no Restate server for this machine to {directory}. Use a machine "
+            "that its npm page names."
         )
     return program
 
