@@ -1,6 +1,31 @@
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.postgres import TEMPLATE, shared_server
 from tests.store.sessions import said
 from tests.store.test_retention import full
-from ullage.events import MessageAdded
+from tests.tiers import examples
+from tests.types.strategies import words
+from ullage.encoding import encode
+from ullage.errors import CommandRefused
+from ullage.events import (
+    CancelAsked,
+    DraftPiece,
+    Event,
+    MessageAdded,
+    QueueEdited,
+    QueueLeft,
+    RowDamaged,
+    TurnStarted,
+)
 from ullage.store.copying import copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
@@ -9,6 +34,34 @@ from ullage.store.store import Store
 
 async def outcomes(source: Store, target: Store) -> dict[str, str]:
     return {each.session: each.outcome async for each in copy_store(source, target)}
+
+
+async def held_by(store: Store) -> list[tuple[Any, ...]]:
+    """All that a store holds, as the protocol gives it, but for numbers of its own and for checkpoints."""
+    held: list[tuple[Any, ...]] = []
+    for row in await store.sessions(limit=1_000):
+        events = await store.read(row.id)
+        kept = {
+            each: await store.kept(row.id, each) for each in await store.handles(row.id)
+        }
+        receipts = [
+            await store.send(row.id, said(each), "steer") for each in SENT[row.id]
+        ]
+        held.append(
+            (
+                row._replace(key=0, drivers=0),
+                events,
+                await store.read_draft(row.id),
+                await store.pending(row.id),
+                receipts,
+                kept,
+            )
+        )
+    return held
+
+
+SENT: dict[str, list[str]] = {}
+"""The messages that were sent to each session. Sent again they change nothing and tell what became of them."""
 
 
 async def test_all_sessions_are_copied_once_and_a_second_copy_only_checks(
@@ -42,3 +95,133 @@ async def test_driven_and_changed_sessions_are_left_and_named(
         "quiet": "copied",
     }
     await target.close()
+
+
+async def test_a_copied_session_waits_for_a_driver_as_its_source_does(
+    sqlite_store: SqliteStore, other_place: str
+) -> None:
+    for name in ("waits", "rests", "begun"):
+        await sqlite_store.create(name)
+    await sqlite_store.send("waits", said("m"), "steer")
+    await sqlite_store.command("rests", [CancelAsked()])
+    lease = await sqlite_store.acquire("rests", "o", ttl_s=60)
+    await sqlite_store.release(lease, rests_at=1)
+    target = store_at(other_place)
+    await outcomes(sqlite_store, target)
+    due = {row.id: row.is_due for row in await target.sessions()}
+    assert due == {"waits": True, "rests": False, "begun": False}
+    while not (found := await target.unattended(10)):
+        await asyncio.sleep(0.01)
+    assert [each.id for each in found] == ["waits"]
+    await target.close()
+
+
+async def test_an_id_that_is_taken_is_not_copied_over(store: Store) -> None:
+    await store.create("s", [MessageAdded(message=said("1"))])
+    row = await store.about("s")
+    with pytest.raises(CommandRefused, match="Choose another id"):
+        await store.create_copy(row, [])
+    assert len(await store.read("s")) == 1
+
+
+Step = tuple[str, int, int]
+
+
+async def take(store: Store, step: Step, event: Event) -> None:
+    """One thing that happens to a session; what the store refuses has not happened."""
+    what, number, of = step
+    session, message = f"s{of}", said(f"m{number}", f"text {number}")
+    match what:
+        case "command":
+            await store.command(session, [event])
+        case "send":
+            await store.send(session, message, "follow_up" if number % 2 else "steer")
+            SENT[session].append(message.id)
+        case "edit":
+            await store.command(session, [QueueEdited(message=message)])
+        case "leave":
+            left = QueueLeft(message_id=message.id, how="delivered")
+            await store.command(session, [left])
+        case "keep":
+            await store.keep(session, bytes([number]) * number)
+        case "fork":
+            last = (await store.about(session)).seq
+            await store.fork(session, f"s{number}", through=min(of, last))
+            SENT[f"s{number}"] = list(SENT[session])
+        case "draft":
+            lease = await store.acquire(session, "o", ttl_s=60)
+            had = await store.read_draft(session, call=f"c{number}")
+            first = DraftPiece(f"c{number}", len(had), "text", "p", f"\0 {number}")
+            second = first._replace(offset=len(had) + 1, kind="done")
+            await store.draft(lease, [first, second])
+            await store.release(lease)
+        case _:
+            lease = await store.acquire(session, "o", ttl_s=60)
+            last = (await store.about(session)).seq
+            await store.append(lease, [event], after=last)
+            await store.release(lease, rests_at=last + 1)
+
+
+WHAT = ("command", "send", "edit", "leave", "keep", "fork", "draft", "append")
+
+
+def is_storable(event: Event) -> bool:
+    """Whether both databases can hold it: PostgreSQL's texts have no NUL, and nobody writes a damaged row."""
+    return not isinstance(event, RowDamaged) and b"\\u0000" not in encode(event)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(WHAT), st.integers(0, 5), st.integers(0, 2)), max_size=20
+)
+
+EVENTS = st.lists(
+    words(Event).filter(is_storable),
+    min_size=20,
+    max_size=20,
+)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(steps=STEPS, events=EVENTS)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_everything_that_a_store_holds_is_in_its_copy(
+    kind: str, steps: list[Step], events: list[Event]
+) -> None:
+    SENT.clear()
+    with TemporaryDirectory() as folder:
+        source = SqliteStore(Path(folder) / "s.db")
+        for name in ("s0", "s1", "s2"):
+            SENT[name] = []
+            await source.create(name, [TurnStarted(turn=name)])
+        for step, event in zip(steps, events, strict=False):
+            with suppress(CommandRefused):
+                await take(source, step, event)
+        place, remove = new_place(kind, Path(folder))
+        target = store_at(place)
+        assert set((await outcomes(source, target)).values()) == {"copied"}
+        assert await held_by(target) == await held_by(source)
+        await source.close()
+        await target.close()
+        remove()
+
+
+def new_place(kind: str, folder: Path) -> tuple[str, Callable[[], None]]:
+    """The place of an empty store, and what removes it."""
+    if kind == "sqlite":
+        return str(folder / "copy.db"), lambda: None
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    return server.url(name), lambda: server.drop_database(name)
+
+
+async def test_a_session_that_the_database_can_not_hold_is_left_and_named(
+    sqlite_store: SqliteStore,
+) -> None:
+    await sqlite_store.create("odd", [TurnStarted(id="nul \0", turn="t")])
+    await sqlite_store.create("usual", [TurnStarted(turn="t")])
+    place, remove = new_place("postgres", Path())
+    target = store_at(place)
+    assert await outcomes(sqlite_store, target) == {"odd": "refused", "usual": "copied"}
+    assert [row.id for row in await target.sessions()] == ["usual"]
+    await target.close()
+    remove()

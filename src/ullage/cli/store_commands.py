@@ -54,7 +54,7 @@ async def _copy(path: Path, url: str) -> int:
     try:
         async for each in copy_store(source, target):
             outcomes[each.outcome] += 1
-            if each.outcome in ("driven", "differs"):
+            if each.outcome in _REASONS:
                 print(
                     f"{printable(each.session)}: {_REASONS[each.outcome]}",
                     file=sys.stderr,
@@ -64,7 +64,7 @@ async def _copy(path: Path, url: str) -> int:
     finally:
         await source.close()
         await target.close()
-    left = outcomes["driven"] + outcomes["differs"]
+    left = sum(outcomes[outcome] for outcome in _REASONS)
     print(
         f"{counted(outcomes['copied'], 'session')} copied to {shown_place(url)} and compared, "
         f"{outcomes['there before']} there before, {left} left."
@@ -75,4 +75,5 @@ async def _copy(path: Path, url: str) -> int:
 _REASONS = {
     "driven": "not copied: a program drives it. End the program and copy again.",
     "differs": "not copied: the database has another session of this id.",
+    "refused": "not copied: PostgreSQL can't hold it, as an id in it has a NUL. Keep the file.",
 }

@@ -257,7 +257,7 @@ def line_of(row: SessionRow) -> SessionLine:
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
-    inner = ("drivers", "key")
+    inner = ("drivers", "key", "is_due")
     return {name: value for name, value in row._asdict().items() if name not in inner}
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from ullage.encoding import encode
-from ullage.errors import SessionNotFound
+from ullage.errors import LedgerError, SessionNotFound
 from ullage.store.store import SessionRow, Store
+
+log = logging.getLogger("ullage.store")
 
 MOST_SESSIONS: Final = 1_000_000
 """Of one copy; their rows are in memory at once."""
 
-CopyOutcome = Literal["copied", "there before", "driven", "differs"]
+CopyOutcome = Literal["copied", "there before", "driven", "differs", "refused"]
 
 
 class StoreCopy(NamedTuple):
     """What became of one session: ``done`` of ``total`` are behind it.
 
     ``driven`` ones are not copied, as their driver writes on. One that ``differs`` has other events in the target than
-    in the source: it was changed there, and is left as it is.
+    in the source: it was changed there, and is left as it is. One is ``refused`` that the target's database can't hold.
     """
 
     session: str
@@ -30,10 +35,10 @@ class StoreCopy(NamedTuple):
 
 
 async def copy_store(source: Store, target: Store) -> AsyncIterator[StoreCopy]:
-    """Copy every session with its events, its queue and its kept bytes, the one changed last at the end.
+    """Copy every session with its row, events, queue, kept bytes and the pieces of a cut answer, the last changed last.
 
-    A session's events are one transaction, so a copy that was ended is resumed by copying again: what is whole is only
-    checked. Answers under way and stored folds are not copied; the ledger has what they are made of.
+    Kept bytes excepted, a session is one transaction, so a copy that was ended is resumed by copying again: what is
+    whole is only checked. Stored folds are not copied; the ledger has what they are made of.
     """
     rows = await source.sessions(limit=MOST_SESSIONS)
     for done, row in enumerate(reversed(rows), 1):
@@ -50,7 +55,12 @@ async def _copy(row: SessionRow, source: Store, target: Store) -> CopyOutcome:
     except SessionNotFound:
         outcome = "copied"
         events = await source.read(row.id)
-        await target.create(row.id, events, origin=row.origin)
+        pieces = await source.read_draft(row.id)
+        try:
+            await target.create_copy(row, events, pieces)
+        except LedgerError as problem:
+            log.warning("The session %s was not copied: %s", row.id, problem)
+            return "refused"
     there = set(await target.handles(row.id))
     for handle in await source.handles(row.id):
         if handle not in there:
@@ -60,9 +70,11 @@ async def _copy(row: SessionRow, source: Store, target: Store) -> CopyOutcome:
 
 
 async def _digest(store: Store, session: str) -> tuple[str, list[str], list[str]]:
-    """What a copy has in common with its source: events, handles of kept bytes, waiting messages."""
+    """What a copy has in common with its source: events, pieces, handles of kept bytes, waiting messages."""
     digest = sha256()
     for event in await store.read(session):
         digest.update(encode(event))
+    for piece in await store.read_draft(session):
+        digest.update(msgspec.json.encode(piece))
     waiting = [receipt.id for receipt, _, _ in await store.pending(session)]
     return digest.hexdigest(), sorted(await store.handles(session)), waiting

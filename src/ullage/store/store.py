@@ -73,7 +73,7 @@ class SessionRow(NamedTuple):
     """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one.
 
     ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
-    is the store's own number of the session.
+    is the store's own number of the session. ``is_due`` says that it has to be driven.
     """
 
     id: str
@@ -86,6 +86,7 @@ class SessionRow(NamedTuple):
     origin: str = ""
     drivers: int = 0
     key: int = 0
+    is_due: bool = False
 
     @property
     def cursor(self) -> SessionCursor:
@@ -136,6 +137,19 @@ class Store(Protocol):
         """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken.
 
         They may be another session's: what they say of the queue is taken as it stands.
+        """
+        ...
+
+    async def create_copy(
+        self,
+        row: SessionRow,
+        events: Sequence[Event],
+        pieces: Sequence[DraftPiece] = (),
+    ) -> None:
+        """Begin a session as another store has it; all but its kept bytes, its checkpoint and its lease.
+
+        From ``row`` come id, title, model, times, origin and whether it is due; ``pieces`` are those of answers that
+        were cut. Raises ``CommandRefused`` when the id is taken, ``LedgerError`` for pieces with gaps.
         """
         ...
 

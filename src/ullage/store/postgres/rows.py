@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
+from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
+from ullage.store.drafts import grouped
 from ullage.store.naming import naming
 from ullage.store.postgres.lanes import call_of
 from ullage.store.rows import number, to_row
@@ -61,9 +62,9 @@ class AppendValues(NamedTuple):
                 names if usual else [None] * len(names),
                 [event.at for event in events],
                 [row.body for row in rows],
-                _text(title),
-                "" if new_title == _ANY else _text(new_title),
-                _text(model),
+                text_of(title),
+                "" if new_title == _ANY else text_of(new_title),
+                text_of(model),
                 origin,
                 ends_draft,
                 *queue,
@@ -79,7 +80,18 @@ def queued_values(
     queued = Queued(message=message, kind=kind, position=place)
     (numbered,) = number([queued], session, 0, 0.0)
     title, _ = naming("", "", [queued])
-    return (session, message.id, kind, place, to_row(numbered).body, _text(title))
+    return (session, message.id, kind, place, to_row(numbered).body, text_of(title))
+
+
+def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:
+    """The last four values that ``add_pieces`` is called with. Raises ``LedgerError`` for offsets with gaps."""
+    groups = list(grouped(pieces))
+    return (
+        [group.call for group in groups],
+        [group.first for group in groups],
+        [group.last for group in groups],
+        [group.body for group in groups],
+    )
 
 
 class _QueueRow(NamedTuple):
@@ -116,6 +128,6 @@ def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
     return whats, messages, kinds
 
 
-def _text(text: str) -> str:
+def text_of(text: str) -> str:
     """Text as PostgreSQL takes it: it holds no NUL (https://www.postgresql.org/docs/current/datatype-character.html)."""
     return text.replace("\0", "")

@@ -2,8 +2,15 @@
 
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key
+    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
+    EXISTS (SELECT 1 FROM due WHERE session = key)
 FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) ORDER BY changed DESC, key DESC LIMIT $3;
+
+-- name: describe_copy
+UPDATE sessions SET title = $2, model = $3, created = $4, changed = $5 WHERE id = $1;
+
+-- name: make_due
+SELECT make_due(key) FROM sessions WHERE id = $1;
 
 -- name: living_owners
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session WHERE owner <> '' AND expires > now_s();
@@ -15,7 +22,8 @@ ORDER BY greatest(since, expires), key LIMIT $2;
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key
+    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
+    EXISTS (SELECT 1 FROM due WHERE session = key)
 FROM sessions WHERE id = $1;
 
 -- name: unchanged_since

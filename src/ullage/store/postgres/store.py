@@ -25,7 +25,7 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.drafts import DraftRow, grouped, to_row
+from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import (
     MOST_READ,
     Follower,
@@ -38,7 +38,12 @@ from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
 from ullage.store.postgres.lanes import call_of
 from ullage.store.postgres.migrating import statements
-from ullage.store.postgres.rows import AppendValues, queued_values
+from ullage.store.postgres.rows import (
+    AppendValues,
+    draft_values,
+    queued_values,
+    text_of,
+)
 from ullage.store.refusals import (
     damaged_message,
     history_lost,
@@ -108,6 +113,44 @@ class PostgresStore:
 
         return await self._base.write(
             (session,), lambda row: _written(session, events, row), durable=True, job=job
+        )
+
+    async def create_copy(
+        self,
+        row: SessionRow,
+        events: Sequence[Event],
+        pieces: Sequence[DraftPiece] = (),
+    ) -> None:
+        values = AppendValues.of(row.id, events, strict=False)
+        title, model = text_of(row.title), text_of(row.model)
+
+        async def job(connection: PgConnection) -> Record:
+            code = await connection.fetchval(
+                call_of("create_session", 3), row.id, row.created, row.origin
+            )
+            if code == Code.ID_TAKEN:
+                raise id_taken(row.id)
+            stored = await connection.fetchrow(values.statement, *values.values)
+            await connection.fetchrow(
+                call_of("add_pieces", 7), row.id, None, None, *draft_values(pieces)
+            )
+            await connection.execute(
+                statements()["describe_copy"],
+                row.id,
+                title,
+                model,
+                row.created,
+                row.changed,
+            )
+            if row.is_due:
+                await connection.execute(statements()["make_due"], row.id)
+            return stored
+
+        await self._base.write(
+            (row.id,),
+            lambda found: _written(row.id, events, found),
+            durable=True,
+            job=job,
         )
 
     async def fork(
@@ -302,7 +345,6 @@ class PostgresStore:
         return (*others, *written)
 
     async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        groups = list(grouped(pieces))
         told = tuple(pieces)
 
         def finish(row: Record) -> tuple[None, Change | None]:
@@ -318,13 +360,7 @@ class PostgresStore:
             (lease.session,),
             finish,
             function="add_pieces",
-            values=(
-                *lease,
-                [group.call for group in groups],
-                [group.first for group in groups],
-                [group.last for group in groups],
-                [group.body for group in groups],
-            ),
+            values=(*lease, *draft_values(pieces)),
         )
 
     async def read_draft(

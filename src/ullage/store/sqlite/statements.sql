@@ -16,9 +16,13 @@ UPDATE sessions SET seq = ?, changed = ?, title = ?, model = ? WHERE key = ?;
 -- name: set_origin
 UPDATE sessions SET origin = ? WHERE key = ?;
 
+-- name: describe_copy
+UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?;
+
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
+    EXISTS (SELECT 1 FROM due WHERE session = key)
 FROM sessions WHERE (changed, key) < (?, ?) ORDER BY changed DESC, key DESC LIMIT ?;
 
 -- name: living_owners
@@ -48,7 +52,8 @@ DELETE FROM due;
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
+    EXISTS (SELECT 1 FROM due WHERE session = key)
 FROM sessions WHERE id = ?;
 
 -- name: unchanged_since

@@ -30,6 +30,7 @@ from ullage.store.refusals import (
 )
 from ullage.store.rows import LEVEL
 from ullage.store.sqlite import drafts, leases, ledger, queue
+from ullage.store.sqlite.bringing import bring
 from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
 from ullage.store.sqlite.looking import look
 from ullage.store.sqlite.opening import open_for_reading
@@ -89,6 +90,16 @@ class SqliteStore:
             )
 
         return await self._writer.perform(work, durable=True)
+
+    async def create_copy(
+        self,
+        row: SessionRow,
+        events: Sequence[Event],
+        pieces: Sequence[DraftPiece] = (),
+    ) -> None:
+        await self._writer.perform(
+            partial(bring, row=row, events=events, pieces=pieces), durable=True
+        )
 
     async def fork(
         self,
