@@ -23,6 +23,7 @@ class Terminal:
         self.process, self.end = pty.fork()
         if not self.process:
             os.environ["TERM"] = kind
+            os.environ["PYTHON_COLORS"] = "0"  # tracebacks, from Python 3.13
             os.execv(sys.executable, [sys.executable, *command])
         self.resize(80, 24)
         self.shown = ""

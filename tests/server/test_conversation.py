@@ -148,7 +148,7 @@ def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
         f"/v1/sessions/{session}/compact", json={"instructions": "x" * 1_100_000}
     )
     assert answer.status_code == 413
-    assert answer.json()["title"] == "Request Entity Too Large"
+    assert answer.json()["title"] == "Content Too Large"
 
 
 def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:

@@ -156,7 +156,7 @@ def problem(
     """One problem. ``name`` becomes the last part of its type."""
     return Problem(
         type=f"urn:ullage:problem:{name}",
-        title=HTTPStatus(status).phrase,
+        title=_title(status),
         status=status,
         detail=detail,
         next=next_ or NEXT.get(status, ""),
@@ -177,8 +177,14 @@ def of_http_error(error: HTTPException) -> Problem:
     status = error.status_code
     if status >= 500:
         return problem(500, "internal", "Something went wrong that should not.")
-    name = HTTPStatus(status).phrase.lower().replace(" ", "-")
+    name = _title(status).lower().replace(" ", "-")
     return problem(status, name, error.detail, errors=tuple(_fields(error.extra)))
+
+
+def _title(status: int) -> str:
+    """The status's reason phrase of RFC 9110. Before version 3.13, two of Python's own are those of older documents."""
+    renamed = {413: "Content Too Large", 422: "Unprocessable Content"}
+    return renamed.get(status, HTTPStatus(status).phrase)
 
 
 def _fields(extra: object) -> Iterator[FieldProblem]:
