@@ -7,11 +7,12 @@ from importlib.resources import files
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import FilePayload, ViewportSize, expect
 
 from tests.server.page.screen import Open, Screen
 from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, serving
+from tests.server.test_conversation import png
 
 AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
@@ -50,6 +51,34 @@ def violations(screen: Screen) -> list[str]:
     return lines
 
 
+def dialogs(screen: Screen) -> dict[str, list[str]]:
+    """The views that open over the conversation, and a message with files."""
+    found: dict[str, list[str]] = {}
+    message = screen.find("article.user").first
+    message.hover()
+    message.get_by_role("button", name="Summarise").click()
+    found["summary choices"] = violations(screen)
+    for name in ("Rewind …", "Where?"):
+        message.get_by_role("button", name=name).click()
+        expect(screen.find("#dialog")).to_be_visible()
+        found[name] = violations(screen)
+        screen.page.keyboard.press("Escape")
+    screen.find("#menu summary").click()
+    found["menu"] = violations(screen)
+    for name in ("rename", "delete"):
+        screen.find("#menu").evaluate("(menu) => { menu.open = true; }")
+        screen.find(f"#{name}").click()
+        expect(screen.find("#dialog")).to_be_visible()
+        found[name] = violations(screen)
+        screen.page.keyboard.press("Escape")
+    archive = FilePayload(name="a.zip", mimeType="application/zip", buffer=b"PK\xff\0")
+    picture = FilePayload(name="a.png", mimeType="image/png", buffer=png(40, 30))
+    screen.find("#attach-files").set_input_files([archive, picture])
+    expect(screen.find("#send-problem")).to_be_visible()
+    found["attached"] = violations(screen)
+    return found
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
 def test_no_view_has_a_violation(
@@ -58,6 +87,7 @@ def test_no_view_has_a_violation(
     look: dict[str, Any] = {"viewport": size, "color_scheme": scheme}
     screen = open_page(local.url, "own", **look)
     found = {"conversation": violations(screen)}
+    found |= dialogs(screen)
     screen.press("m")
     expect(screen.find("#mapped .cell").first).to_be_visible()
     found["map"] = violations(screen)
@@ -69,7 +99,17 @@ def test_no_view_has_a_violation(
         chosen = screen.find(f"#tabs [data-tab={tab}]")
         if chosen.is_visible():
             chosen.click()
-            found[tab] = violations(screen)
+        if tab == "sessions":
+            screen.find("#search").fill("files")
+            expect(screen.find(".search-foot")).to_contain_text("searched")
+        else:
+            screen.find("#tools-fold summary").click()
+            screen.find("#settings-fold summary").click()
+            expect(screen.find("#settings input").first).to_be_visible()
+        found[tab] = violations(screen)
+    screen.find("#search").evaluate(
+        "(box) => { box.value = ''; box.dispatchEvent(new Event('input')); }"
+    )
     line = screen.find(".live-session", has_text="Question").first
     line.evaluate("(line) => line.click()")
     expect(screen.find("#looked .cell").first).to_be_visible()

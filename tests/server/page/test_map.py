@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
@@ -321,3 +321,26 @@ def test_what_can_be_used_in_the_map_has_a_name(local: Local, open_page: Open) -
             .map((one) => one.outerHTML)"""
     )
     assert nameless == []
+
+
+def hold(route: Route, waiting: list[Route]) -> None:
+    """Let a request wait."""
+    waiting.append(route)
+
+
+def test_a_pointer_that_passes_before_the_map_is_drawn_does_no_harm(
+    local: Local, open_page: Open
+) -> None:
+    local.api.session("early")
+    local.api.say("early", "Hello.")
+    local.api.until("early")
+    screen = open_page(local.url, "early")
+    waiting: list[Route] = []
+    screen.page.route("**/early/map", lambda route: hold(route, waiting))
+    with screen.page.expect_request("**/early/map"):
+        screen.press("m")
+    holder = screen.find("#mapped .map-holder")
+    holder.dispatch_event("pointerover")
+    holder.dispatch_event("pointerleave")
+    waiting[0].continue_()
+    expect(screen.find("#mapped .cell").first).to_be_visible()

@@ -27,6 +27,10 @@ ANSWERS = (
         "when": {"contains": "wait", "after": "user"},
         "calls": [{"name": "wait", "arguments": {"name": "tap"}}],
     },
+    {
+        "when": {"contains": "spill", "after": "user"},
+        "calls": [{"name": "spill", "arguments": {"litres": 3}}],
+    },
     {"text": "Done."},
 )
 
@@ -47,6 +51,10 @@ class Taps:
         """Draw wine."""
         return f"{litres} litres were drawn"
 
+    async def spill(self, litres: int) -> str:
+        """Spill wine."""
+        raise ValueError(f"{litres} litres are gone")
+
 
 @pytest.fixture(scope="module")
 def taps(tmp_path_factory: pytest.TempPathFactory) -> Taps:
@@ -60,7 +68,7 @@ def local(taps: Taps) -> Iterator[Local]:
         serving(
             provider.url("anthropic"),
             taps.folder / "sessions.db",
-            tools=[taps.wait, taps.draw],
+            tools=[taps.wait, taps.draw, taps.spill],
             approve=["draw"],
         ) as server,
     ):
@@ -232,3 +240,26 @@ def test_a_waiting_message_keeps_its_picture_when_its_text_is_edited(
     (taps.folder / "tap").touch()
     expect(screen.find("article.user img")).to_be_visible()
     expect(screen.find("article.user").last).to_contain_text("What is this?")
+
+
+def test_tools_over_time_show_each_run_and_the_failed_ones(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
+    screen = open_page(local.url, local.api.session("timed"))
+    screen.find("#tools-fold summary").click()
+    expect(screen.find("#tools")).to_have_text("No tool has run yet.")
+    screen.say("Please wait for the tap.")
+    run = screen.find(".tool-run")
+    expect(run).to_contain_text("wait")
+    expect(run.locator(".tag")).to_have_text("running …")
+    (taps.folder / "tap").touch()
+    expect(run.locator(".tag")).to_have_count(0)
+    screen.is_at_rest()
+    screen.say("Now spill it.")
+    expect(screen.find(".tool-turn")).to_have_count(2)
+    failed = screen.find(".tool-run", has=screen.find(".tool-bar.failed"))
+    expect(failed).to_contain_text("spill litres: 3")
+    expect(failed.locator(".tag")).to_have_text("failed")
+    expect(screen.find(".tool-turn").first).to_contain_text("1 failed")
+    failed.press("Enter")
+    expect(screen.find("details.shown")).to_contain_text("spill")

@@ -104,6 +104,8 @@ export class Api {
       summarise: (message, side) => this.post(`${at}/compact`, { [side]: message }),
       uncompact: (compaction) => this.post(`${at}/uncompact`, { compaction }),
       pin: (message, pinned) => this.post(`${at}/pins`, { messages: [message], pinned }),
+      before: async (message) => (await this.get(`${at}/messages?limit=1&before=${encodeURIComponent(message)}`)).messages[0]?.id ?? "",
+      rewind: (to) => this.post(`${at}/rewind`, { to }),
       rename: (title) => this.post(`${at}/rename`, { title }),
       fork: () => this.post(`${at}/fork`),
       remove: () => this.call("DELETE", at),

@@ -273,11 +273,11 @@ const HANDLERS = {
   request_repaired: (to, event) => to.mark(event),
   tool_server_noticed: (to, event) => to.mark(event),
   tool_started: (to, event) => {
-    to.tool(event.call_id, { state: "running", since: event.at });
+    to.tool(event.call_id, { state: "running", since: event.at, turn: to.turn, name: event.name });
     to.settle();
   },
   tool_ended: (to, event) => {
-    to.tool(event.call_id, { state: event.outcome ?? "finished", size: event.size_bytes, handle: event.handle });
+    to.tool(event.call_id, { state: event.outcome ?? "finished", until: event.at, size: event.size_bytes, handle: event.handle });
     to.settle();
   },
   child_started: (to, event) => to.tool(event.call_id, { child: event.child, childModel: event.model }),

@@ -60,6 +60,12 @@ class Page {
     await this.grants.show();
   }
 
+  async showTools() {
+    if (!this.remote || !byId("tools-fold").open) return;
+    const { drawToolRuns } = await import("./toolruns.js");
+    drawToolRuns(byId("tools"), this.ledger, (item) => this.reveal(item));
+  }
+
   get remote() {
     return this.following?.remote;
   }
@@ -73,6 +79,7 @@ class Page {
     byId("brief").onclick = () => this.tab("window");
     byId("show-map").onclick = () => this.showMap();
     byId("settings-fold").ontoggle = () => this.showSettings().catch(tell);
+    byId("tools-fold").ontoggle = () => this.showTools().catch(tell);
     byId("grants-fold").ontoggle = () => this.showGrants().catch(tell);
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
@@ -166,6 +173,7 @@ class Page {
     byId("settings-fold").open = false;
     replace(byId("settings"));
     byId("grants-fold").open = false;
+    byId("tools-fold").open = false;
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
     byId("show-map").hidden = false;
@@ -274,6 +282,7 @@ class Page {
     if (what === "reading") this.brief();
     if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
     if (MOVING.has(what)) this.mapped?.refresh();
+    if (what === "tools" || what === "ended") this.showTools().catch(tell);
     if (what === "grants") this.showGrants().catch(tell);
     if (what === "ended" || what === "title") this.sessions.load().catch(() => {});
   }
@@ -341,6 +350,7 @@ class Page {
       pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
       explain: (message) => this.act(async (to) => (await dialogs()).showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),
+      rewind: async (message) => (await import("./rewind.js")).rewind(this, message),
       picture: async (part) => (await import("./picture.js")).picture(part, this.remote.kept),
     };
   }
@@ -468,8 +478,8 @@ class Page {
       return;
     }
     const found = await this.conversation.reveal(item.message, item.part, item.tokens);
-    if (found) announce(`Message ${item.position}: ${number(item.tokens)} tokens`);
-    else notice("This message is not in the conversation that is shown.", { isPlain: true });
+    if (found && item.position) announce(`Message ${item.position}: ${number(item.tokens)} tokens`);
+    else if (!found) notice("This message is not in the conversation that is shown.", { isPlain: true });
   }
 
   // -- columns --

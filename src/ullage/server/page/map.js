@@ -144,6 +144,7 @@ export class WindowMap {
   }
 
   tell(cell) {
+    if (!this.map) return; // the pointer passes over it before it is drawn
     const item = cell?.item;
     if (item) this.said.textContent = itemSentence(item);
     else this.said.textContent = cell ? categorySentence(cell.category) : this.whole();

@@ -10,7 +10,8 @@ import { longText, Prose } from "./text.js";
 const WHO = { user: "You", assistant: "Answer", system: "System note", tool: "Tool result" };
 const ORIGINS = { summary: "Summary", injected: "Reminder" };
 const AWAY = { summarised: "summarised", dropped: "left out", rewound: "rewound" };
-const TOOL_STATES = {
+/** A tool call's state in words. */
+export const TOOL_STATES = {
   running: "running …",
   asked: "needs your approval",
   approved: "approved",
@@ -70,6 +71,7 @@ export class Drawing {
         { class: "message-acts" },
         button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", "data-needs": "write", hint: "No compaction touches a pinned message" }),
         summarise,
+        kindOf(message) === "said" && !away ? button("Rewind …", () => this.acts.rewind(message), { kind: "small bare", "data-needs": "write", hint: "Go back to before this message" }) : null,
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
       item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
@@ -219,7 +221,11 @@ function pretty(text) {
   }
 }
 
-function compact(text) {
+/** Whether a person said a message ("said"), or what else it is. */
+const kindOf = (message) => (message.role === "user" ? message.origin || "said" : message.role);
+
+/** The arguments of a call as a line. */
+export function compact(text) {
   if (text.length > 4_000) return text.slice(0, 400);
   try {
     const value = JSON.parse(text);
