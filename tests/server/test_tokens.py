@@ -74,7 +74,7 @@ def test_tokens_that_are_added_at_once_are_all_there(store: TokenStore) -> None:
         b"{",
         b"[" * 100_000,
         b"\xff",
-        b'{"version": 2, "tokens": []}',
+        b'{"version": 3, "tokens": []}',
         b"x" * 2_000_000,
     ],
 )
@@ -230,7 +230,7 @@ def test_a_token_is_told_what_it_may(
     server, _, made = named
     told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
     rights = {"name": "write", "scopes": ["read", "write"], "expires": None}
-    assert told == {**rights, "live": False}
+    assert told == {**rights, "live": False, "tenant": "default"}
 
 
 def test_revoking_needs_no_restart_and_ends_what_is_followed(
@@ -272,7 +272,7 @@ def test_wrong_tokens_from_one_address_have_to_wait(
 def test_the_file_holds_nothing_that_a_reader_could_use(store: TokenStore) -> None:
     store.add("ci", ("read", "write"), expires=NOW + 5, now=NOW)
     (record,) = json.loads(store.path.read_text())["tokens"]
-    assert record.keys() == {"name", "sha256", "scopes", "created", "expires"}
+    assert record.keys() == {"name", "sha256", "scopes", "created", "expires", "tenant"}
 
 
 def test_what_is_added_while_a_server_runs_is_required_at_once(

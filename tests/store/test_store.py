@@ -235,6 +235,8 @@ async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
         0,
         listed[1].key,
         False,
+        "default",
+        "",
     )
     assert [row.id for row in await store.sessions(limit=2)] == ["a", "c"]
     assert [row.id for row in await store.sessions(before=listed[0].cursor)] == [

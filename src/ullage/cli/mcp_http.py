@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ullage.errors import SettingError
 from ullage.server.tokens import Bearer, Tokens, TokenScope
+from ullage.store.store import DEFAULT_TENANT
 
 HOST: Final = "127.0.0.1"
 
@@ -68,6 +69,7 @@ def _may(request: MutableMapping[str, Any], tokens: Tokens, scope: TokenScope) -
         return False
     found = tokens.bearer(token.strip(), is_limited=tokens.wrong.wait_s(address) > 0)
     if isinstance(found, Bearer):
-        return scope in found.scopes
+        # It shows logs of this machine, which belong to no tenant.
+        return scope in found.scopes and found.tenant == DEFAULT_TENANT
     tokens.wrong.note(address)
     return False

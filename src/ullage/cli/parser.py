@@ -588,6 +588,12 @@ def _add_token(commands: _Commands) -> None:
         "admin includes all",
     )
     add.add_argument(
+        "--tenant",
+        default="default",
+        metavar="TENANT",
+        help="whose sessions it is for: no token of another tenant sees them (default: the operator's)",
+    )
+    add.add_argument(
         "--expires",
         default="90d",
         metavar="TIME",

@@ -12,6 +12,8 @@ from typing import Final
 from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.server.tokens import FILE, SCOPES, TokenRecord, TokenScope, TokenStore
+from ullage.store.store import DEFAULT_TENANT
+from ullage.store.tenants import TENANT_NAME
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
@@ -39,13 +41,18 @@ def _add(store: TokenStore, args: argparse.Namespace, now: float) -> None:
         raise SettingError(
             f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64."
         )
+    if not TENANT_NAME.fullmatch(args.tenant):
+        raise SettingError(
+            f"{args.tenant!r} can't name a tenant: use lower-case letters, digits and _ -, at most 40."
+        )
     scopes = scopes_of(args.scope)
     lasts_s = seconds_of(args.expires)
     expires = None if lasts_s is None else now + lasts_s
-    token = store.add(args.name, scopes, expires=expires, now=now)
+    token = store.add(args.name, scopes, expires=expires, now=now, tenant=args.tenant)
+    whose = "" if args.tenant == DEFAULT_TENANT else f" of the tenant {args.tenant!r}"
     print(token)
     print(
-        f"\nThis is the token {args.name!r} ({', '.join(scopes)}; {_end(expires)}). It is not shown again.\n"
+        f"\nThis is the token {args.name!r}{whose} ({', '.join(scopes)}; {_end(expires)}). It is not shown again.\n"
         f"Send it as `Authorization: Bearer TOKEN`, or paste it where the page asks.\n"
         f"Servers that read {store.path} now require a token."
     )
@@ -69,10 +76,10 @@ def _list(store: TokenStore, now: float) -> None:
         )
         return
     width = max(len(one.name) for one in records)
+    whose = max(len(one.tenant) for one in records)
     for one in records:
-        print(
-            f"{one.name:<{width}}  {','.join(one.scopes):<24}  made {_day(one.created)}  {_state(one, now)}"
-        )
+        names = f"{one.name:<{width}}  {one.tenant:<{whose}}  {','.join(one.scopes):<24}"
+        print(f"{names}  made {_day(one.created)}  {_state(one, now)}")
 
 
 def _state(record: TokenRecord, now: float) -> str:

@@ -75,6 +75,7 @@ from ullage.store.places import store_at
 from ullage.store.private_file import UnwritableStore
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import SessionRow, Store
+from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
 from ullage.tools.builtin import builtin_tools
@@ -379,7 +380,14 @@ class Agent(Generic[OutputT, DepsT]):
         return guest
 
     def _copied(self, store: Store, client: Client) -> Agent[OutputT, DepsT]:
+        """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
+        if isinstance(store, TenantStore):
+            root = tenant_root(self.settings, store.tenant)
+            guest._arguments = {**self._arguments, "root": str(root)}
+            guest.settings = resolve(
+                guest._arguments, {}, self._files, self._environment
+            ).settings
         guest._given_store, guest._given_client, guest._guest = store, client, None
         guest._shared, guest._resources, guest._open = None, None, 0
         guest._opening, guest._servers, guest._made = asyncio.Lock(), (), {}
@@ -397,7 +405,7 @@ class Agent(Generic[OutputT, DepsT]):
             opened = await member._enter()
             self._resources.push_async_callback(member._leave)
             arguments = arguments_within(
-                other._arguments, self._arguments, has_model=bool(other.settings.model)
+                member._arguments, self._arguments, has_model=bool(other.settings.model)
             )
             joined = replace(
                 opened,
@@ -707,6 +715,24 @@ def _check_root(resolved: Resolved) -> None:
         raise SettingError(
             f"root ({source}): {root} is no directory. Make it, or name another one."
         )
+
+
+def tenant_root(settings: Settings, tenant: str) -> Path:
+    """The directory of a tenant's files: the one of its name in the agent's root, made where tools may need it.
+
+    Raises ``SettingError``.
+    """
+    root = (settings.root or Path.cwd()) / tenant
+    if not (settings.tools or settings.mcp):
+        return root
+    try:
+        root.mkdir(mode=0o700, exist_ok=True)
+    except OSError as problem:
+        raise SettingError(
+            f"root: the directory {root} of the tenant {tenant} can't be made ({problem.strerror}). Make it, or name "
+            "another root."
+        ) from problem
+    return root
 
 
 def read_instructions(root: Path | NarrowRoot, name: str) -> str:

@@ -20,7 +20,8 @@ from ullage.runtime.attending import Attending
 from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
-from ullage.store.store import Store
+from ullage.store.store import DEFAULT_TENANT, Store
+from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import start, stop, to_completion
 
 log = logging.getLogger("ullage.runtime")
@@ -57,6 +58,8 @@ class Host:
         self._drives_begun = 0
         self._idle_s = idle_s
         self._shared: AgentRuntime | None = None
+        self._agents: dict[str, Agent[Any]] = {}
+        """The agent's copies for tenants, by their names."""
         self._sessions: dict[str, Session] = {}
         self._used: dict[str, float] = {}
         self._locks: dict[str, _Lock] = {}
@@ -97,6 +100,9 @@ class Host:
                 log.error("The session %s did not close: %s", session.id, how)
         self._shared = None
         await self.dispatch.close()
+        agents, self._agents = list(self._agents.values()), {}
+        for agent in agents:
+            await agent._leave()
         await self.agent._leave()
 
     async def drain(self) -> None:
@@ -132,18 +138,40 @@ class Host:
             raise RuntimeError("The host is not open: use `async with`.")
         return self._shared
 
+    async def _shared_by(self, tenant: str) -> AgentRuntime:
+        """What the sessions of a tenant share: a store, a root and MCP servers that no other tenant has."""
+        if tenant == DEFAULT_TENANT:
+            return self._open
+        if tenant not in self._agents:
+            async with _Locked(self._locks, f"the tenant {tenant}"):
+                if tenant not in self._agents:
+                    shared = self._open
+                    store = TenantStore(shared.store, tenant)
+                    agent = self.agent._copied(store, shared.client)
+                    await agent._enter()
+                    self._agents[tenant] = agent
+        found = self._agents[tenant]._shared
+        assert found is not None, "an agent that was entered has been left"
+        return found
+
     async def begin(
-        self, session: str = "", settings: Mapping[str, object] | None = None
+        self,
+        session: str = "",
+        settings: Mapping[str, object] | None = None,
+        *,
+        tenant: str = DEFAULT_TENANT,
     ) -> Session:
         """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
         own = {
             name: value for name, value in (settings or {}).items() if value is not None
         }
-        resolved = self._open.commanded(own)
-        self.agent._check_settings(resolved)
-        name = session or new_session_id()
-        events = await self.agent._first_events(resolved, own)
-        await self.store.create(name, events)
+        shared = await self._shared_by(tenant)
+        agent = self._agents.get(tenant, self.agent)
+        resolved = shared.commanded(own)
+        agent._check_settings(resolved)
+        name = session or prefix_of(tenant) + new_session_id()
+        events = await agent._first_events(resolved, own)
+        await shared.store.create(name, events)
         return await self.wake(name)
 
     async def look(self, session: str) -> Session:
@@ -156,8 +184,10 @@ class Host:
             async with _Locked(self._locks, session):
                 held = self._sessions.get(session)
                 if held is None:
-                    await self.store.about(session)
-                    held = await self.agent._hosted(session, self).__aenter__()
+                    tenant = (await self.store.about(session)).tenant
+                    await self._shared_by(tenant)
+                    agent = self._agents.get(tenant, self.agent)
+                    held = await agent._hosted(session, self).__aenter__()
                     if self._is_retiring:
                         held.retire()
                     self._sessions[session] = held
@@ -242,6 +272,47 @@ class Host:
             for name, session in list(self._sessions.items()):
                 if session.is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
+
+
+class TenantHost:
+    """A host as one tenant's callers see it: their sessions alone."""
+
+    def __init__(self, host: Host, tenant: str) -> None:
+        self.tenant = tenant
+        self.store = TenantStore(host.store, tenant)
+        self._host = host
+
+    def id_of(self, given: str) -> str:
+        """The id of a new session for which the caller gave this one, or none."""
+        return prefix_of(self.tenant) + (given or new_session_id())
+
+    async def begin(self, session: str, settings: Mapping[str, object]) -> Session:
+        """See ``Host.begin``."""
+        return await self._host.begin(self.id_of(session), settings, tenant=self.tenant)
+
+    async def look(self, session: str) -> Session:
+        """See ``Host.look``. Raises ``SessionNotFound`` for another tenant's session."""
+        await self.store.own(session)
+        return await self._host.look(session)
+
+    async def forget(self, session: str) -> None:
+        """See ``Host.forget``. Raises ``SessionNotFound`` for another tenant's session."""
+        await self.store.own(session)
+        await self._host.forget(session)
+
+    def first_calls(self) -> tuple[FirstCall, ...]:
+        """See ``Host.first_calls``. None for a tenant: they are learnt from sessions of all of them."""
+        return self._host.first_calls() if self.tenant == DEFAULT_TENANT else ()
+
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open in this process, of all tenants."""
+        return self._host.open_sessions
+
+    @property
+    def busy_sessions(self) -> int:
+        """How many of them are at work."""
+        return self._host.busy_sessions
 
 
 def is_child(session: str) -> bool:

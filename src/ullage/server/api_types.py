@@ -478,10 +478,11 @@ class LiveView(LogView, frozen=True, kw_only=True):
 class AccessView(Struct, frozen=True, kw_only=True):
     """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970.
 
-    ``live``: it sees the sessions that run on the server's machine.
+    ``tenant`` is whose sessions it sees. ``live``: it sees the sessions that run on the server's machine.
     """
 
     name: str
+    tenant: str
     scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
     expires: float | None = None
     live: bool = False

@@ -33,7 +33,6 @@ from ullage.events import (
     ReadingTaken,
     UnknownEvent,
 )
-from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
 from ullage.server.connections import StreamSlots
 from ullage.server.guard import unescaped
@@ -121,7 +120,7 @@ async def follow_events(
         position = position_of(given)
     give_back = _slot_for(request, state.streams)
     bearer, tokens = bearer_of(request), state.tokens
-    made = frames(host, name, position, state.closing)
+    made = frames(host.store, name, position, state.closing)
     chunks = counted(made, state.metrics, lambda: tokens.is_valid(bearer), give_back)
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
     return Stream(
@@ -179,7 +178,7 @@ async def counted(
 
 
 async def frames(
-    host: Host,
+    store: Store,
     session: str,
     position: StreamPosition,
     closing: asyncio.Event,
@@ -194,7 +193,7 @@ async def frames(
     held = _FrameBuffer()
     # no task group: an async generator may be closed by another task, which a group does not allow
     closing_seen = start(closing.wait())
-    reading = start(_read(host, session, position, held))
+    reading = start(_read(store, session, position, held))
     for task in (closing_seen, reading):
         task.add_done_callback(held.end)
     try:
@@ -207,15 +206,15 @@ async def frames(
 
 
 async def _read(
-    host: Host, session: str, position: StreamPosition, held: _FrameBuffer
+    store: Store, session: str, position: StreamPosition, held: _FrameBuffer
 ) -> None:
     """Puts all frames after a position into the buffer. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
         while True:
             try:
-                await _read_on(host.store, session, position, held)
+                await _read_on(store, session, position, held)
             except HistoryLost:
-                position = await newest_position(host.store, session)
+                position = await newest_position(store, session)
                 data = msgspec.json.encode({"seq": position.seq})
                 await held.put(_frame("reset", data, position))
 

@@ -134,6 +134,10 @@ class MeasuredStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
+    def limited_to(self, tenant: str) -> Store:
+        """See ``Store.limited_to``: measured too."""
+        return measured(self._inner.limited_to(tenant), self._metrics)
+
     async def append(
         self,
         lease: Lease,

@@ -43,6 +43,10 @@ class ScopeMissing(UllageError):
     """The token does not allow this request."""
 
 
+class OperatorOnly(UllageError):
+    """A tenant's token asks for what belongs to all tenants."""
+
+
 class TooManyStreams(UllageError):
     """The server has no slot for another stream."""
 
@@ -68,6 +72,9 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
         403,
         "scope",
         "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one.",
+    ),
+    OperatorOnly: ProblemKind(
+        404, "operator-only", "Use a token that was made without `--tenant`."
     ),
     TooManyStreams: ProblemKind(
         503, "busy", "Close unused streams, or try again in a moment."

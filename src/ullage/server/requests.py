@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from litestar import Request
 from litestar.datastructures import State
@@ -18,12 +18,13 @@ from litestar.params import FromPath
 from ullage.bounds import TOO_DEEP, json_excess
 from ullage.envelope import JSON_DEPTH
 from ullage.errors import InputError
-from ullage.runtime.hosting import Host
+from ullage.runtime.hosting import TenantHost
 from ullage.runtime.session import Session
 from ullage.server.guard import unescaped
+from ullage.server.scopes import bearer_of
 
-TheHost: TypeAlias = NamedDependency[Host]
-"""The host behind this server, as a handler's parameter."""
+TheHost: TypeAlias = NamedDependency[TenantHost]
+"""The host behind this server as the caller's tenant sees it, as a handler's parameter."""
 
 Opened: TypeAlias = NamedDependency[Session]
 """The open session that the path names, as a handler's parameter."""
@@ -39,9 +40,9 @@ class UnusableFile(InputError):
     """An uploaded file that can't be used."""
 
 
-def host_of(state: State) -> Host:
-    """The host behind this server."""
-    return cast(Host, state.host)
+def host_of(request: Request[Any, Any, Any], state: State) -> TenantHost:
+    """The host behind this server as the tenant of the request's token sees it. Handlers have no other one."""
+    return TenantHost(state.host, bearer_of(request).tenant)
 
 
 async def session_named(host: TheHost, session: FromPath[str]) -> Session:

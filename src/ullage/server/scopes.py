@@ -11,8 +11,9 @@ from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from ullage.server.api_types import AccessView
-from ullage.server.problems import ScopeMissing
+from ullage.server.problems import OperatorOnly, ScopeMissing
 from ullage.server.tokens import ANYONE, SCOPES, Bearer, TokenScope
+from ullage.store.store import DEFAULT_TENANT
 
 NEEDED: Final[Mapping[str, TokenScope | None]] = {
     # The page without content, and the server's health: they hold nothing of a session.
@@ -63,6 +64,9 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
 }
 """By the handler's name; ``None`` needs no token at all."""
 
+OF_THE_OPERATOR: Final = frozenset({"get_metrics", "list_live", "follow_live"})
+"""Handlers that show what belongs to all tenants or to the machine: for tokens of the default tenant alone."""
+
 
 def check_table(handlers: Iterable[HTTPRouteHandler]) -> None:
     """Raises ``LookupError`` for a handler without a scope, and for an entry without a handler."""
@@ -93,8 +97,13 @@ def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
 def require_scope(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
-    """Guards every route. Raises ``ScopeMissing``."""
+    """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``."""
     needed, bearer = needed_by(handler), bearer_of(connection)
+    if bearer.tenant != DEFAULT_TENANT and name_of(handler) in OF_THE_OPERATOR:
+        raise OperatorOnly(
+            f"The token {bearer.name!r} belongs to the tenant {bearer.tenant!r}. This address shows what belongs to "
+            "all tenants: use a token that was made without `--tenant`."
+        )
     if needed is None or needed in bearer.scopes:
         return
     raise ScopeMissing(
@@ -114,9 +123,11 @@ async def get_access(
     """All scopes and no name if no token is required."""
     bearer = bearer_of(request)
     scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
-    is_owner = NEEDED["list_live"] in bearer.scopes
+    is_operator = bearer.tenant == DEFAULT_TENANT
+    is_owner = is_operator and NEEDED["list_live"] in bearer.scopes
     return AccessView(
         name=bearer.name,
+        tenant=bearer.tenant,
         scopes=scopes,
         expires=bearer.expires,
         live=is_owner and state.live is not None,

@@ -17,7 +17,7 @@ from litestar.response import Stream
 from ullage.agent.loop import Loop
 from ullage.errors import UllageError
 from ullage.runtime.copying import fork, imported
-from ullage.runtime.hosting import Host
+from ullage.runtime.hosting import TenantHost
 from ullage.runtime.outcome import INTERRUPTED_NOTE
 from ullage.runtime.session import Session
 from ullage.runtime.status import status_of
@@ -43,7 +43,7 @@ from ullage.server.masking import refuse_passwords
 from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
 from ullage.store.export import export_lines
 from ullage.store.searching import FoundMessage, SearchPlace, search
-from ullage.store.store import SessionCursor, SessionRow
+from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 
@@ -90,7 +90,7 @@ async def list_sessions(
 
 
 async def _fullness(
-    host: Host, state: State, rows: Sequence[SessionRow]
+    host: TenantHost, state: State, rows: Sequence[SessionRow]
 ) -> list[Fullness]:
     cache: FullnessCache = state.fullness
     return await cache.of(host.store, rows)
@@ -188,7 +188,10 @@ async def fork_session(
 ) -> CreatedFork:
     """The copy has the origin's events and is at rest; queued messages stay in the origin alone."""
     made = await fork(
-        host.store, unescaped(session), usable_id(data.id), through=data.through
+        host.store,
+        unescaped(session),
+        host.id_of(usable_id(data.id)),
+        through=data.through,
     )
     return CreatedFork(id=made.session, dropped=made.dropped)
 
@@ -235,8 +238,13 @@ async def import_session(
     host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:
-    """The body is the file. The session is at rest. The answer names what is unusable or not imported."""
+    """The body is the file. The session is at rest. The answer names what is unusable or not imported.
+
+    Without ``id`` it has the id that the file names; a tenant's has a new one.
+    """
     name = usable_id(id)
+    if name or host.tenant != DEFAULT_TENANT:
+        name = host.id_of(name)
     async with received(request) as path:
         taken = await imported(host.store, path, name)
     skipped = tuple(
@@ -257,7 +265,7 @@ def line_of(row: SessionRow) -> SessionLine:
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
-    inner = ("drivers", "key", "is_due")
+    inner = ("drivers", "key", "is_due", "tenant", "place")
     return {name: value for name, value in row._asdict().items() if name not in inner}
 
 

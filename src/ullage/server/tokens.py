@@ -24,6 +24,7 @@ import msgspec
 
 from ullage.errors import SettingError
 from ullage.store.private_file import replace_file
+from ullage.store.store import DEFAULT_TENANT
 
 log = logging.getLogger("ullage.server")
 
@@ -46,6 +47,9 @@ PREFIX: Final = "ullage_"
 """The beginning of every token, by which scanners find leaked ones."""
 
 VERSION: Final = 1
+"""Of a file whose tokens all belong to the default tenant."""
+TENANTS_VERSION: Final = 2
+"""Of a file with other tenants: a server that knows no tenants would show their tokens everything."""
 LARGEST_FILE: Final = 1_000_000
 """Bytes of the file: some 5,000 tokens."""
 
@@ -63,6 +67,7 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[TokenScope, ...]
     created: float
     expires: float | None = None
+    tenant: str = DEFAULT_TENANT
 
     def is_expired(self, now: float) -> bool:
         """Whether it has expired."""
@@ -78,12 +83,16 @@ _STORED: Final = msgspec.json.Decoder(_TokenFile)
 
 
 class Bearer(NamedTuple):
-    """The token of a request: its name and what it allows. ``digest`` is empty if no token is required."""
+    """The token of a request: its name and what it allows. ``digest`` is empty if no token is required.
+
+    It is for the sessions of ``tenant`` alone.
+    """
 
     name: str
     scopes: frozenset[TokenScope]
     expires: float | None = None
     digest: str = ""
+    tenant: str = DEFAULT_TENANT
 
 
 ANYONE: Final = Bearer("", frozenset(SCOPES))
@@ -125,7 +134,7 @@ class TokenStore:
             raise SettingError(
                 f"The tokens in {self.path} can't be read: {problem}. Move the file away and add them again."
             ) from problem
-        if stored.version != VERSION:
+        if stored.version not in (VERSION, TENANTS_VERSION):
             raise SettingError(
                 f"{self.path} was written by another version of Ullage (version {stored.version}). "
                 "Update Ullage, or move the file away and add the tokens again."
@@ -139,6 +148,7 @@ class TokenStore:
         *,
         expires: float | None,
         now: float,
+        tenant: str = DEFAULT_TENANT,
     ) -> str:
         """Store a new token; returns its text, which can't be retrieved again."""
         token = PREFIX + secrets.token_urlsafe(32)
@@ -148,6 +158,7 @@ class TokenStore:
             scopes=scopes,
             created=now,
             expires=expires,
+            tenant=tenant,
         )
         with self._locked():
             known = self.read() or ()
@@ -190,12 +201,10 @@ class TokenStore:
             os.close(handle)
 
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
-        data = (
-            msgspec.json.format(
-                msgspec.json.encode(_TokenFile(VERSION, tokens)), indent=1
-            )
-            + b"\n"
-        )
+        has_tenants = any(record.tenant != DEFAULT_TENANT for record in tokens)
+        version = TENANTS_VERSION if has_tenants else VERSION
+        encoded = msgspec.json.encode(_TokenFile(version, tokens))
+        data = msgspec.json.format(encoded, indent=1) + b"\n"
         try:
             replace_file(self.path, data)
         except OSError as problem:
@@ -297,7 +306,7 @@ class Tokens:
 
 def _bearer_of(record: TokenRecord) -> Bearer:
     allowed = frozenset[TokenScope]().union(*(INCLUDED[scope] for scope in record.scopes))
-    return Bearer(record.name, allowed, record.expires, record.sha256)
+    return Bearer(record.name, allowed, record.expires, record.sha256, record.tenant)
 
 
 class WrongTokens:

@@ -33,7 +33,7 @@ from ullage.meter.track import Step
 from ullage.server.advice_view import advice_view
 from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
 from ullage.server.live_types import SessionMap
-from ullage.server.requests import LARGEST, Opened, host_of, received
+from ullage.server.requests import LARGEST, Opened, TheHost, received
 from ullage.server.window_map import window_map
 
 PREVIEW: Final = 160
@@ -183,11 +183,12 @@ class NothingInIt(InputError):
 )
 async def look_at_log(
     request: Request[Any, Any, Any],
+    host: TheHost,
     session: Annotated[str, QueryParameter(max_length=300)] = "",
     window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
 ) -> LogView:
     """The body is a log of any program that `ullage context` reads. Nothing of it is stored."""
-    earlier = await asyncio.to_thread(host_of(request.app.state).first_calls)
+    earlier = await asyncio.to_thread(host.first_calls)
     async with received(request, "session.jsonl") as path:
         return await asyncio.to_thread(read_log, path, session, window, earlier)
 

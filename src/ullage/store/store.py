@@ -32,6 +32,9 @@ from ullage.messages import Message
 QueueKind = Literal["steer", "follow_up"]
 QueueState = Literal["pending", "delivered", "returned", "withdrawn"]
 
+DEFAULT_TENANT: Final = "default"
+"""Whose the sessions are that were begun for no tenant, or before there were tenants."""
+
 
 class Lease(NamedTuple):
     """The right to drive a session for a time. ``generation`` grows with each owner."""
@@ -73,7 +76,8 @@ class SessionRow(NamedTuple):
     """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one.
 
     ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
-    is the store's own number of the session. ``is_due`` says that it has to be driven.
+    is the store's own number of the session. ``is_due`` says that it has to be driven. ``tenant`` is whose it is,
+    ``place`` where its files are: empty where any machine has them.
     """
 
     id: str
@@ -87,6 +91,8 @@ class SessionRow(NamedTuple):
     drivers: int = 0
     key: int = 0
     is_due: bool = False
+    tenant: str = DEFAULT_TENANT
+    place: str = ""
 
     @property
     def cursor(self) -> SessionCursor:
@@ -131,8 +137,21 @@ class Watch(Protocol):
 class Store(Protocol):
     """See the head of the file."""
 
+    def limited_to(self, tenant: str) -> Store:
+        """The same database, of which it shows one tenant's sessions alone if it can tell tenants apart itself.
+
+        That is a second lock: ``ullage.store.tenants`` has the check.
+        """
+        ...
+
     async def create(
-        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+        self,
+        session: str,
+        events: Sequence[Event] = (),
+        *,
+        origin: str = "",
+        tenant: str = DEFAULT_TENANT,
+        place: str = "",
     ) -> tuple[Event, ...]:
         """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken.
 
@@ -148,8 +167,8 @@ class Store(Protocol):
     ) -> None:
         """Begin a session as another store has it; all but its kept bytes, its checkpoint and its lease.
 
-        From ``row`` come id, title, model, times, origin and whether it is due; ``pieces`` are those of answers that
-        were cut. Raises ``CommandRefused`` when the id is taken, ``LedgerError`` for pieces with gaps.
+        From ``row`` come id, title, model, times, origin, tenant, place and whether it is due; ``pieces`` are those of
+        answers that were cut. Raises ``CommandRefused`` when the id is taken, ``LedgerError`` for pieces with gaps.
         """
         ...
 
@@ -158,9 +177,15 @@ class Store(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int = 100, before: SessionCursor | None = None
+        self,
+        *,
+        limit: int = 100,
+        before: SessionCursor | None = None,
+        tenant: str = "",
     ) -> list[SessionRow]:
         """Sessions, the one changed last first; ``before`` is the ``cursor`` of an earlier list's last row.
+
+        Those of ``tenant``; of all tenants without one.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
         """
@@ -307,8 +332,8 @@ class Store(Protocol):
         The copy is at rest. The added events close what was unfinished there, end the wait of messages that were
         queued there (they go on waiting in the origin alone), take back the session's own settings but those that
         ``keep`` gives back, and say ``Forked``. What the origin keeps is kept by both, and either may be deleted
-        without the other. Raises ``SessionNotFound``, ``LedgerError`` when there is no event ``through``,
-        ``CommandRefused`` for a taken id.
+        without the other; it belongs to the origin's tenant and place. Raises ``SessionNotFound``, ``LedgerError`` when
+        there is no event ``through``, ``CommandRefused`` for a taken id.
         """
         ...
 

@@ -67,6 +67,8 @@ async def test_what_an_older_store_left_is_due_in_it(
     await store.close()
     with closing(connect(path, "mode=rw")) as database:
         database.execute("DROP TABLE due")
+        for name in ("tenant", "place"):
+            database.execute(f"ALTER TABLE sessions DROP COLUMN {name}")
         database.execute("UPDATE sessions SET generation = ?", (generation,))
         database.execute("PRAGMA user_version = 2")
         bring_up_to_date(database, path, b"")

@@ -13,7 +13,7 @@ from ullage.store.sqlite.writer import POLL_S, WriterThread
 
 
 def added(work: Transaction, name: str) -> None:
-    work.run("add_session", name, 1.0, 1.0, "")
+    work.run("add_session", name, 1.0, 1.0, "", "default", "")
 
 
 async def ids(writer: WriterThread) -> list[str]:
@@ -33,7 +33,7 @@ async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves
 
     def write(name: str) -> Awaitable[str]:
         def work(inside: Transaction) -> str:
-            inside.run("add_session", name, 1.0, 1.0, "")
+            inside.run("add_session", name, 1.0, 1.0, "", "default", "")
             if name == "3":
                 raise CommandRefused("not this one")
             if name == "5":
@@ -68,7 +68,7 @@ async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(
     def write(name: str) -> Awaitable[str]:
         def work(inside: Transaction) -> str:
             times[name] = times.get(name, 0) + 1
-            inside.run("add_session", name, 1.0, 1.0, "")
+            inside.run("add_session", name, 1.0, 1.0, "", "default", "")
             if name == "bad":
                 inside.database.execute("SELECT nonsense")
             return name

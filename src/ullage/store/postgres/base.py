@@ -80,12 +80,16 @@ class OpenDatabase:
         values: tuple[Any, ...] = (),
         again: Callable[[Any], tuple[Any, ...] | None] | None = None,
         job: Callable[[PgConnection], Awaitable[Any]] | None = None,
+        tenant: str = "",
     ) -> asyncio.Future[T]:
-        """The result of a write, once it is stored. Writes of a session happen in the order of these calls."""
+        """The result of a write, once it is stored. Writes of a session happen in the order of these calls.
+
+        With a ``tenant`` the policies of the database limit it to this one's sessions.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         write = PendingWrite(
-            sessions, durable, finish, loop, future, function, values, again, job
+            sessions, durable, finish, loop, future, function, values, again, job, tenant
         )
         self._begin()
         with self._handing:

@@ -43,6 +43,9 @@ WAIT_S: Final = 15.0
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between the attempts to connect again; the last one repeats."""
 
+SET_TENANT: Final = "SELECT set_config('ullage.tenant', $1, true)"
+"""Limits a transaction to a tenant: see ``migrations/0004_tenants.sql``."""
+
 Finish = Callable[[Any], tuple[Any, Change | None]]
 
 
@@ -63,6 +66,7 @@ class PendingWrite:
     values: tuple[Any, ...] = ()
     again: Callable[[Record], tuple[Any, ...] | None] | None = None
     job: Callable[[PgConnection], Awaitable[Any]] | None = None
+    tenant: str = ""
     answer: Any = None
     result: Any = None
     problem: BaseException | None = None
@@ -77,10 +81,11 @@ def call_of(function: str, values: int) -> str:
 def lone_call_of(function: str, values: int) -> str:
     """The statement that is a whole transaction: a call of a function that writes, whose first value is the session.
 
-    Its own values are the lane, the number of the transaction, and whether it is durable; it gives the answer as JSON.
+    Its own values are the lane, the number of the transaction, whether it is durable, and its tenant; it gives the
+    answer as JSON.
     """
-    marks = ", ".join(f"${number}" for number in range(5, values + 4))
-    call = f"{function}(begin_write($4, $3), {marks})"
+    marks = ", ".join(f"${number}" for number in range(6, values + 5))
+    call = f"{function}(begin_write($5, $3, $4), {marks})"
     return f"SELECT end_write($1, $2, to_jsonb({call}))"
 
 
@@ -145,7 +150,8 @@ class WriteLane:
     def _next(self) -> list[PendingWrite]:
         batch = [self.waiting.popleft()]
         while batch[0].job is None and self.waiting and len(batch) < MOST_AT_ONCE:
-            if self.waiting[0].job is not None:
+            following = self.waiting[0]
+            if following.job is not None or following.tenant != batch[0].tenant:
                 break
             batch.append(self.waiting.popleft())
         return batch
@@ -262,7 +268,12 @@ class _Attempt:
         statement = lone_call_of(write.function, len(write.values))
         self.is_committing = True
         answer = await connection.fetchval(
-            statement, self.lane, self.number, write.durable, *write.values
+            statement,
+            self.lane,
+            self.number,
+            write.durable,
+            write.tenant,
+            *write.values,
         )
         write.answer = answer_of(answer)
 
@@ -272,6 +283,8 @@ class _Attempt:
         sessions = sorted({name for write in batch for name in write.sessions})
         durable = any(write.durable for write in batch)
         await connection.execute("BEGIN")
+        if batch[0].tenant:
+            await connection.execute(SET_TENANT, batch[0].tenant)
         await connection.execute(
             "SELECT begin_writes($1, $2, $3, $4)",
             sessions,

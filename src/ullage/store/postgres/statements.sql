@@ -3,8 +3,9 @@
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key)
-FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) ORDER BY changed DESC, key DESC LIMIT $3;
+    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
+ORDER BY changed DESC, key DESC LIMIT $4;
 
 -- name: describe_copy
 UPDATE sessions SET title = $2, model = $3, created = $4, changed = $5 WHERE id = $1;
@@ -23,7 +24,7 @@ ORDER BY greatest(since, expires), key LIMIT $2;
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key)
+    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = $1;
 
 -- name: unchanged_since

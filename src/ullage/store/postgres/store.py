@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ from ullage.store.leases import busy, is_dead, lost
 from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
-from ullage.store.postgres.lanes import call_of
+from ullage.store.postgres.lanes import SET_TENANT, call_of
 from ullage.store.postgres.migrating import statements
 from ullage.store.postgres.rows import (
     AppendValues,
@@ -55,6 +56,7 @@ from ullage.store.refusals import (
 )
 from ullage.store.rows import LEVEL, EventRow, number, to_event
 from ullage.store.store import (
+    DEFAULT_TENANT,
     Checkpoint,
     Lease,
     QueueKind,
@@ -92,11 +94,25 @@ class PostgresStore:
         self.shown = database.shown
         self._watchers = Watchers()
         self._base = OpenDatabase(database, self._watchers)
+        self._tenant = ""
+        """The tenant of its transactions; empty: all of them."""
+
+    def limited_to(self, tenant: str) -> PostgresStore:
+        """The same connections, in transactions that the database's policies limit to a tenant. Not closed itself."""
+        limited = copy.copy(self)
+        limited._tenant = tenant
+        return limited
 
     # -- sessions --
 
     async def create(
-        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+        self,
+        session: str,
+        events: Sequence[Event] = (),
+        *,
+        origin: str = "",
+        tenant: str = DEFAULT_TENANT,
+        place: str = "",
     ) -> tuple[Event, ...]:
         if not session:
             raise no_id()
@@ -105,13 +121,13 @@ class PostgresStore:
 
         async def job(connection: PgConnection) -> Record:
             code = await connection.fetchval(
-                call_of("create_session", 3), session, began, origin
+                call_of("create_session", 5), session, began, origin, tenant, place
             )
             if code == Code.ID_TAKEN:
                 raise id_taken(session)
             return await connection.fetchrow(values.statement, *values.values)
 
-        return await self._base.write(
+        return await self._write(
             (session,), lambda row: _written(session, events, row), durable=True, job=job
         )
 
@@ -126,7 +142,12 @@ class PostgresStore:
 
         async def job(connection: PgConnection) -> Record:
             code = await connection.fetchval(
-                call_of("create_session", 3), row.id, row.created, row.origin
+                call_of("create_session", 5),
+                row.id,
+                row.created,
+                row.origin,
+                row.tenant,
+                row.place,
             )
             if code == Code.ID_TAKEN:
                 raise id_taken(row.id)
@@ -146,7 +167,7 @@ class PostgresStore:
                 await connection.execute(statements()["make_due"], row.id)
             return stored
 
-        await self._base.write(
+        await self._write(
             (row.id,),
             lambda found: _written(row.id, events, found),
             durable=True,
@@ -188,7 +209,7 @@ class PostgresStore:
             values = AppendValues.of(session, added, strict=False)
             return added, await connection.fetchrow(values.statement, *values.values)
 
-        return await self._base.write(
+        return await self._write(
             (session, origin),
             lambda found: _written(session, *found),
             durable=True,
@@ -203,7 +224,7 @@ class PostgresStore:
         """Whether there was such a session, unchanged since; raises ``SessionBusy``."""
         dead = ""
         while True:
-            row = await self._base.write(
+            row = await self._write(
                 (session,),
                 lambda row: (row, Change(session) if row["code"] == Code.DONE else None),
                 durable=True,
@@ -231,10 +252,14 @@ class PostgresStore:
                 return gone
 
     async def sessions(
-        self, *, limit: int = 100, before: SessionCursor | None = None
+        self,
+        *,
+        limit: int = 100,
+        before: SessionCursor | None = None,
+        tenant: str = "",
     ) -> list[SessionRow]:
         after = SessionCursor(math.inf, 0) if before is None else before
-        rows = await self._rows("list_sessions", *after, limit)
+        rows = await self._rows("list_sessions", *after, tenant, limit)
         return [SessionRow(*row) for row in rows]
 
     async def about(self, session: str) -> SessionRow:
@@ -271,7 +296,7 @@ class PostgresStore:
     ) -> Lease:
         dead = ""
         while True:
-            row = await self._base.write(
+            row = await self._write(
                 (session,),
                 lambda row: (row, None),
                 function="acquire_session",
@@ -286,7 +311,7 @@ class PostgresStore:
             dead = row["owner"]
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
-        await self._base.write(
+        await self._write(
             (lease.session,),
             lambda row: _plain_held(lease, row),
             function="renew_lease",
@@ -294,7 +319,7 @@ class PostgresStore:
         )
 
     async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
-        await self._base.write(
+        await self._write(
             (lease.session,),
             lambda row: (
                 None,
@@ -332,7 +357,7 @@ class PostgresStore:
             written, change = _written(lease.session, events, row)
             return (row["seq"], written), change
 
-        before, written = await self._base.write(
+        before, written = await self._write(
             (lease.session,),
             finish,
             durable=durable,
@@ -356,7 +381,7 @@ class PostgresStore:
             change = Change(lease.session, row["seq"], told) if told else None
             return None, change
 
-        await self._base.write(
+        await self._write(
             (lease.session,),
             finish,
             function="add_pieces",
@@ -379,7 +404,7 @@ class PostgresStore:
         packed = await asyncio.to_thread(zlib.compress, checkpoint.data, LEVEL)
         is_packed = len(packed) < len(checkpoint.data)
         data = packed if is_packed else checkpoint.data
-        await self._base.write(
+        await self._write(
             (lease.session,),
             lambda row: _plain_held(lease, row),
             function="keep_checkpoint",
@@ -400,7 +425,7 @@ class PostgresStore:
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         values = AppendValues.of(session, events)
-        return await self._base.write(
+        return await self._write(
             (session,),
             lambda row: _written(session, events, row),
             durable=True,
@@ -428,7 +453,7 @@ class PostgresStore:
             stored = number([queued], session, row["seq"] - 1, row["at"])
             return receipt, Change(session, row["seq"], stored)
 
-        return await self._base.write(
+        return await self._write(
             (session,),
             finish,
             durable=True,
@@ -469,7 +494,7 @@ class PostgresStore:
 
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.to_thread(handle_of, data)
-        await self._base.write(
+        await self._write(
             (session,),
             lambda row: _plain(session, row),
             function="keep_bytes",
@@ -531,9 +556,24 @@ class PostgresStore:
 
     # -- inside --
 
+    def _write(
+        self,
+        sessions: tuple[str, ...],
+        finish: Callable[[Any], tuple[T, Change | None]],
+        **how: Any,
+    ) -> asyncio.Future[T]:
+        """See ``OpenDatabase.write``."""
+        return self._base.write(sessions, finish, tenant=self._tenant, **how)
+
     async def _fetched(self, statement: str, values: Sequence[object]) -> list[Record]:
         async def work(connection: PgConnection) -> list[Record]:
-            rows: list[Record] = await connection.fetch(statement, *values)
+            if not self._tenant:
+                rows: list[Record] = await connection.fetch(statement, *values)
+                return rows
+            await connection.execute("BEGIN")
+            await connection.execute(SET_TENANT, self._tenant)
+            rows = await connection.fetch(statement, *values)
+            await connection.execute("COMMIT")
             return rows
 
         return await self._base.read(work)

@@ -19,7 +19,9 @@ def bring(
     pieces: Sequence[DraftPiece],
 ) -> None:
     """See ``Store.create_copy``. Raises ``CommandRefused``, ``LedgerError``."""
-    empty = ledger.create(work, row.id, row.origin, events)
+    empty = ledger.create(
+        work, row.id, row.origin, events, tenant=row.tenant, place=row.place
+    )
     ledger.write(work, empty, events, strict=False)
     where = session_head(work.database, row.id)
     draft(work, where, pieces)

@@ -26,6 +26,7 @@ from ullage.store.sqlite.transaction import (
     session_head,
     statements,
 )
+from ullage.store.store import DEFAULT_TENANT, SessionRow
 
 _OF_A_SESSION = (
     "delete_due",
@@ -39,7 +40,13 @@ _OF_A_SESSION = (
 
 
 def create(
-    work: Transaction, session: str, origin: str, events: Sequence[Event] = ()
+    work: Transaction,
+    session: str,
+    origin: str,
+    events: Sequence[Event] = (),
+    *,
+    tenant: str = DEFAULT_TENANT,
+    place: str = "",
 ) -> SessionHead:
     """A new, empty session, as old as the first of the events it is made for.
 
@@ -51,7 +58,8 @@ def create(
         raise id_taken(session)
     now = work.run("now").fetchone()[0]
     created = events[0].at if events and events[0].at else now
-    work.run("add_session", session, round(created, 3), round(now, 3), origin)
+    times = (round(created, 3), round(now, 3))
+    work.run("add_session", session, *times, origin, tenant, place)
     return session_head(work.database, session)
 
 
@@ -167,7 +175,8 @@ def copy_session(
     if not 0 <= through <= source.seq:
         raise no_such_event(origin, source.seq, through)
     first = list(read(work.database, source, after=0, limit=1))
-    target = create(work, session, origin, first)
+    about = SessionRow(*work.run("about_session", origin).fetchone())
+    target = create(work, session, origin, first, tenant=about.tenant, place=about.place)
     work.run("copy_events", target.key, source.key, through)
     work.run("copy_kept", target.key, source.key)
     copied = {"source": source.key, "target": target.key, "through": through}

@@ -13,7 +13,7 @@ CREATE TABLE sessions (
     owner TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0,
     expires REAL NOT NULL DEFAULT 0
-);
+, tenant TEXT NOT NULL DEFAULT 'default', place TEXT NOT NULL DEFAULT '');
 
 -- `name` is the event's id where that is not e<seq>. `body` is the event's JSON without its envelope, or that
 -- compressed by zlib (its first byte is then not a brace).

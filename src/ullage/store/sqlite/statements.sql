@@ -8,7 +8,7 @@ FROM sessions WHERE id = ?;
 SELECT (julianday('now') - 2440587.5) * 86400.0;
 
 -- name: add_session
-INSERT INTO sessions (id, title, model, created, changed, origin) VALUES (?, '', '', ?, ?, ?);
+INSERT INTO sessions (id, title, model, created, changed, origin, tenant, place) VALUES (?, '', '', ?, ?, ?, ?, ?);
 
 -- name: change_session
 UPDATE sessions SET seq = ?, changed = ?, title = ?, model = ? WHERE key = ?;
@@ -22,8 +22,8 @@ UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key)
-FROM sessions WHERE (changed, key) < (?, ?) ORDER BY changed DESC, key DESC LIMIT ?;
+    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+FROM sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant) ORDER BY changed DESC, key DESC LIMIT ?4;
 
 -- name: living_owners
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session
@@ -53,7 +53,7 @@ DELETE FROM due;
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key)
+    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = ?;
 
 -- name: unchanged_since

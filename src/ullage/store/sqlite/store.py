@@ -37,12 +37,14 @@ from ullage.store.sqlite.opening import open_for_reading
 from ullage.store.sqlite.transaction import Transaction, session_head, statements
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
+    DEFAULT_TENANT,
     Checkpoint,
     Lease,
     QueueKind,
     Receipt,
     SessionCursor,
     SessionRow,
+    Store,
     Unattended,
     handle_of,
 )
@@ -76,15 +78,27 @@ class SqliteStore:
         self._connections: list[sqlite3.Connection] = []
         self._is_only_read = False
 
+    def limited_to(self, tenant: str) -> Store:
+        """The store itself: SQLite has no policies."""
+        return self
+
     # -- sessions --
 
     async def create(
-        self, session: str, events: Sequence[Event] = (), *, origin: str = ""
+        self,
+        session: str,
+        events: Sequence[Event] = (),
+        *,
+        origin: str = "",
+        tenant: str = DEFAULT_TENANT,
+        place: str = "",
     ) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
             return ledger.write(
                 inside,
-                ledger.create(inside, session, origin, events),
+                ledger.create(
+                    inside, session, origin, events, tenant=tenant, place=place
+                ),
                 events,
                 strict=False,
             )
@@ -139,12 +153,18 @@ class SqliteStore:
         return gone
 
     async def sessions(
-        self, *, limit: int = 100, before: SessionCursor | None = None
+        self,
+        *,
+        limit: int = 100,
+        before: SessionCursor | None = None,
+        tenant: str = "",
     ) -> list[SessionRow]:
         after = SessionCursor(math.inf, 0) if before is None else before
 
         def work(database: sqlite3.Connection) -> list[SessionRow]:
-            found = database.execute(statements()["list_sessions"], (*after, limit))
+            found = database.execute(
+                statements()["list_sessions"], (*after, tenant, limit)
+            )
             return [SessionRow(*row) for row in found]
 
         return await self._read(work)

@@ -1,0 +1,168 @@
+"""A tenant's view of a store shows its own sessions and no trace of others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from ullage.errors import CommandRefused, SessionNotFound
+from ullage.events import SessionStarted
+from ullage.messages import Message, TextPart
+from ullage.store.copying import copy_store
+from ullage.store.places import store_at
+from ullage.store.store import Lease, Store, handle_of
+from ullage.store.tenants import TenantStore
+
+SESSION = "acme:s"
+HANDLE = handle_of(b"kept by acme")
+MESSAGE = Message(id="m", role="user", parts=(TextPart(id="m.0", text="hi"),))
+
+
+async def following(store: Store) -> object:
+    return await anext(store.follow(SESSION))
+
+
+async def watching(store: Store) -> None:
+    async with store.watch(SESSION):
+        pass
+
+
+USES: dict[str, Callable[[Store], Awaitable[object]]] = {
+    "about": lambda store: store.about(SESSION),
+    "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9, steal=True),
+    "checkpoint": lambda store: store.checkpoint(SESSION, "x"),
+    "command": lambda store: store.command(SESSION, []),
+    "delete": lambda store: store.delete(SESSION),
+    "edit": lambda store: store.edit(SESSION, MESSAGE),
+    "follow": following,
+    "fork": lambda store: store.fork(SESSION, "other:copy", through=1),
+    "handles": lambda store: store.handles(SESSION),
+    "keep": lambda store: store.keep(SESSION, b"x"),
+    "kept": lambda store: store.kept(SESSION, HANDLE),
+    "pending": lambda store: store.pending(SESSION),
+    "read": lambda store: store.read(SESSION),
+    "read_draft": lambda store: store.read_draft(SESSION),
+    "read_these": lambda store: store.read_these(SESSION, [1]),
+    "send": lambda store: store.send(SESSION, MESSAGE, "steer"),
+    "watch": watching,
+    "withdraw": lambda store: store.withdraw(SESSION, "m"),
+}
+"""Every method that takes the id of a session that exists."""
+
+OTHERS = {
+    "append",
+    "close",
+    "create",
+    "create_copy",
+    "delete_unchanged",
+    "draft",
+    "limited_to",
+    "release",
+    "renew",
+    "save_checkpoint",
+    "sessions",
+    "unattended",
+}
+"""Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
+
+
+async def stored(store: Store) -> TenantStore:
+    """A session of acme, and its view of the store."""
+    acme = TenantStore(store, "acme")
+    await acme.create(SESSION, [SessionStarted(model="m", title="Acme's plan")])
+    await acme.send(SESSION, MESSAGE, "steer")
+    await acme.keep(SESSION, b"kept by acme")
+    return acme
+
+
+def test_every_method_of_a_store_is_tried() -> None:
+    methods = {name for name, _ in inspect.getmembers(Store, inspect.isfunction)}
+    named = {name for name in methods if not name.startswith("_")}
+    assert named == USES.keys() | OTHERS
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("tenant", ["other", "default"])
+async def test_another_tenant_s_session_is_none(
+    use: str, tenant: str, store: Store
+) -> None:
+    acme = await stored(store)
+    with pytest.raises(SessionNotFound, match="acme:s"):
+        await USES[use](TenantStore(store, tenant))
+    assert [row.id for row in await acme.sessions()] == [SESSION]
+    assert [receipt.id for receipt, _, _ in await acme.pending(SESSION)] == ["m"]
+    assert not (await acme.about(SESSION)).held_by
+
+
+async def test_lists_hold_one_tenant_s_sessions_also_behind_another_s_cursor(
+    store: Store,
+) -> None:
+    await stored(store)
+    await store.create("mine")
+    other = TenantStore(store, "other")
+    await other.create("other:s")
+    assert [row.id for row in await other.sessions()] == ["other:s"]
+    cursors = [row.cursor for row in await store.sessions()]
+    for cursor in cursors:
+        found = await TenantStore(store, "other").sessions(before=cursor)
+        assert {row.tenant for row in found} <= {"other"}
+    default = await TenantStore(store, "default").sessions()
+    assert [row.id for row in default] == ["mine"]
+    assert len(await store.sessions()) == 3
+
+
+async def test_a_tenant_can_t_take_ids_beyond_its_own(store: Store) -> None:
+    other = TenantStore(store, "other")
+    await other.create("other:s")
+    for name in (SESSION, "s", "acme:s/call", "othe:r"):
+        with pytest.raises(CommandRefused, match="begin with 'other:'"):
+            await other.create(name)
+        with pytest.raises(CommandRefused, match="begin with 'other:'"):
+            await other.fork("other:s", name, through=0)
+        row = (await other.about("other:s"))._replace(id=name, tenant="acme")
+        with pytest.raises(CommandRefused, match="begin with 'other:'"):
+            await other.create_copy(row, [])
+    with pytest.raises(ValueError, match="can't be that of acme"):
+        other.limited_to("acme")
+
+
+async def test_copies_and_the_sessions_of_tool_calls_stay_with_their_tenant(
+    store: Store, other_place: str
+) -> None:
+    acme = await stored(store)
+    await acme.fork(SESSION, "acme:copy", through=1)
+    await store.fork(SESSION, "acme:by-the-operator", through=1)
+    await acme.create(f"{SESSION}/call")
+    rows = await store.sessions(tenant="acme")
+    assert {row.id for row in rows} == {
+        SESSION,
+        "acme:copy",
+        "acme:by-the-operator",
+        "acme:s/call",
+    }
+    target = store_at(other_place)
+    async for copied in copy_store(store, target):
+        assert copied.outcome == "copied"
+    assert {row.tenant for row in await target.sessions()} == {"acme"}
+    await target.close()
+
+
+async def test_equal_bytes_of_two_tenants_outlive_each_other(store: Store) -> None:
+    acme, other = await stored(store), TenantStore(store, "other")
+    await other.create("other:s")
+    assert await other.keep("other:s", b"kept by acme") == HANDLE
+    await acme.delete(SESSION)
+    assert await other.kept("other:s", HANDLE) == b"kept by acme"
+
+
+async def test_a_tenant_s_view_drives_its_sessions(store: Store) -> None:
+    acme = await stored(store)
+    lease = await acme.acquire(SESSION, "driver", ttl_s=60)
+    after = (await acme.about(SESSION)).seq
+    written = await acme.append(lease, [SessionStarted(model="n")], after=after)
+    assert [event.seq for event in written] == [after + 1]
+    await acme.renew(lease, ttl_s=60)
+    await acme.release(lease)
+    assert lease == Lease(SESSION, "driver", 1)
