@@ -51,10 +51,11 @@ rm -rf "$1"
 
 
 class PostgresServer:
-    """A running server in a folder of its own, reached by a socket in that folder."""
+    """A running server in a folder of its own, reached by a socket in that folder, named after ``port``."""
 
-    def __init__(self, folder: Path, settings: str = SETTINGS) -> None:
+    def __init__(self, folder: Path, settings: str = SETTINGS, port: int = 5432) -> None:
         self.folder = folder
+        self.port = port
         self.data = folder / "data"
         self._made = 0
         # Its input ends with this process, also after a kill.
@@ -90,7 +91,7 @@ class PostgresServer:
             str(self.data),
         )
         with (self.data / "postgresql.conf").open("a") as file:
-            file.write(f"{settings}unix_socket_directories = '{folder}'\n")
+            file.write(f"{settings}port = {port}\nunix_socket_directories = '{folder}'\n")
 
     def run(self, program: str, *arguments: str) -> str:
         """Run one of PostgreSQL's programs as the server's user; gives what it prints."""
@@ -116,11 +117,12 @@ class PostgresServer:
         self.run("pg_ctl", "-w", "-s", "-D", str(self.data), "-m", how, "stop")
 
     def url(self, database: str) -> str:
-        return f"postgresql://postgres@/{database}?host={self.folder}"
+        return f"postgresql://postgres@/{database}?host={self.folder}&port={self.port}"
 
     def sql(self, statement: str, database: str = "postgres") -> str:
         """What a statement gives, as psql prints it."""
-        where = ("-h", str(self.folder), "-U", "postgres", "-d", database)
+        at = ("-h", str(self.folder), "-p", str(self.port))
+        where = (*at, "-U", "postgres", "-d", database)
         stops = ("-v", "ON_ERROR_STOP=1")
         return self.run("psql", *where, "-XAtq", *stops, "-c", statement)
 

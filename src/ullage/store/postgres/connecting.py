@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -19,6 +20,10 @@ CONNECT_S: Final = 10.0
 
 COMMAND_S: Final = 30.0
 """How long one statement may take: three times the wait for a row's lock that ``begin_writes`` allows."""
+
+
+_FILES: Final = ("sslrootcert", "sslcert", "sslkey")
+"""Options of a URL that name files of TLS."""
 
 
 class PostgresAddress(NamedTuple):
@@ -49,6 +54,12 @@ def database_of(url: str) -> PostgresAddress:
         raise StoreUnavailable(
             f"The URL {shown_place(url)} can't be read ({problem}). Write it as postgresql://USER@HOST:PORT/DATABASE."
         ) from problem
+    for name in _FILES:
+        path = dict(options).get(name, "")
+        if path and not Path(path).expanduser().is_file():
+            raise StoreUnavailable(
+                f"The URL {shown_place(url)} names {path} as {name}, and there is no such file. Correct the URL."
+            )
     direct_host = dict(options).get("direct", "")
     options = [(name, value) for name, value in options if name != "direct"]
     pool = urlunsplit(parts._replace(query=urlencode(options)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import asyncpg
 
 from ullage.errors import LedgerError, StoreUnavailable, UllageError
@@ -16,6 +18,12 @@ def failure(problem: BaseException, shown: str) -> UllageError:
             return LedgerError(
                 f"The write to {shown} contradicts the stored data or is no text that PostgreSQL can hold ({problem}). "
                 "Nothing was written."
+            )
+        case asyncpg.InvalidAuthorizationSpecificationError() if "no encryption" in str(
+            problem
+        ):
+            return StoreUnavailable(
+                f"{shown} takes this user from here only by TLS, if at all ({problem}). Add sslmode=require to the URL."
             )
         case asyncpg.InvalidAuthorizationSpecificationError():
             return StoreUnavailable(
@@ -37,7 +45,7 @@ def failure(problem: BaseException, shown: str) -> UllageError:
             )
         case asyncpg.ReadOnlySQLTransactionError():
             return StoreUnavailable(
-                f"{shown} can't be written ({problem}): it is a standby. Name the primary server."
+                f"{shown} can't be written ({problem}): it is a standby or read-only. Name the primary server."
             )
         case asyncpg.InsufficientPrivilegeError():
             return StoreUnavailable(
@@ -62,6 +70,25 @@ def failure(problem: BaseException, shown: str) -> UllageError:
         case asyncpg.PostgresSyntaxError() | asyncpg.ClientConfigurationError():
             return StoreUnavailable(
                 f"{shown} can't be used as it is named ({problem}). Correct the URL."
+            )
+        case (
+            asyncpg.CannotConnectNowError()
+            | asyncpg.AdminShutdownError()
+            | asyncpg.CrashShutdownError()
+        ):
+            return StoreUnavailable(
+                f"{shown} takes no connections at the moment ({problem}). Wait until the server has started, "
+                "and try again."
+            )
+        case ssl.SSLCertVerificationError():
+            return StoreUnavailable(
+                f"The certificate of {shown} is not trusted ({problem.verify_message}). Name the file of the authority "
+                "that issued it: add sslrootcert=FILE to the URL."
+            )
+        case ConnectionError() if "rejected SSL" in str(problem):
+            return StoreUnavailable(
+                f"{shown} offers no TLS, and sslmode in the URL asks for it. Turn on ssl in postgresql.conf, or write "
+                "sslmode=prefer where nobody else reads the network."
             )
         case TimeoutError():
             return StoreUnavailable(

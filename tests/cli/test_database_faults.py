@@ -1,0 +1,255 @@
+"""What is wrong with a database, as a person sees it: what happened, to what, what to do next."""
+
+import asyncio
+import os
+import random
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import (
+    NOBODY,
+    SETTINGS,
+    TEMPLATE,
+    PostgresServer,
+    new_server,
+    shared_server,
+)
+from ullage.cli import main
+from ullage.cli.exit_codes import FAILED
+from ullage.events import MessageAdded
+from ullage.messages import Message, TextPart
+from ullage.store.postgres.migrating import newest
+from ullage.store.sqlite.store import SqliteStore
+
+pytestmark = pytest.mark.slow
+
+FIXTURES = Path(__file__).parents[1]
+CERTIFICATE = FIXTURES / "wire/fixtures/localhost.pem"
+OTHER = FIXTURES / "relay/fixtures/localhost.pem"
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The name of a database with tables, in the server of this process."""
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    yield name
+    server.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgresServer]:
+    """A server whose settings a test may change, on a port of this machine, without TLS."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = SETTINGS.replace("''", "'127.0.0.1'").replace("minimal", "replica")
+    folder = Path(tempfile.mkdtemp(prefix="ullage-pg-"))
+    server = PostgresServer(folder, settings, port)
+    with (server.data / "pg_hba.conf").open("r+") as file:
+        usual = file.read()
+        file.seek(0)
+        file.write(
+            f"local all locked scram-sha-256\nhostssl all hidden all trust\n{usual}"
+        )
+        file.write("host all hidden all reject\n")
+    server.start()
+    server.sql("CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE hidden LOGIN")
+    yield server
+    server.remove()
+
+
+def told(capsys: Said, *words: str) -> str:
+    """What a command that fails says."""
+    capsys.readouterr()
+    assert main(list(words)) == FAILED
+    return capsys.readouterr().err
+
+
+def of_worker(capsys: Said, url: str) -> str:
+    """What a program says that uses the store."""
+    return told(capsys, "worker", "--store", url, "--dispatch", "lease")
+
+
+def test_a_wrong_password(own_server: PostgresServer, capsys: Said) -> None:
+    url = own_server.url("postgres").replace("postgres@", "locked:wrong@", 1)
+    said = of_worker(capsys, url)
+    assert "refused the user or the password" in said
+    assert "PGPASSWORD" in said
+    assert "wrong" not in said.replace("password", "")
+
+
+def test_a_database_that_is_not_there(capsys: Said) -> None:
+    said = of_worker(capsys, shared_server().url("missing"))
+    assert "does not exist" in said
+    assert "createdb" in said
+
+
+def test_a_server_without_tls_that_is_asked_for_it(
+    own_server: PostgresServer, capsys: Said
+) -> None:
+    at = f"postgresql://postgres@127.0.0.1:{own_server.port}/postgres"
+    said = of_worker(capsys, f"{at}?sslmode=require")
+    assert "offers no TLS" in said
+    assert "sslmode=prefer" in said
+
+
+def test_a_server_that_wants_tls(own_server: PostgresServer, capsys: Said) -> None:
+    lines = (own_server.data / "pg_hba.conf").read_text().splitlines()
+    first = [line for line in lines if "hidden" in line or line.startswith("local")]
+    (own_server.data / "pg_hba.conf").write_text("\n".join(first) + "\n")
+    own_server.sql("SELECT pg_reload_conf()")
+    at = f"postgresql://another@127.0.0.1:{own_server.port}/postgres"
+    said = of_worker(capsys, f"{at}?sslmode=disable")
+    assert "no encryption" in said
+    assert "sslmode=require" in said
+
+
+@contextmanager
+def with_certificate() -> Iterator[int]:
+    """The port of a server that does TLS as PostgreSQL does, with a certificate that no authority issued.
+
+    The tests' PostgreSQL is built without TLS. The client leaves before a word of PostgreSQL's is said.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(8)
+                    connection.sendall(b"S")
+                    try:
+                        context.wrap_socket(connection, server_side=True).close()
+                    except OSError:
+                        continue
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_certificate_of_an_unknown_authority(tmp_path: Path, capsys: Said) -> None:
+    with with_certificate() as port:
+        url = f"postgresql://postgres@localhost:{port}/x?sslmode=verify-full&sslrootcert="
+        said = of_worker(capsys, f"{url}{OTHER}")
+        assert "certificate" in said
+        assert "sslrootcert=FILE" in said
+        assert "there is no such file" in of_worker(capsys, f"{url}{tmp_path / 'none'}")
+
+
+def test_a_role_that_may_not_use_a_table(database: str, capsys: Said) -> None:
+    server = shared_server()
+    server.sql(
+        f"DROP ROLE IF EXISTS poor; CREATE ROLE poor LOGIN; GRANT CONNECT ON DATABASE {database} TO poor"
+    )
+    rights = "GRANT ALL ON ALL TABLES IN SCHEMA public TO poor; REVOKE ALL ON sessions FROM poor"
+    server.sql(rights, database)
+    said = of_worker(capsys, server.url(database).replace("postgres@", "poor@", 1))
+    server.sql("DROP OWNED BY poor", database)
+    server.sql("DROP OWNED BY poor; DROP ROLE poor")
+    assert "permission denied for table sessions" in said
+    assert "Grant it" in said
+
+
+def test_older_and_newer_tables(database: str, capsys: Said) -> None:
+    server = shared_server()
+    add = f"INSERT INTO schema_versions (version, name, oldest) VALUES ({newest() + 1}, 'x', {newest() + 1})"
+    server.sql(add, database)
+    assert "Update Ullage" in of_worker(capsys, server.url(database))
+    server.sql(f"DELETE FROM schema_versions WHERE version >= {newest()}", database)
+    assert "ullage store migrate" in of_worker(capsys, server.url(database))
+
+
+def test_a_standby_and_a_server_that_starts(
+    own_server: PostgresServer, capsys: Said
+) -> None:
+    name = own_server.new_database()
+    url = own_server.url(name)
+    assert main(["store", "migrate", url]) == 0
+    own_server.stop()
+    signal = own_server.data / "standby.signal"
+    signal.touch()
+    own_server.start()
+    assert "Name the primary server" in of_worker(capsys, url)
+    own_server.stop()
+    with (own_server.data / "postgresql.conf").open("a") as file:
+        file.write("hot_standby = off\n")
+    own_server.start()
+    said = of_worker(capsys, url)
+    assert "takes no connections at the moment" in said
+    assert "try again" in said
+    own_server.stop()
+    assert "can't be reached" in of_worker(capsys, url)
+    own_server.start()
+
+
+@contextmanager
+def small_disk(server: PostgresServer) -> Iterator[Path]:
+    """A file system of four megabytes that the server may write to."""
+    place = server.folder / "small"
+    place.mkdir()
+    mount = [
+        "mount",
+        "-t",
+        "tmpfs",
+        "-o",
+        f"size=4m,mode=0700,uid={NOBODY}",
+        "tmpfs",
+        str(place),
+    ]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("only root mounts file systems")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:
+    server = new_server()
+    name = server.new_database()
+    url = server.url(name)
+    assert main(["store", "migrate", url]) == 0
+    with small_disk(server) as place:
+        server.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
+        server.sql("ALTER TABLE events SET TABLESPACE small", name)
+        path = tmp_path / "s.db"
+        asyncio.run(fill(path))
+        main(["adopt", "--unfinished", str(path)])
+        said = told(capsys, "store", "copy", str(path), url)
+        assert "disk" in said
+        assert "is full" in said
+        assert "Make room there" in said
+        server.sql("ALTER TABLE events SET TABLESPACE pg_default", name)
+        assert main(["store", "copy", str(path), url]) == 0
+        server.stop()
+    server.start()
+    server.remove()
+
+
+async def fill(path: Path) -> None:
+    store = SqliteStore(path)
+    for number in range(8):
+        noise = random.Random(number).randbytes(600_000).hex()
+        await store.create(f"s{number}", [MessageAdded(message=said_by(noise))])
+    await store.close()
+
+
+def said_by(text: str) -> Message:
+    return Message(id="m", role="user", parts=(TextPart(id="m.0", text=text),))
