@@ -1,4 +1,4 @@
-"""All attacks at full size, with progress; then the tables of docs/security.md and docs/attacks.md.
+"""All attacks at full size, with progress; then the tables of docs/security.md and tests/hostile/ATTACKS.md.
 
     make attack                         # all of it, some 90 minutes
     make attack ARGS='--only files'     # providers, kills or files alone; nothing is written

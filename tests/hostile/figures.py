@@ -19,7 +19,7 @@ from tests.hostile.speech import WIRES
 
 ROOT = Path(__file__).parents[2]
 SUMMARY_PAGE = ROOT / "docs" / "security.md"
-LIST_PAGE = ROOT / "docs" / "attacks.md"
+LIST_PAGE = ROOT / "tests" / "hostile" / "ATTACKS.md"
 COMMAND = "make attack"
 
 

@@ -1,4 +1,4 @@
-"""The rules of the simulators as the rows of the tables in docs/simulators.md.
+"""The rules of the simulators as the rows of the tables in packages/ullage-simulators/RULES.md.
 
 uv run python -m tests.simulators.rule_tables      prints them
 """
@@ -66,7 +66,7 @@ def markdown() -> str:
     chunks = []
     for title, rules in tables().items():
         rows = [row(name, rule) for name, rule in rules.items()]
-        chunks.append("\n".join([f"### {title}", "", HEADING, *rows]))
+        chunks.append("\n".join([f"## {title}", "", HEADING, *rows]))
     return "\n\n".join(chunks) + "\n"
 
 
