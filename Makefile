@@ -1,8 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test sweep fast coverage bench clients local fix attack
+.PHONY: help site check test sweep fast coverage bench clients local fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+site:  ## the documentation as a site, in site/; ARGS=serve shows it
+	@NO_MKDOCS_2_WARNING=1 uv run --isolated --only-group docs mkdocs $(or $(ARGS),build --strict)
 
 check:  ## lint, format, types, leftovers, plainness, sizes
 	@uv run python -m scripts.check

@@ -1,0 +1,101 @@
+"""Makes the pages of docs/ and the repository's own files fit the site that mkdocs builds: a hook of mkdocs.yml.
+
+The pages are written to be read in the repository too, where links lead to files beside docs/ and code blocks have
+marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, and the reference
+is made from the docstrings by mkdocstrings.
+"""
+
+import ast
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PROJECT = {
+    "CHANGELOG.md": "project/changelog.md",
+    "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "README.md": "index.md",
+    "RELEASING.md": "project/releasing.md",
+    "ROADMAP.md": "project/roadmap.md",
+    "SECURITY.md": "project/security.md",
+    "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
+    "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
+}
+"""Files of the repository and where they are on the site, whose first page takes the place of the README."""
+
+FENCE_MARKS = re.compile(r"^(```\w+)[^\n`\w][^\n`]*$", re.MULTILINE)
+REFERENCE = """## {name}
+
+::: ullage.{name}
+    options:
+      heading_level: 2
+      show_root_heading: false
+      show_root_toc_entry: false
+"""
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the files of the project."""
+    from mkdocs.structure.files import File  # type: ignore[import-not-found]  # in the group docs
+
+    for name, place in PROJECT.items():
+        if place != "index.md":
+            files.append(
+                File.generated(config, place, content=(ROOT / name).read_text("utf-8"))
+            )
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """The text of a page as the site shows it."""
+    place = page.file.src_uri
+    if place == "reference.md":
+        return reference()
+    origin = origin_of(place)
+    text = FENCE_MARKS.sub(r"\1", markdown)
+    return LINK.sub(lambda found: link(found, place, origin), text)
+
+
+def origin_of(place: str) -> str:
+    """The file of the repository that a page of the site is made from."""
+    for name, target in PROJECT.items():
+        if target == place and place != "index.md":
+            return name
+    return f"docs/{place}"
+
+
+def link(found: re.Match[str], place: str, origin: str) -> str:
+    """A link between files of the repository as one between pages; the text alone where there is no page."""
+    mark, text, target = found.groups()
+    if "://" in target or target.startswith(("#", "mailto:")):
+        return found[0]
+    path, hash_mark, anchor = target.partition("#")
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
+    if file in PROJECT:
+        page = PROJECT[file]
+    elif file.startswith("docs/"):
+        page = file.removeprefix("docs/")
+    else:
+        return text
+    relative = posixpath.relpath(page, posixpath.dirname(place) or ".")
+    return f"{mark}[{text}]({relative}{hash_mark}{anchor})"
+
+
+def reference() -> str:
+    """The public names, each for mkdocstrings to show."""
+    names = sorted(public_names(), key=str.lower)
+    shown = "\n\n".join(REFERENCE.format(name=name) for name in names)
+    return f"# Reference\n\nWhat `import ullage` gives. Everything else may change.\n\n{shown}\n"
+
+
+def public_names() -> list[str]:
+    """``ullage.__all__``, without importing it."""
+    tree = ast.parse((ROOT / "src/ullage/__init__.py").read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    raise LookupError("src/ullage/__init__.py has no __all__")
