@@ -1,8 +1,8 @@
 """Makes the pages of docs/ and the repository's own files fit the site that mkdocs builds: a hook of mkdocs.yml.
 
 The pages are written to be read in the repository too, where links lead to files beside docs/ and code blocks have
-marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, and the reference
-is made from the docstrings by mkdocstrings.
+marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, and
+mkdocstrings makes the reference from the docstrings.
 """
 
 import ast
@@ -39,7 +39,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the files of the project."""
-    from mkdocs.structure.files import File  # type: ignore[import-not-found]  # in the group docs
+    from mkdocs.structure.files import File  # in the group docs
 
     for name, place in PROJECT.items():
         if place != "index.md":
