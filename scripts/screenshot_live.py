@@ -6,8 +6,6 @@ are those of the run.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import random
 import tempfile
 import time
@@ -17,15 +15,15 @@ from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
-from scripts.screenshot_page import (
-    ARGUMENTS,
-    CHROMIUM,
-    IMAGES,
+from scripts.page_pictures import (
     SCHEMES,
-    SIZES,
     ColorScheme,
+    ScreenSizes,
+    chromium,
+    run,
+    served,
 )
 from ullage.directories import data_directory
 from ullage.events import (
@@ -51,10 +49,7 @@ from ullage.messages import (
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
 from ullage.runtime.running import RunningList
-from ullage.server.app import application
-from ullage.server.guard import LOOPBACK
 from ullage.server.live import LiveSessions
-from ullage.server.serving import HttpServer, listener, url_of
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
 
@@ -233,7 +228,7 @@ def invented() -> dict[str, list[Event]]:
 
 
 @asynccontextmanager
-async def served(place: Path) -> AsyncIterator[str]:
+async def metered(place: Path) -> AsyncIterator[str]:
     """A server beside a proxy's ledger with the sessions; gives its address."""
     data = data_directory({"HOME": str(place)})
     data.mkdir(parents=True)
@@ -248,34 +243,23 @@ async def served(place: Path) -> AsyncIterator[str]:
     finally:
         await ledger.close()
     running = RunningList(find=lambda: find_sessions({}, place))
-    with listener("127.0.0.1", 0) as bound:
-        agent = Agent(
-            "anthropic:claude-haiku-4-5",
-            store=place / "own.db",
-            environment={"ANTHROPIC_API_KEY": "any"},
-            config=False,
-        )
-        shows = LiveSessions(running=running)
-        server = HttpServer(application(agent, names=LOOPBACK, shows=shows))
-        serving = asyncio.create_task(server.serve(sockets=[bound]))
-        try:
-            yield url_of(bound)
-        finally:
-            server.should_exit = True
-            await serving
+    agent = Agent(
+        "anthropic:claude-haiku-4-5",
+        store=place / "own.db",
+        environment={"ANTHROPIC_API_KEY": "any"},
+        config=False,
+    )
+    async with served(agent, LiveSessions(running=running)) as url:
+        yield url
 
 
-async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
+async def take(to: Path, sizes: ScreenSizes) -> None:
     """Two pictures for each size and scheme: the top of the page, and its map and calls."""
     with tempfile.TemporaryDirectory(prefix="ullage-live-") as place:
-        async with served(Path(place)) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=CHROMIUM, args=list(ARGUMENTS)
-            )
+        async with metered(Path(place)) as url, chromium() as browser:
             for name, size in sizes.items():
                 for scheme in SCHEMES:
                     await picture(browser, url, to, name, size, scheme)
-            await browser.close()
 
 
 async def picture(
@@ -314,17 +298,5 @@ async def picture(
     await page.close()
 
 
-def main() -> None:
-    """Take them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--to", type=Path, default=IMAGES, help="the directory they go to"
-    )
-    parser.add_argument("--all", action="store_true", help="small screens too")
-    options = parser.parse_args()
-    options.to.mkdir(parents=True, exist_ok=True)
-    asyncio.run(take(options.to, SIZES if options.all else {"": SIZES[""]}))
-
-
 if __name__ == "__main__":
-    main()
+    run(take, __doc__)

@@ -1,4 +1,4 @@
-"""The pictures of the page in docs/images, taken of a real session: uv run python scripts/screenshot_page.py
+"""The pictures of the page in docs/images, taken of a real session: uv run python -m scripts.screenshot_page
 
 A scripted model behind a strict simulator of a provider, everything else as it is. The times of day in them are those
 of the run.
@@ -6,40 +6,27 @@ of the run.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
 import random
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
-from ullage.runtime.agent import Agent
-from ullage.server.app import application
-from ullage.server.guard import LOOPBACK
-from ullage.server.serving import HttpServer, listener, url_of
-
-IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
-CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS: Final = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+from scripts.page_pictures import (
+    SCHEMES,
+    ColorScheme,
+    ScreenSizes,
+    chromium,
+    run,
+    served,
 )
-ColorScheme = Literal["light", "dark"]
-SCHEMES: Final[tuple[ColorScheme, ...]] = ("light", "dark")
-SIZES: Final = {"": (1440, 900), "-small": (1024, 768), "-phone": (390, 844)}
+from ullage.runtime.agent import Agent
 
 MODEL: Final = "small"
 WINDOW: Final = 24_000
@@ -48,11 +35,13 @@ REQUEST: Final = "Read the gateway's logs of the last twelve days: which request
 SECOND: Final = "Which change did that?"
 THIRD: Final = "Set it back to 50 and run the load test."
 WAITING: Final = "Then write two lines for the team."
-OTHERS: Final = (
-    "Why does the nightly export take two hours?",
-    "Rename the field `colour` everywhere",
-    "Explain retries",
-)
+SESSIONS: Final = {
+    "export": ("Nightly export", "Why does the nightly export take two hours?"),
+    "rename": ("colour → color", "Rename the field `colour` everywhere"),
+    "retries": ("Retries of payments", "Explain how payments are retried"),
+    "slow": ("Slow checkout requests", REQUEST),
+}
+"""The sessions by id: title, and what was asked first."""
 
 FOUND: Final = """The slow ones are **`POST /checkout`**, and only since the 9th. Nothing else got slower.
 
@@ -132,49 +121,25 @@ async def load_test(requests: int) -> str:
     return f"{requests} requests, none slow"
 
 
-def main() -> None:
-    """Take them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--to", type=Path, default=IMAGES, help="the directory they go to"
-    )
-    parser.add_argument("--all", action="store_true", help="small screens too")
-    options = parser.parse_args()
-    options.to.mkdir(parents=True, exist_ok=True)
-    asyncio.run(take(options.to, SIZES if options.all else {"": SIZES[""]}))
-
-
-async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
+async def take(to: Path, sizes: ScreenSizes) -> None:
     """One picture for each size and scheme."""
     with tempfile.TemporaryDirectory(prefix="ullage-page-") as place:
-        async with served(Path(place)) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=CHROMIUM, args=list(ARGUMENTS)
-            )
+        async with told(Path(place)) as url, chromium() as browser:
             await begin_the_last_turn(browser, url)
             for name, (width, height) in sizes.items():
                 for scheme in SCHEMES:
-                    await picture(
-                        browser,
-                        url,
-                        to / f"page{name}-{scheme}.png",
-                        width,
-                        height,
-                        scheme,
-                    )
-            await browser.close()
+                    file = to / f"page{name}-{scheme}.png"
+                    await picture(browser, url, file, width, height, scheme)
 
 
 @asynccontextmanager
-async def served(place: Path) -> AsyncIterator[str]:
+async def told(place: Path) -> AsyncIterator[str]:
     """A server with a session that has come a long way, and some others; gives its address."""
     models = [
         {"name": MODEL, "like": "claude-opus-4-6", "window": WINDOW, "max_output": 2_000}
     ]
-    with (
-        running(read({"models": models, "answers": answers()}), seed=7) as provider,
-        listener("127.0.0.1", 0) as bound,
-    ):
+    scenario = read({"models": models, "answers": answers()})
+    with running(scenario, seed=7) as provider:
         agent = Agent(
             f"anthropic:{MODEL}",
             tools=[read_log, search, load_test],
@@ -188,23 +153,14 @@ async def served(place: Path) -> AsyncIterator[str]:
             params={"thinking": {"type": "adaptive"}},
             root=place,
         )
-        for name, said in {
-            "export": OTHERS[0],
-            "rename": OTHERS[1],
-            "retries": OTHERS[2],
-            "slow": REQUEST,
-        }.items():
+        for name, (title, said) in SESSIONS.items():
             async with agent.session(name) as session:
                 await session.ask(said)
+                await session.rename(title)
                 if name == "slow":
                     await session.ask(SECOND)
-        server = HttpServer(application(agent, names=LOOPBACK))
-        serving = asyncio.create_task(server.serve(sockets=[bound]))
-        try:
-            yield url_of(bound)
-        finally:
-            server.should_exit = True
-            await serving
+        async with served(agent) as url:
+            yield url
 
 
 async def begin_the_last_turn(browser: Browser, url: str) -> None:
@@ -252,4 +208,4 @@ async def open_rows(page: Page) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(take, __doc__)

@@ -79,6 +79,8 @@ def test_an_excerpt_is_one_line_around_the_word() -> None:
     text = "a " * 100 + "the\nCask\tleaks" + " b" * 100
     assert excerpt_of(text, "cask").startswith("…a a")
     assert "the Cask leaks" in excerpt_of(text, "cask")
+    whole = excerpt_of("considerably " * 20 + "cask", "cask")
+    assert whole.startswith("…considerably considerably")
     assert excerpt_of(text, "cask").endswith("b …") or excerpt_of(text, "cask").endswith(
         "…"
     )

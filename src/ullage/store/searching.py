@@ -137,6 +137,8 @@ def excerpt_of(text: str, word: str) -> str:
     """The text around a case-folded word, as one line."""
     at = max(text.lower().find(word), 0)
     start = max(at - AROUND, 0)
+    if start:
+        start = text.find(" ", start, at) + 1 or start
     stop = at + len(word) + AROUND
     line = " ".join(text[start:stop].split())
     before = "…" if start else ""

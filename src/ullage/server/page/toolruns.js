@@ -58,8 +58,9 @@ function drawRun(run, begin, span, end, reveal) {
 
 const isBad = (state) => !QUIET.has(state) && state !== "running" && state !== "asked";
 
-/** "0.4 s", "12 s", "3 min 5 s". */
+/** "< 0.1 s", "0.4 s", "12 s", "3 min 5 s". */
 function lasting(seconds) {
+  if (seconds < 0.05) return "< 0.1 s";
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
