@@ -571,3 +571,17 @@ def test_of_reports_in_a_row_that_are_not_used_the_first_is_told() -> None:
         "",
         "5 is none",
     ]
+
+
+def test_the_model_of_a_fallback_is_told_once_and_its_way_back_too() -> None:
+    play = Screenplay()
+    play.apply(
+        FellBack(seq=1, turn="t", model="b:n", error="a:m: x", error_kind="Overloaded")
+    )
+    play.apply(ModelChanged(seq=2, model="n", provider="b"))
+    play.apply(ModelChanged(seq=3, model="m", provider="a"))
+    told = []
+    for entry in play.entries:
+        assert isinstance(entry, Notice)
+        told.append("".join(span.text for span in entry.line))
+    assert told == ["b:n answers after a:m: overloaded", "model: m"]

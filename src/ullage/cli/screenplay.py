@@ -497,6 +497,8 @@ class Screenplay:
         self.queued: dict[str, str] = {}
         """The text of messages that were sent while the agent worked and are not delivered, by id."""
         self.is_in_turn = False
+        self._fallback = ""
+        """The model that a turn fell back to, until its change is seen."""
         self._place: dict[str, int] = {}
         self._written: list[str] = []
         """The parts of the answer that streams."""
@@ -586,6 +588,12 @@ class Screenplay:
         match event:
             case SettingsChanged() if not self._entries:
                 return None
+            case FellBack():
+                self._fallback = event.model
+            case ModelChanged():
+                fallback, self._fallback = self._fallback, ""
+                if fallback.endswith(event.model):
+                    return None
             case ReadingTaken():
                 was_noted, self._is_report_noted = self._is_report_noted, bool(event.note)
                 return None if was_noted else report_notice(event)
