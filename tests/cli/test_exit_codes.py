@@ -113,6 +113,7 @@ FAILED = [
     Case("trust", 2, "There is no ullage.toml"),
     Case("untrust", 2, "There is no answer about"),
     Case("worker", 2, "arguments are required: --store"),
+    Case("cluster", 2, "give --local"),
     Case("dispatch", 2, "arguments are required: ACTION"),
     Case("dispatch register workers", 2, "workers is no URL"),
     Case(

@@ -544,6 +544,26 @@ def _add_worker(commands: _Commands) -> None:
 
 
 def _add_cluster(commands: _Commands) -> None:
+    cluster = commands.add(
+        "cluster",
+        "start PostgreSQL, Restate, two servers and two workers on this machine, for a trial",
+        "cluster:run",
+    )
+    cluster.add_argument(
+        "--local", action="store_true", help="all on this machine, until Ctrl-C"
+    )
+    cluster.add_argument(
+        "--model",
+        default="",
+        metavar="PROVIDER:MODEL",
+        help="the model (default: a simulated one, no key needed)",
+    )
+    cluster.add_argument(
+        "--store",
+        default="",
+        metavar="URL",
+        help="a database of PostgreSQL to use (default: a new one, removed at the end)",
+    )
     dispatch = commands.add(
         "dispatch", "tell a Restate server where the workers are", "dispatch:run"
     )

@@ -31,12 +31,13 @@ AT_ONCE: Final = timedelta(0)
 RETRIES: Final = restate.InvocationRetryPolicy(
     initial_interval=timedelta(milliseconds=50),
     exponentiation_factor=2.0,
-    max_interval=timedelta(seconds=2),
-    max_attempts=70,
+    max_interval=timedelta(milliseconds=500),
+    max_attempts=240,
     on_max_attempts="kill",
 )
-"""Some two minutes of attempts. After them the sweep wakes again; the other choice, a pause, would hold the session's
-key until an operator resumes it."""
+"""Some two minutes of attempts. The pause grows with each attempt of a drive, also with the seventh worker that is
+killed under it: with pauses of up to 2 s that one's sessions had no driver for 2.4 s. After the last attempt the sweep
+wakes again; the other choice, a pause, would hold the session's key until an operator resumes it."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -1,0 +1,191 @@
+"""``ullage cluster --local``: PostgreSQL, Restate, two servers and two workers of this machine, for a trial."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from ullage.cli.exit_codes import DONE
+from ullage.cli.local_postgres import LocalPostgres
+from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports, restate_program
+from ullage.cli.simulated import simulated
+from ullage.errors import SettingError
+from ullage.runtime.restate_admin import register_workers
+
+COUNT: Final = 2
+"""Servers, and workers."""
+
+STARTED_IN_S: Final = 60.0
+ENDED_IN_S: Final = 15.0
+
+PAUSE_S: Final = 0.1
+"""Before each piece of a simulated answer, so that there is time to end a worker in the middle of it."""
+
+TRY: Final = """
+Try:
+  - Open {first} in a browser, begin a session, and watch it at {second} as well.
+  - `kill -9 {worker}` in the middle of an answer: the other worker gives the answer again, at once.
+The logs are in {folder}. Ctrl-C ends everything and removes it."""
+
+
+class ClusterPart:
+    """One of our own programs of the trial, in a process of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+    ) -> None:
+        self.name = name
+        self._log = folder / f"{name.replace(' ', '-')}.log"
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - this program itself
+                [sys.executable, "-m", "ullage", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env={**environment, "ULLAGE_MACHINE": name.replace(" ", "")},
+                start_new_session=True,  # Ctrl-C is ours: it ends the parts in their order
+            )
+
+    def until_listens(self, port: int) -> None:
+        """Return once it takes connections. Raises ``SettingError``."""
+        ends = time.monotonic() + STARTED_IN_S
+        while not _listens(port):
+            if self.process.poll() is not None or time.monotonic() > ends:
+                said = self._log.read_text(errors="replace")[-1000:]
+                raise SettingError(
+                    f"The {self.name} did not start. Correct what it says:\n{said}"
+                )
+            time.sleep(0.05)
+
+    def tell_to_end(self) -> None:
+        """Send SIGTERM, if it runs."""
+        if self.process.poll() is None:
+            self.process.terminate()
+
+    def until_ended(self) -> None:
+        """Wait for its end, not longer than it may take."""
+        try:
+            self.process.wait(ENDED_IN_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run everything until Ctrl-C. Raises ``SettingError`` for what can't be started."""
+    if not args.local:
+        raise SettingError(
+            "`ullage cluster` starts a trial on this machine: give --local. docs/scale.md describes several machines."
+        )
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _interrupt)
+    try:
+        with ExitStack() as stack:
+            parts = _started(args, stack)
+            _until_interrupted(parts)
+    except KeyboardInterrupt:
+        print("\nStopped. Nothing of it is left.")
+    return DONE
+
+
+def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
+    folder = Path(tempfile.mkdtemp(prefix="ullage-cluster-"))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    environment: Mapping[str, str] = dict(os.environ)
+    if not args.model:
+        environment = stack.enter_context(simulated(pause_s=PAUSE_S)).within(environment)
+    print("Starting Restate and PostgreSQL ...", flush=True)
+    restate = LocalRestate(folder / "restate", restate_program())
+    stack.callback(restate.kill)
+    restate.start()
+    store = args.store or _database(folder / "postgres", stack)
+
+    dispatch = ["--store", store, "--dispatch", "restate", "--restate", restate.ingress]
+    model = ["--model", args.model] if args.model else []
+    workers_port, *ports = free_ports(1 + COUNT)
+    parts: list[ClusterPart] = []
+    stack.callback(_end, parts)
+    for number, port in enumerate(ports, 1):
+        arguments = ["serve", "--port", str(port), "--no-live", *dispatch, *model]
+        parts.append(ClusterPart(f"server {number}", arguments, environment, folder))
+        if number == 1:  # it makes the tables
+            parts[0].until_listens(port)
+    listen = ["--listen", f"{LOOPBACK}:{workers_port}"]
+    for number in range(1, COUNT + 1):
+        arguments = ["worker", *dispatch, *listen, *model]
+        parts.append(ClusterPart(f"worker {number}", arguments, environment, folder))
+    for part, port in zip(parts, [*ports, workers_port, workers_port], strict=True):
+        part.until_listens(port)
+    asyncio.run(register_workers(restate.admin, f"http://{LOOPBACK}:{workers_port}"))
+
+    addresses = [f"http://{LOOPBACK}:{port}" for port in ports]
+    print(f"PostgreSQL  {store}\nRestate     {restate.ingress} (admin {restate.admin})")
+    for part, address in zip(parts, [*addresses, "", ""], strict=True):
+        print(f"{part.name.capitalize():<11} pid {part.process.pid}  {address}".rstrip())
+    print(
+        TRY.format(
+            first=addresses[0],
+            second=addresses[1],
+            worker=parts[COUNT].process.pid,
+            folder=folder,
+        ),
+        flush=True,
+    )
+    return parts
+
+
+def _database(folder: Path, stack: ExitStack) -> str:
+    folder.parent.chmod(0o755)  # PostgreSQL may run as another user
+    folder.mkdir()
+    postgres = LocalPostgres(folder)
+    stack.callback(postgres.stop)
+    postgres.start()
+    return postgres.url
+
+
+def _until_interrupted(parts: Sequence[ClusterPart]) -> None:
+    running = list(parts)
+    while running:
+        for part in tuple(running):
+            if part.process.poll() is not None:
+                running.remove(part)
+                print(f"{part.name.capitalize()} has ended.", flush=True)
+        time.sleep(0.2)
+    print("All servers and workers have ended.")
+
+
+def _end(parts: Sequence[ClusterPart]) -> None:
+    for part in parts:
+        part.tell_to_end()
+    for part in parts:
+        part.until_ended()
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
