@@ -22,6 +22,8 @@ import pytest
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 INSTALL_S = 600
+PATIENTLY = ("-o", "DPkg::Lock::Timeout=300")
+"""Another program may be installing something (seconds)."""
 
 missing: dict[str, str] = {}
 """What was not found in this run, and what was not tested for want of it."""
@@ -67,8 +69,8 @@ def _installed(package: str) -> bool:
         return False
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (
-        ["apt-get", "update", "-q"],
-        ["apt-get", "install", "-y", "-q", "--no-install-recommends", package],
+        ["apt-get", *PATIENTLY, "update", "-q"],
+        ["apt-get", *PATIENTLY, "install", "-yq", "--no-install-recommends", package],
     ):
         try:
             done = subprocess.run(

@@ -49,6 +49,8 @@ ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 
 JSON_LINES: Final = "application/x-ndjson"
 
+_decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
+
 
 @post(
     "/v1/sessions",
@@ -129,7 +131,7 @@ def _text_of_place(place: SearchPlace) -> str:
 def _place_of(text: str) -> SearchPlace:
     """The place of ``_text_of_place``. Raises ``ClientException``."""
     try:
-        return msgspec.json.decode(urlsafe_b64decode(text + "=="), type=SearchPlace)
+        return _decode_place(urlsafe_b64decode(text + "=="))
     except (ValueError, msgspec.MsgspecError) as problem:
         raise ClientException(
             "`before` is not from a search: give the value of the previous answer, or none."

@@ -88,7 +88,7 @@ def failure(problem: BaseException, shown: str) -> UllageError:
         case ConnectionError() if "rejected SSL" in str(problem):
             return StoreUnavailable(
                 f"{shown} offers no TLS, and sslmode in the URL asks for it. Turn on ssl in postgresql.conf, or write "
-                "sslmode=prefer where nobody else reads the network."
+                "sslmode=prefer on a network that you trust."
             )
         case TimeoutError():
             return StoreUnavailable(
