@@ -59,6 +59,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return LINK.sub(lambda found: link(found, place, origin), text)
 
 
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """A page's HTML, with a name for the theme's search dialog, which has none."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def origin_of(place: str) -> str:
     """The file of the repository that a page of the site is made from."""
     for name, target in PROJECT.items():

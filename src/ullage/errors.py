@@ -75,7 +75,7 @@ class NotASession(InputError):
         self.tried = tried
         lines = "\n".join(f"  {miss.format}: {miss.missed}" for miss in tried)
         super().__init__(
-            f"{what} is no session log that Ullage can read. Tried:\n{lines}"
+            f"{what} is no session log that Ullage can read.\nFormats tried:\n{lines}"
         )
 
 

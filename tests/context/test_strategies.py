@@ -307,7 +307,7 @@ def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_g
     assert isinstance(tiny, Stuck) and tiny.error is None
     last = tiny.events[-1]
     assert isinstance(last, CompactionRolledBack) and last.reason == "no_progress"
-    assert "the least gain is" in last.note
+    assert "a compaction has to save" in last.note
 
 
 def choosing(*chosen: str, **more: Any) -> Commit | Stuck:

@@ -56,4 +56,11 @@ def test_each_of_its_files_is_served_as_what_it_is(api: Api) -> None:
             path.suffix
         ].startswith("text/")
         assert answer.content == path.read_bytes()
+        plain = api.get(answer.url, headers={"accept-encoding": "identity"})
+        assert plain.content == answer.content
+        assert (answer.headers["content-encoding"], answer.headers["vary"]) == (
+            "gzip",
+            "accept-encoding",
+        )
+        assert "content-encoding" not in plain.headers
     assert api.get("/").status_code == (200 if (PAGE / "index.html").exists() else 404)

@@ -41,7 +41,8 @@ def test_no_session_names_what_was_read_and_every_format_that_was_tried() -> Non
     problem = NotASession("notes.txt", misses)
     assert problem.tried == misses
     assert str(problem).splitlines() == [
-        "notes.txt is no session log that Ullage can read. Tried:",
+        "notes.txt is no session log that Ullage can read.",
+        "Formats tried:",
         "  pi: no `type` on its first line",
         "  codex: no `session_meta` line",
     ]

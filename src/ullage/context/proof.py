@@ -236,7 +236,7 @@ def _too_large(
         saved = f"save {used - tokens:,} tokens" if tokens < used else "save nothing"
         return _Wrong(
             "no_progress",
-            f"The change would {saved}; the least gain is {aim.least:,.0f}.",
+            f"The change would {saved}, and a compaction has to save {aim.least:,.0f} or more.",
         )
     return None
 

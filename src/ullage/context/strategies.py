@@ -246,7 +246,7 @@ def _stuck(
 ) -> Stuck:
     error = unsendable(situation, attempt.failures)
     cause = _cause(attempt.failures)
-    note = f"{cause.name}: {cause.note}"
+    note = cause.note
     if situation.is_partial and len(must_stay(situation)) == len(situation.messages):
         note = _nothing_to_leave(situation)
     if error is not None:

@@ -141,8 +141,7 @@ def _read_all(
             past.logs.append(cache.calls(place))
         except (InputError, OSError) as problem:
             lines = str(problem).splitlines() or [type(problem).__name__]
-            said = lines[0].removesuffix(" Tried:")
-            past.unread.append(UnreadLog(place.path, said))
+            past.unread.append(UnreadLog(place.path, lines[0]))
 
 
 class CallsCache:

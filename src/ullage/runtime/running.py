@@ -403,7 +403,7 @@ def first_line(problem: Exception) -> str:
         said = problem.strerror or said
     if not said:
         return type(problem).__name__
-    return printable(said.splitlines()[0].removesuffix(" Tried:"))
+    return printable(said.splitlines()[0])
 
 
 def _changed(line: RunningSession, **fields: object) -> RunningSession:

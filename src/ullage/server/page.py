@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from litestar import Response, get
+from litestar import Request, Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
@@ -32,18 +33,18 @@ KINDS: Final = {
 
 
 @get("/", include_in_schema=False)
-async def index() -> Response[bytes]:
+async def index(request: Request[Any, Any, Any]) -> Response[bytes]:
     """The page."""
-    return await _served("index.html")
+    return await _served("index.html", request)
 
 
 @get("/assets/{path:path}", include_in_schema=False)
-async def asset(path: FromPath[Path]) -> Response[bytes]:
+async def asset(path: FromPath[Path], request: Request[Any, Any, Any]) -> Response[bytes]:
     """A file of the page."""
-    return await _served(path.as_posix().lstrip("/"))
+    return await _served(path.as_posix().lstrip("/"), request)
 
 
-async def _served(name: str) -> Response[bytes]:
+async def _served(name: str, request: Request[Any, Any, Any]) -> Response[bytes]:
     path = (PAGE / name.replace("\0", "")).resolve()
     if "\0" in name or not path.is_relative_to(PAGE) or path.suffix not in KINDS:
         raise NotFoundException(f"There is no file {name!r}.")
@@ -51,9 +52,11 @@ async def _served(name: str) -> Response[bytes]:
         content = await asyncio.to_thread(path.read_bytes)
     except OSError:
         raise NotFoundException(f"There is no file {name!r}.") from None
-    return Response(
-        content, media_type=KINDS[path.suffix], headers={"cache-control": "no-cache"}
-    )
+    headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["content-encoding"] = "gzip"
+        content = await asyncio.to_thread(gzip.compress, content, mtime=0)
+    return Response(content, media_type=KINDS[path.suffix], headers=headers)
 
 
 @get("/healthz", operation_id="get_health", summary="The health of the server")

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from ullage.display.text import counted
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
 from ullage.tools.paths import ConfinedPath, NarrowRoot, walk_to
@@ -95,7 +96,7 @@ def write(root: Path | NarrowRoot, path: str, content: str) -> Output:
             else f"in the place of {before.st_size:,} bytes"
         )
         return Output(
-            f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}."
+            f"Wrote {len(data):,} bytes, {counted(lines, 'line')}, to {place.shown}: {was}."
         )
 
 

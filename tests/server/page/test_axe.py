@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import pytest
 from playwright.sync_api import FilePayload, ViewportSize, expect
+from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
+from tests.server.page.test_look import FIXTURES
 from tests.server.running_logs import GrowingSession, live_in, metered
-from tests.server.served import Local, serving
+from tests.server.served import Local, script, serving
 from tests.server.test_conversation import png
 
 AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
@@ -115,6 +117,55 @@ def test_no_view_has_a_violation(
     expect(screen.find("#looked .cell").first).to_be_visible()
     expect(screen.find("#subagents a")).to_have_count(1)
     found["running session"] = violations(screen)
+    assert not any(found.values()), found
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """A server without a session, whose model asks for a call that needs approval."""
+    asks = {"calls": [{"name": "note", "arguments": {"text": "wine"}}]}
+    with running(script({"when": {"after": "user"}, **asks}, {"text": "Done."})) as at:
+        place = tmp_path_factory.mktemp("asking") / "s.db"
+        url = at.url("anthropic")
+        with serving(url, place, tools=[note], approve=["note"]) as server:
+            yield server
+
+
+def note(text: str) -> str:
+    """Note something."""
+    return text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_no_view_of_a_beginner_has_a_violation(
+    asking: Local, open_page: Open, size: ViewportSize, scheme: str
+) -> None:
+    look: dict[str, Any] = {"viewport": size, "color_scheme": scheme}
+    screen = open_page(asking.url, **look)
+    expect(screen.find("#nothing")).to_be_visible()
+    found = {"empty": violations(screen)}
+    screen.find("#log-file").set_input_files(FIXTURES / "claude_code" / "session.jsonl")
+    expect(screen.find("#looked .cell").first).to_be_visible()
+    found["log"] = violations(screen)
+    bad = FilePayload(name="a.jsonl", mimeType="text/plain", buffer=b"no log")
+    screen.find("#log-file").set_input_files(bad)
+    expect(screen.find(".notice", has_text="is no session log")).to_be_visible()
+    found["bad log"] = violations(screen)
+    name = f"{size['width']}-{scheme}"
+    screen = open_page(asking.url, asking.api.session(name), **look)
+    found["new session"] = violations(screen)
+    screen.say("Note the wine.")
+    expect(screen.page.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+    found["approval"] = violations(screen)
+    screen.page.get_by_role("button", name="Allow", exact=True).click()
+    expect(screen.answers().last).to_contain_text("Done.")
+    screen.is_at_rest()
+    screen.press("c")
+    screen.page.keyboard.press("Enter")
+    expect(screen.find("#compact-outcome.failed")).to_be_visible()
+    found["failed compaction"] = violations(screen)
+    asking.api.delete(f"/v1/sessions/{name}")
     assert not any(found.values()), found
 
 

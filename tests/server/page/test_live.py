@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -170,3 +171,35 @@ def test_two_pages_of_one_session_show_the_same(local: Local, open_page: Open) -
         expect(screen.find(".meter")).to_have_attribute(
             "data-snapshot", reading["snapshot_id"]
         )
+
+
+def test_the_list_has_the_title_of_a_new_session_while_its_turn_runs(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("titled-at-once"))
+    screen.page.route(
+        re.compile(r"/v1/sessions(\?.*)?$"), lambda route: route.abort()
+    )  # what the server's list says of it comes later
+    screen.say("Which cask is empty?")
+    expect(screen.find(".session.chosen .session-title")).to_have_text(
+        "Which cask is empty?"
+    )
+
+
+def test_without_a_session_only_what_can_be_done_is_offered(
+    tmp_path: Path, open_page: Open
+) -> None:
+    with (
+        running(script(*ANSWERS)) as provider,
+        serving(provider.url("anthropic"), tmp_path / "s.db") as server,
+    ):
+        screen = open_page(server.url)
+        expect(screen.find("#no-sessions")).to_be_in_viewport()
+        expect(screen.find(".window-hint")).to_be_visible()
+        expect(screen.find("#settings-fold")).to_be_hidden()
+        with screen.page.expect_file_chooser():
+            screen.find("#nothing").get_by_role("button").click()
+        screen.say("Hello.")
+        screen.is_live()
+        expect(screen.find(".window-hint")).to_be_hidden()
+        expect(screen.find("#settings-fold")).to_be_visible()

@@ -158,7 +158,7 @@ function sentence(step) {
 
 function niceHalf(top) {
   const size = 10 ** Math.floor(Math.log10(top));
-  return [5, 2, 1, 0.5].map((one) => one * size).find((tokens) => tokens <= 0.75 * top) ?? top;
+  return [7.5, 5, 4, 3, 2.5, 2, 1.5, 1, 0.75].map((one) => one * size).find((tokens) => tokens <= 0.8 * top) ?? top;
 }
 
 function glyph(mark, x) {

@@ -28,7 +28,7 @@ export function takeFiles(look, attach) {
     if (isWriting && isToSend) attach(files);
     else look(files[0]);
   });
-  byId("open-log").onclick = () => byId("log-file").click();
+  for (const button of document.querySelectorAll("[data-opens-log]")) button.onclick = () => byId("log-file").click();
   byId("log-file").onchange = (event) => {
     const [file] = event.target.files;
     if (file) look(file);

@@ -170,6 +170,7 @@ class Page {
     this.sessions.mark(id);
     this.composer.open(id);
     byId("menu").hidden = false;
+    byId("settings-fold").hidden = false;
     byId("settings-fold").open = false;
     replace(byId("settings"));
     byId("grants-fold").open = false;
@@ -294,10 +295,11 @@ class Page {
     activity.textContent = ACTIVITIES[ledger.activity] ?? "";
     activity.dataset.state = ledger.activity;
     byId("cancel").hidden = !(ledger.turn || ledger.compacting) || !following.isCaughtUp;
-    byId("title").textContent = ledger.title || this.firstSaid() || following.id;
+    const title = ledger.title || this.firstSaid() || following.id;
+    byId("title").textContent = title;
     byId("subtitle").textContent = [ledger.model, following.id].filter(Boolean).join(" · ");
     document.title = ledger.activity === "idle" ? "Ullage" : `${ACTIVITIES[ledger.activity]} Ullage`;
-    this.sessions.state(following.id, ledger.activity);
+    this.sessions.state(following.id, ledger.activity, title);
   }
 
   firstSaid() {
@@ -425,6 +427,7 @@ class Page {
     byId("title").textContent = "No session";
     byId("subtitle").textContent = "";
     byId("menu").hidden = true;
+    byId("settings-fold").hidden = true;
     this.connection("none");
   }
 

@@ -41,7 +41,7 @@ function describe(item, acts) {
     case "compaction_committed":
       return compacted(event, acts);
     case "compaction_rolled_back":
-      return { kind: "warn", text: `Compaction given up: ${event.note || event.reason}` };
+      return { kind: "warn", text: `Compaction failed: ${event.note || event.reason}` };
     case "compact_asked":
       return { kind: "quiet", text: `Compaction asked for${event.from ? " from a message on" : ""}${event.up_to ? " up to a message" : ""}${event.instructions ? `: ${event.instructions}` : ""}` };
     case "uncompacted":

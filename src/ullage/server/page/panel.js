@@ -81,6 +81,7 @@ export class Panel {
     const node = byId("compact-outcome");
     node.textContent = order ? outcomeOf(order) : "";
     node.className = `outcome ${order?.state ?? ""}`;
+    if (order) node.scrollIntoView({ block: "nearest" }); // on a phone the button is at the foot of the screen
   }
 
   /** The compactions that can be undone. */

@@ -51,9 +51,14 @@ export class SessionList {
   }
 
   /** What is known of the session that is shown. */
-  state(id, activity) {
+  state(id, activity, title) {
     this.states.clear();
     this.states.set(id, activity);
+    const one = this.sessions.find((each) => each.id === id);
+    if (one && !one.title && title !== id) {
+      one.title = title; // the server's list has it once the turn is over
+      this.draw();
+    }
     const dot = this.list.querySelector(`[data-session="${CSS.escape(id)}"] .dot`);
     if (dot) setDot(dot, activity);
   }
