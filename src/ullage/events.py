@@ -233,13 +233,17 @@ PauseReason = Literal["approval", "budget", "failed"]
 class TurnStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"
 ):
-    """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here."""
+    """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here.
+
+    ``trace`` is that of the message that began it.
+    """
 
     turn: str
     tokens: int = 0
     usd: float = 0.0
     input: int = 0
     output: int = 0
+    trace: str = ""
 
 
 class TurnPaused(
@@ -406,11 +410,15 @@ class ChildStarted(
 
 
 class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queued"):
-    """A message waits. ``steer`` goes in before the next model call, ``follow_up`` when the turn rests."""
+    """A message waits. ``steer`` goes in before the next model call, ``follow_up`` when the turn rests.
+
+    ``trace`` is the ``traceparent`` of the request that sent it (https://www.w3.org/TR/trace-context/), if it had one.
+    """
 
     message: Message
     kind: Literal["steer", "follow_up"]
     position: int
+    trace: str = ""
 
 
 class QueueEdited(

@@ -119,7 +119,10 @@ PACKAGES: dict[str, frozenset[str]] = {
             "hypercorn",
         }
     ),
-    "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
+    # opentelemetry by ``traces.py`` alone, where there is a collector
+    "server": frozenset(
+        {"msgspec", "litestar", "uvicorn", "h11", "prometheus_client", "opentelemetry"}
+    ),
     # each framework in the file that is for it; of the relay a limit
     "plugins": frozenset(
         {
@@ -145,6 +148,7 @@ PACKAGES: dict[str, frozenset[str]] = {
             "ullage_line",
             "ullage_relay",
             "genai_prices",
+            "opentelemetry",  # ``exporting.py`` alone, where there is a collector
             "mcp",  # ``mcp_server.py`` alone, when it is started
             "uvicorn",  # ``mcp_http.py`` alone, when it is started
         }

@@ -255,3 +255,27 @@ except MissingExtra as problem:
 def test_without_the_package_it_says_what_to_install() -> None:
     said = run_python("-c", WITHOUT, check=True)
     assert extra_command("telemetry") in said.stdout
+
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def test_a_turn_and_the_rest_of_it_elsewhere_belong_to_the_request_that_began_it() -> (
+    None
+):
+    first, second = Recorder(), Recorder()
+    began = TurnStarted(session="s", turn="t", trace=TRACE)
+    first.told(began, CallStarted(session="s", call="a", fingerprint=MADE))
+    second.telemetry.on_driven("s", TRACE)
+    spans = second.told(
+        CallEnded(session="s", call="a", outcome="cancelled"),
+        CallStarted(session="s", call="b", fingerprint=MADE),
+        CallEnded(session="s", call="b"),
+        TurnEnded(session="s", turn="t"),
+    )
+    (chat,), (turn,) = named(spans, "chat gemini-3-flash"), named(spans, "invoke_agent")
+    assert turn.parent is not None
+    assert f"{turn.parent.trace_id:032x}-{turn.parent.span_id:016x}" in TRACE
+    assert chat.parent == turn.context
+    (own,) = first.told(TurnEnded(session="s", turn="t"))[-1:]
+    assert own.parent == turn.parent

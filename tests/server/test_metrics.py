@@ -68,7 +68,7 @@ def test_a_turn_with_a_tool_is_counted_once(tmp_path: Path) -> None:
         assert samples["ullage_tool_calls_total", "finished"] == 1
         assert samples["ullage_tokens_total", "input"] == spend["input"]
         assert samples["ullage_tokens_total", "output"] == spend["output"]
-        assert samples["ullage_estimate_error_percent_count",] == 2
+        assert samples["ullage_estimate_error_ratio_count",] == 2
         assert samples["ullage_enqueue_seconds_count",] == 1
         assert samples["ullage_store_write_seconds_count", "append"] > 4
         with server.api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
@@ -103,7 +103,7 @@ async def test_only_what_was_stored_is_counted(tmp_path: Path) -> None:
     await inner.close()
 
 
-def test_an_error_is_in_percent_of_the_actual_and_only_of_calls_that_finished() -> None:
+def test_an_error_is_a_share_of_the_actual_and_only_of_calls_that_finished() -> None:
     metrics = Metrics()
     estimate = Amount(tokens=90, low=80, high=100)
     metrics.note(CallStarted(session="s", call="a", estimate=estimate))
@@ -114,9 +114,9 @@ def test_an_error_is_in_percent_of_the_actual_and_only_of_calls_that_finished() 
     )
     metrics.note(CallEnded(session="s", call="c", usage=Usage(input=100)))
     value = metrics.registry.get_sample_value
-    assert value("ullage_estimate_error_percent_count") == 1
-    assert value("ullage_estimate_error_percent_bucket", {"le": "-10.0"}) == 1
-    assert value("ullage_estimate_error_percent_bucket", {"le": "-20.0"}) == 0
+    assert value("ullage_estimate_error_ratio_count") == 1
+    assert value("ullage_estimate_error_ratio_bucket", {"le": "-0.1"}) == 1
+    assert value("ullage_estimate_error_ratio_bucket", {"le": "-0.2"}) == 0
     assert value("ullage_tokens_total", {"kind": "input"}) == 300
 
 
@@ -126,4 +126,4 @@ def test_calls_that_never_end_are_forgotten() -> None:
     for number in range(MOST_AWAITED + 5):
         metrics.note(CallStarted(session="s", call=str(number), estimate=estimate))
     metrics.note(CallEnded(session="s", call="0", usage=Usage(input=100)))
-    assert metrics.registry.get_sample_value("ullage_estimate_error_percent_count") == 0
+    assert metrics.registry.get_sample_value("ullage_estimate_error_ratio_count") == 0

@@ -1,28 +1,9 @@
-"""The page's files, and whether the server is well."""
-
-import asyncio
-from pathlib import Path
+"""The page's files."""
 
 import pytest
 
-from tests.server.served import Api, serving
+from tests.server.served import Api
 from ullage.server.page import KINDS, PAGE
-
-
-def test_well_means_that_the_store_answers(api: Api) -> None:
-    assert api.get("/healthz").json()["status"] == "ok"
-
-
-def test_a_store_that_can_t_be_read_is_not_well(provider: str, tmp_path: Path) -> None:
-    with serving(provider, tmp_path / "s.db") as server:
-        assert server.api.get("/healthz").status_code == 200
-        asyncio.run(server.store.close())
-        answer = server.api.get("/healthz")
-        assert (answer.status_code, answer.headers["content-type"]) == (
-            503,
-            "application/problem+json",
-        )
-        assert answer.headers["retry-after"] == "2"
 
 
 @pytest.mark.parametrize(

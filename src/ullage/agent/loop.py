@@ -89,6 +89,7 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     message: Message
     kind: Literal["steer", "follow_up"]
     is_new: bool = False
+    trace: str = ""
 
 
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +117,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
     note: str = ""
+    trace: str = ""
+    """The ``traceparent`` of the request that began the turn."""
 
     call: str = ""
     """A model call that was started and has not ended; ``side_call`` one of another purpose."""
@@ -210,6 +213,7 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         usd=event.usd,
         input=event.input,
         output=event.output,
+        trace=event.trace,
         tool_calls=0,
         fallback="",
         fallen=(),
@@ -510,7 +514,10 @@ def _queued(loop: Loop, event: Queued) -> Loop:
         queue=(
             *loop.queue,
             QueuedMessage(
-                message=event.message, kind=event.kind, is_new=bool(loop.cancel)
+                message=event.message,
+                kind=event.kind,
+                is_new=bool(loop.cancel),
+                trace=event.trace,
             ),
         ),
         paused="" if resumes else loop.paused,

@@ -40,17 +40,17 @@ def dispatch_of(
         case "lease":
             return LeaseDispatch(calls_at(place), serves=drives)
         case "restate":
-            listen = listen_address(args.listen) if drives else None
+            listen = host_and_port("--listen", args.listen) if drives else None
             return RestateDispatch(args.restate, listen)
         case _:
             return Embedded()
 
 
-def listen_address(text: str) -> ListenAddress:
-    """``HOST:PORT``, as it is given to ``--listen``. Raises ``SettingError``."""
+def host_and_port(option: str, text: str) -> ListenAddress:
+    """``HOST:PORT``, as it is given to an option. Raises ``SettingError``."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
         raise SettingError(
-            f"--listen {text} is no address: give HOST:PORT, as 127.0.0.1:9080."
+            f"{option} {text} is no address: give HOST:PORT, as 127.0.0.1:9080."
         )
     return ListenAddress(host.strip("[]"), int(port))

@@ -515,6 +515,13 @@ def _add_worker(commands: _Commands) -> None:
         "machine may share it. Whoever reaches it can have sessions driven: keep it in a private network",
     )
     where.add_argument(
+        "--metrics",
+        default="",
+        metavar="HOST:PORT",
+        help="answer there to GET /healthz, /readyz, /drainz and /metrics (default: nowhere); nothing of a session is "
+        "told, and no token is asked for",
+    )
+    where.add_argument(
         "--drives",
         type=_positive,
         default=0,

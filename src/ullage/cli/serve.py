@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ullage.cli.agent_options import (
     ASK_FIRST,
@@ -24,6 +24,7 @@ from ullage.cli.agent_options import (
     warn_of,
 )
 from ullage.cli.dispatching import check_dispatch, dispatch_of, drives_here
+from ullage.cli.exporting import exported_spans, span_hooks
 from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
 from ullage.cli.stores import place_of
@@ -33,12 +34,16 @@ from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 from ullage.runtime.dispatch import Dispatch
+from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenStore
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
@@ -81,7 +86,10 @@ def run(args: argparse.Namespace) -> int:
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
-        asyncio.run(_serve(args, token, tokens, store, listening, environment, dispatch))
+        spans = stack.enter_context(exported_spans("ullage-server", environment))
+        asyncio.run(
+            _serve(args, token, tokens, store, listening, environment, dispatch, spans)
+        )
     print(STOPPED if drives_here(args) else "Stopped.")
     return 0
 
@@ -94,6 +102,7 @@ async def _serve(
     listening: Any,
     environment: Mapping[str, str],
     dispatch: Dispatch,
+    spans: TracerProvider | None,
 ) -> None:
     from ullage.server.admission import host_name
     from ullage.server.app import application
@@ -102,9 +111,15 @@ async def _serve(
     from ullage.server.masking import secrets_in
     from ullage.server.metrics import Metrics, measured
     from ullage.server.serving import is_loopback, serve, url_of
+    from ullage.server.traces import RequestTraces
 
     metrics = Metrics()
-    agent = agent_of(args, store=measured(store, metrics), environment=environment)
+    agent = agent_of(
+        args,
+        store=measured(store, metrics),
+        environment=environment,
+        hooks=span_hooks(spans),
+    )
     warn_of(agent)
     is_local, url = is_loopback(args.host), url_of(listening)
     try:
@@ -132,6 +147,7 @@ async def _serve(
             drain_s=args.drain,
             dispatch=dispatch,
             drives=ANY_NUMBER if drives_here(args) else 0,
+            traces=RequestTraces(spans),
         )
         has_token = bool(token) or tokens.read() is not None
         print(
@@ -171,7 +187,11 @@ def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
 
 
 def agent_of(
-    args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None
+    args: argparse.Namespace,
+    *,
+    store: Any,
+    environment: Mapping[str, str] | None = None,
+    hooks: Sequence[Hook] = (),
 ) -> Agent:
     """The agent that the command line asks for, on top of files and environment: the ceiling of all its sessions.
 
@@ -182,6 +202,7 @@ def agent_of(
         system=args.system,
         root=args.root,
         store=store,
+        hooks=hooks,
         environment={
             "ULLAGE_APPROVE": ASK_FIRST,
             **(os.environ if environment is None else environment),

@@ -6,17 +6,27 @@ import argparse
 import asyncio
 import os
 import signal
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.cli.agent_options import warn_of
-from ullage.cli.dispatching import dispatch_of
+from ullage.cli.dispatching import dispatch_of, host_and_port
+from ullage.cli.exporting import exported_spans, span_hooks
 from ullage.cli.logged import logged
 from ullage.cli.serve import agent_of
 from ullage.cli.stores import place_of
+from ullage.errors import MissingExtra
+from ullage.installation import extra_command
 from ullage.runtime.dispatch import Dispatch
+from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER, Host
 from ullage.store.places import store_at
 from ullage.store.store import Store
-from ullage.tasks import start, stop
+from ullage.tasks import background, start, stop
+
+if TYPE_CHECKING:
+    from ullage.server.metrics import Metrics
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,14 +35,52 @@ def run(args: argparse.Namespace) -> int:
     store = store_at(place)
     dispatch = dispatch_of(args, place)
     args.simulate = False
-    with logged(args.log or "warning", os.environ, ""):
-        asyncio.run(_work(args, store, dispatch))
+    with ExitStack() as stack:
+        stack.enter_context(logged(args.log or "warning", os.environ, ""))
+        spans = stack.enter_context(exported_spans("ullage-worker", os.environ))
+        looked_at = _monitored(args.metrics) if args.metrics else None
+        asyncio.run(_work(args, store, dispatch, span_hooks(spans), looked_at))
     print("Stopped. The next worker or server resumes unfinished turns.")
     return 0
 
 
-async def _work(args: argparse.Namespace, store: Store, dispatch: Dispatch) -> None:
-    agent = agent_of(args, store=store, environment=os.environ)
+def _monitored(address: str) -> Monitored:
+    """What answers at ``--metrics``. Raises ``MissingExtra`` and ``SettingError``."""
+    try:
+        from ullage.server.metrics import Metrics
+        from ullage.server.monitoring import serve_monitoring
+        from ullage.server.serving import listener
+    except ImportError as problem:
+        raise MissingExtra(
+            f"`ullage worker --metrics` needs more than is installed ({problem.name}). Install it: "
+            f"{extra_command('server')}"
+        ) from problem
+    where = host_and_port("--metrics", address)
+    listening = listener(where.host, where.port, has_token=True)
+    metrics = Metrics()
+    return Monitored(metrics, lambda host: serve_monitoring(host, metrics, listening))
+
+
+class Monitored(NamedTuple):
+    """The metrics of a worker, and what serves them."""
+
+    metrics: Metrics
+    serve: Callable[[Host], Coroutine[Any, Any, None]]
+
+
+async def _work(
+    args: argparse.Namespace,
+    inner: Store,
+    dispatch: Dispatch,
+    hooks: Sequence[Hook],
+    looked_at: Monitored | None,
+) -> None:
+    store = inner
+    if looked_at is not None:
+        from ullage.server.metrics import measured
+
+        store = measured(inner, looked_at.metrics)
+    agent = agent_of(args, store=store, environment=os.environ, hooks=hooks)
     warn_of(agent)
     told: asyncio.Queue[signal.Signals] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -41,7 +89,12 @@ async def _work(args: argparse.Namespace, store: Store, dispatch: Dispatch) -> N
     drives = args.drives or ANY_NUMBER
     try:
         await store.sessions(limit=1)  # a store that can't be opened is said at once
-        async with Host(agent, attends=True, dispatch=dispatch, drives=drives) as host:
+        async with (
+            Host(agent, attends=True, dispatch=dispatch, drives=drives) as host,
+            AsyncExitStack() as stack,
+        ):
+            if looked_at is not None:
+                await stack.enter_async_context(background(looked_at.serve(host)))
             print("Ullage drives sessions of the store. Ctrl-C stops it.", flush=True)
             if await told.get() == signal.SIGTERM:
                 await _drained(host, told, args.drain)

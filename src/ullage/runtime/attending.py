@@ -47,6 +47,8 @@ class Attending:
         self._room = room
         self._clock = clock
         self._failed: dict[str, float] = {}
+        self.woken = 0
+        """How many sessions it has woken."""
 
     def failed(self, session: str) -> None:
         """Leave this session alone for ``RETRY_S``."""
@@ -75,8 +77,9 @@ class Attending:
         most = min(AT_ONCE, self._room())
         if most <= 0:
             return woken
-        for session, seq in await self._store.unattended(most + len(self._failed)):
+        for session, seq, _ in await self._store.unattended(most + len(self._failed)):
             if session not in self._failed and len(woken) < most:
                 await self._wake(session, seq)
                 woken.append(session)
+        self.woken += len(woken)
         return woken

@@ -39,6 +39,10 @@ class Dispatch(Protocol):
         """Drive the woken sessions, each once at a time, until cancelled. That cancels the drives too."""
         ...
 
+    async def problem(self) -> str:
+        """Why a wake would reach nobody now; empty if nothing is known to be wrong."""
+        ...
+
     async def close(self) -> None:
         """Let connections go. Wakes may follow: they connect again."""
         ...
@@ -85,6 +89,10 @@ class Embedded:
             self._drive = None
             if self._running:
                 await stop(*self._running.values())
+
+    async def problem(self) -> str:
+        """See ``Dispatch.problem``."""
+        return ""
 
     async def close(self) -> None:
         """See ``Dispatch.close``."""

@@ -78,7 +78,7 @@ from ullage.runtime.counting_pieces import (
 )
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
-from ullage.runtime.opening import opened, save_if_due
+from ullage.runtime.opening import opened, save_if_due, tell_driven
 from ullage.runtime.output_type import OutputType
 from ullage.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage.runtime.sync_settings import sync_settings, write_instructions
@@ -268,6 +268,7 @@ class Driver:
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
+                tell_driven(self._shared.hooks, runtime.ledger)
                 try:
                     yield runtime
                 finally:
@@ -506,6 +507,8 @@ class Driver:
     async def _deliver(self, runtime: SessionRuntime, step: Deliver) -> None:
         """Move messages from the queue to the conversation in one transaction, unless a command came meanwhile."""
         loop = runtime.ledger.loop
+        waiting = {one.message.id: one for one in loop.queue}
+        delivered = [waiting[name] for name in step.messages]
         events: list[Event] = []
         if step.begins_turn:
             turn = f"turn-{loop.turns + 1}"
@@ -516,13 +519,13 @@ class Driver:
                 usd=spent.usd,
                 input=spent.input,
                 output=spent.output,
+                trace=next((one.trace for one in delivered if one.trace), ""),
             )
             events.append(started)
-        waiting = {one.message.id: one.message for one in loop.queue}
-        for name in step.messages:
+        for one in delivered:
             events += [
-                QueueLeft(message_id=name, how="delivered"),
-                MessageAdded(message=waiting[name]),
+                QueueLeft(message_id=one.message.id, how="delivered"),
+                MessageAdded(message=one.message),
             ]
         await runtime.ledger.write(events, exact=True, durable=True)
 

@@ -45,6 +45,10 @@ class Hook:
     def on_event(self, event: Event) -> None:
         """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
 
+    def on_driven(self, session: str, trace: str) -> None:
+        """This process drives the session from here on. ``trace`` is the ``traceparent`` of the request that began its
+        turn, where another process began the turn. As ``on_event``."""
+
     async def before_call(self, request: Request, reading: Reading) -> None:
         """A request is about to be sent, and what it is expected to hold."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
 from ullage.errors import StoreUnavailable, UllageError
@@ -28,6 +28,9 @@ log = logging.getLogger("ullage.runtime")
 
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
+
+ANSWERS_IN_S: Final = 3.0
+"""Seconds after which a store or a dispatch that says nothing counts as away."""
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
@@ -256,6 +259,38 @@ class Host:
         return held.failure
 
     @property
+    def is_draining(self) -> bool:
+        """Whether it takes no more sessions, for good."""
+        return self._is_retiring
+
+    async def problems(self) -> dict[str, str]:
+        """Why no work should be given to this process now, by what it lacks; empty while it is ready."""
+        if self._is_retiring:
+            return {"draining": "It takes no more sessions, and ends after its steps."}
+        checks = {"store": self._store_problem(), "dispatch": self.dispatch.problem()}
+        found = await asyncio.gather(*(_in_time(check) for check in checks.values()))
+        return {
+            lack: problem for lack, problem in zip(checks, found, strict=True) if problem
+        }
+
+    async def _store_problem(self) -> str:
+        try:
+            await self.store.check()
+        except StoreUnavailable as problem:
+            return str(problem)
+        return ""
+
+    @property
+    def swept_sessions(self) -> int:
+        """How many sessions its search for lost work has woken."""
+        return self._attending.woken if self._attending is not None else 0
+
+    async def longest_wait_s(self) -> float:
+        """For how long the oldest due session of the store has had no driver. Raises ``StoreUnavailable``."""
+        oldest = await self.store.unattended(1)
+        return oldest[0].waits_s if oldest else 0.0
+
+    @property
     def open_sessions(self) -> int:
         """How many sessions are open."""
         return len(self._sessions)
@@ -313,6 +348,15 @@ class TenantHost:
     def busy_sessions(self) -> int:
         """How many of them are at work."""
         return self._host.busy_sessions
+
+
+async def _in_time(check: Coroutine[None, None, str]) -> str:
+    """What a check of readiness gives; one without an answer has failed."""
+    try:
+        async with asyncio.timeout(ANSWERS_IN_S):
+            return await check
+    except TimeoutError:
+        return f"It did not answer within {ANSWERS_IN_S:.0f} s."
 
 
 def is_child(session: str) -> bool:

@@ -31,6 +31,10 @@ class DriverCalls(Protocol):
         """
         ...
 
+    async def check(self) -> None:
+        """Raises ``StoreUnavailable`` unless a call would be sent now."""
+        ...
+
     async def close(self) -> None:
         """Let the connection go."""
         ...
@@ -71,6 +75,15 @@ class LeaseDispatch(Embedded):
             except StoreUnavailable as problem:
                 log.warning("Calls for drivers can't be heard: %s", problem)
             await asyncio.sleep(LISTEN_AGAIN_S)
+
+    async def problem(self) -> str:
+        """See ``Dispatch.problem``."""
+        try:
+            if self._calls is not None:
+                await self._calls.check()
+        except StoreUnavailable as problem:
+            return f"Calls for drivers can't be sent or heard: {problem}"
+        return ""
 
     async def close(self) -> None:
         """See ``Dispatch.close``."""

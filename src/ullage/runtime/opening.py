@@ -113,6 +113,15 @@ def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
             log.exception("A hook failed at an event of the session %s", ledger.session)
 
 
+def tell_driven(hooks: Sequence[Hook], ledger: Ledger) -> None:
+    """Call the hooks for a session that this process drives from here on."""
+    for hook in hooks:
+        try:
+            hook.on_driven(ledger.session, ledger.loop.trace if ledger.loop.turn else "")
+        except Exception:
+            log.exception("A hook failed as it was told of %s", ledger.session)
+
+
 async def folded(
     store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto"
 ) -> Folds:

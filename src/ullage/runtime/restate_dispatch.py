@@ -96,6 +96,17 @@ class RestateDispatch:
         listening, self._listening = self._listening, None
         await serve_restate(listening or _bound(self.address), drive)
 
+    async def problem(self) -> str:
+        """See ``Dispatch.problem``. Whether a worker is registered is known only when one is called."""
+        try:
+            answer = await self._http().get(f"{self._ingress}/restate/health")
+        except httpx2.HTTPError as problem:
+            reason = str(problem) or type(problem).__name__
+            return f"Restate at {self._ingress} does not answer: {reason}."
+        if answer.is_error:
+            return f"Restate at {self._ingress} is not well: {answer.status_code}."
+        return ""
+
     async def close(self) -> None:
         """See ``Dispatch.close``."""
         client, self._client = self._client, None

@@ -389,13 +389,18 @@ class Session(Generic[OutputT]):
     # -- messages --
 
     async def send(
-        self, *pieces: MessageInput, kind: QueueKind = "steer", id: str = ""
+        self,
+        *pieces: MessageInput,
+        kind: QueueKind = "steer",
+        id: str = "",
+        trace: str = "",
     ) -> Receipt:
         """Send a message, at rest or during a turn; returns once it is stored.
 
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
-        returns the state of the first receipt. Raises ``BadKey`` for a missing key; then nothing is stored.
+        returns the state of the first receipt. ``trace`` is the ``traceparent`` that spans of the turn belong below
+        (https://www.w3.org/TR/trace-context/). Raises ``BadKey`` for a missing key; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
             raise WrongType(
@@ -406,10 +411,10 @@ class Session(Generic[OutputT]):
         await self._check_key()
         message = await self.message(*pieces, id=id)
         self._driving.want(self._wanted)
-        return await self._store(message, kind)
+        return await self._store(message, kind, trace)
 
-    async def _store(self, message: Message, kind: QueueKind) -> Receipt:
-        receipt = await self._open.store.send(self.id, message, kind)
+    async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
+        receipt = await self._open.store.send(self.id, message, kind, trace=trace)
         await self._ask_driver()
         return receipt
 

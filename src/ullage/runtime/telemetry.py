@@ -7,6 +7,9 @@ A turn is one span (``invoke_agent``); below it each model call (``chat MODEL``)
 that failed or was cancelled has its span too. What a process leaves open when it ends is not exported. No content is
 recorded: no prompt, answer, argument or result. Without an exporter it does nothing.
 
+A turn belongs to the trace of the request that began it, in whichever process it is driven: the request's
+``traceparent`` is in the ledger (https://www.w3.org/TR/trace-context/). So does the rest of a turn whose driver died.
+
 The names are those of https://github.com/open-telemetry/semantic-conventions-genai (status: development, schema
 gen-ai/1.42.0): input tokens include what was read from and written to a cache, output tokens include reasoning.
 """
@@ -36,6 +39,7 @@ from ullage.models.providers import canonical, provider_named
 from ullage.runtime.hooks import Hook
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.trace import Span, SpanKind, Tracer, TracerProvider
 
 NAME: Final = "ullage"
@@ -50,9 +54,10 @@ _Attributes = dict[str, str | int | float | bool | list[str]]
 
 @dataclass(slots=True)
 class _Session:
-    """The open spans of one session. ``turn`` is the span of the current turn."""
+    """The open spans of one session. ``turn`` is the span of the current turn, ``trace`` what it belongs below."""
 
     turn: Span | None = None
+    trace: str = ""
     calls: dict[str, Span] = field(default_factory=dict)
     tools: dict[str, Span] = field(default_factory=dict)
 
@@ -74,11 +79,17 @@ class Telemetry(Hook):
         self._tracer: Tracer = trace.get_tracer(NAME, tracer_provider=provider)
         self._sessions: dict[str, _Session] = {}
 
+    def on_driven(self, session: str, trace: str) -> None:
+        """See ``Hook.on_driven``: the rest of a turn has a span below the same request."""
+        if trace:
+            self._sessions.setdefault(session, _Session()).trace = trace
+
     def on_event(self, event: Event) -> None:
         """See ``Hook.on_event``."""
         session = self._sessions.setdefault(event.session, _Session())
         match event:
             case TurnStarted():
+                session.trace = event.trace
                 self._turn(session, event)
             case CallStarted():
                 self._call_started(session, event)
@@ -104,25 +115,29 @@ class Telemetry(Hook):
                 self._turn_over(session, event)
             case _:
                 pass
-        if session.turn is None and not (session.calls or session.tools):
+        is_open = session.turn or session.trace or session.calls or session.tools
+        if not is_open:
             del self._sessions[event.session]
 
     # -- turns --
 
     def _turn(self, session: _Session, event: Event) -> Span:
-        """The span of the current turn; the rest of a turn that another process began has its own span."""
+        """The span of the current turn; the rest of a turn that another process began has a span of its own."""
         if session.turn is None:
             attributes: _Attributes = {
                 "gen_ai.operation.name": "invoke_agent",
                 "gen_ai.conversation.id": event.session,
             }
             session.turn = self._tracer.start_span(
-                "invoke_agent", attributes=attributes, start_time=_time(event)
+                "invoke_agent",
+                context=context_of(session.trace),
+                attributes=attributes,
+                start_time=_time(event),
             )
         return session.turn
 
     def _turn_over(self, session: _Session, event: TurnEnded | TurnPaused) -> None:
-        turn, session.turn = session.turn, None
+        turn, session.turn, session.trace = session.turn, None, ""
         if turn is not None:
             name = (
                 "ullage.turn.ended"
@@ -231,6 +246,15 @@ class Telemetry(Hook):
             span.set_attribute("error.type", wrong)
             span.set_status(self._api.Status(self._api.StatusCode.ERROR, text or wrong))
         span.end(end_time=_time(event))
+
+
+def context_of(trace: str) -> Context | None:
+    """The context that a ``traceparent`` describes; ``None``, which is the current one, for none."""
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    if not trace:
+        return None
+    return TraceContextTextMapPropagator().extract({"traceparent": trace})
 
 
 def _usage(event: CallEnded) -> _Attributes:

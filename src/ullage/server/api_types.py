@@ -489,11 +489,18 @@ class AccessView(Struct, frozen=True, kw_only=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """``ok`` if the store answers."""
+    """``ok``: the process answers."""
 
     status: Literal["ok"]
     version: str
     open_sessions: int
+
+
+class Readiness(Struct, frozen=True, kw_only=True):
+    """``lacks`` names what is wrong: ``draining``, ``store``, ``dispatch``."""
+
+    ready: bool
+    lacks: tuple[str, ...] = ()
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):

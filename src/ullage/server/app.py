@@ -21,8 +21,8 @@ from ullage.runtime.hosting import ANY_NUMBER, Host
 from ullage.server import (
     conversation,
     event_stream,
+    health,
     live,
-    metrics,
     page,
     scopes,
     sessions,
@@ -38,6 +38,7 @@ from ullage.server.openapi import SchemaPlugin, described
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
 from ullage.server.requests import check_body, host_of, session_named
 from ullage.server.tokens import Tokens, TokenStore
+from ullage.server.traces import RequestTraces
 from ullage.tasks import start, stop
 
 log = logging.getLogger("ullage.server")
@@ -85,8 +86,10 @@ HANDLERS = (
     live.follow_live,
     page.index,
     page.asset,
-    page.health,
-    metrics.get_metrics,
+    health.health,
+    health.ready,
+    health.drain,
+    health.get_metrics,
     scopes.get_access,
 )
 
@@ -115,12 +118,14 @@ def application(
     drain_s: float = 0.0,
     dispatch: Dispatch | None = None,
     drives: int = ANY_NUMBER,
+    traces: RequestTraces | None = None,
 ) -> Application:
     """The application for an agent's sessions. Its lifespan is the host's.
 
     ``token`` allows everything, ``tokens`` are named. ``names`` are the accepted hosts (empty: any), ``origins``
     further addresses of its page, ``hidden`` values that no error may show, ``shows`` what runs on this machine; by
-    default nothing of it is shown. ``dispatch`` says where sessions are driven, ``drives`` how many of them here. As
+    default nothing of it is shown. ``dispatch`` says where sessions are driven, ``drives`` how many of them here,
+    ``traces`` where spans of requests go. As
     long as it runs, it takes over the sessions of its store whose driver ended; at its end the current steps of
     sessions get ``drain_s`` seconds.
     Raises ``SettingError`` for tokens that can't be read.
@@ -163,6 +168,7 @@ def application(
             {
                 "closing": closing,
                 "metrics": measures,
+                "traces": traces or RequestTraces(),
                 "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,

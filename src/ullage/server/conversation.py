@@ -25,6 +25,7 @@ from ullage.server.api_types import (
 )
 from ullage.server.guard import unescaped
 from ullage.server.requests import Opened, TheHost
+from ullage.server.traces import RequestTraces
 from ullage.store.store import Receipt
 
 KEYS_KEPT: Final = 10_000
@@ -54,8 +55,12 @@ async def send_message(
     key: Annotated[
         str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)
     ] = None,
+    traceparent: Annotated[
+        str | None, HeaderParameter(name="traceparent", max_length=255)
+    ] = None,
 ) -> Acknowledged:
-    """The answer comes after the message is stored. Repeating an ``Idempotency-Key`` or ``id`` changes nothing."""
+    """The answer comes after the message is stored. Repeating an ``Idempotency-Key`` or ``id`` changes nothing. The
+    turn belongs to the trace of ``traceparent`` (W3C Trace Context)."""
     name = data.id or ""
     if not name and key is not None:
         name = f"key-{blake2b(key.encode(), digest_size=16).hexdigest()}"
@@ -65,7 +70,9 @@ async def send_message(
         await _refuse_taken(opened, name)
     if key is not None:
         keys.check(opened.id, key, data)
-    receipt = await opened.send(*pieces, kind=data.kind, id=name)
+    traces = cast(RequestTraces, state.traces)
+    with traces.sending(traceparent, opened.id) as trace:
+        receipt = await opened.send(*pieces, kind=data.kind, id=name, trace=trace)
     if key is not None:
         keys.remember(opened.id, key, data)
     return acknowledged(receipt)

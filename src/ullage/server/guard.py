@@ -24,7 +24,7 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 SLASH: Final = "\x1f"
 """Replaces a slash inside a path's segment (``parent%2Fchild``), so that it does not end the segment."""
 
-OPEN: Final = ("/healthz", "/schema/", "/assets/")
+OPEN: Final = ("/healthz", "/readyz", "/drainz", "/schema/", "/assets/")
 """Paths that need no token besides the page itself: they hold nothing of a session."""
 
 POLICY: Final = (

@@ -9,49 +9,32 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from litestar import Response, get
-from litestar.datastructures import State as AppState
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
-    generate_latest,
 )
 
 from ullage.events import CallEnded, CallStarted, DraftPiece, Event, ToolEnded, TurnEnded
 from ullage.messages import Message
-from ullage.server.requests import TheHost
-from ullage.store.store import Lease, QueueKind, Receipt, Store
+from ullage.store.store import Lease, QueueKind, Receipt, Store, StoreObserver
 from ullage.usage import KINDS
 
 T = TypeVar("T")
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-PERCENT: Final = (
-    -50.0,
-    -20.0,
-    -10.0,
-    -5.0,
-    -2.0,
-    -1.0,
-    -0.5,
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    20.0,
-    50.0,
-)
+SHARES: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Of the actual input; the error of an estimate has these buckets on both sides of 0."""
 
 MOST_AWAITED: Final = 10_000
 """Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
 
 
-class Metrics:
-    """Every metric of one server, in a separate registry."""
+class Metrics(StoreObserver):
+    """Every metric of one server or worker, in a separate registry. Names follow
+    https://prometheus.io/docs/practices/naming/.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -77,9 +60,9 @@ class Metrics:
             "tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named
         )
         self.error = Histogram(
-            "estimate_error_percent",
-            "Estimated minus actual input of main calls, in percent of the actual",
-            buckets=PERCENT,
+            "estimate_error_ratio",
+            "Estimated minus actual input of main calls, as a share of the actual",
+            buckets=[*(-share for share in reversed(SHARES)), 0.0, *SHARES],
             **named,
         )
         self.enqueue = Histogram(
@@ -92,7 +75,46 @@ class Metrics:
             buckets=SECONDS,
             **named,
         )
+        self.lane_wait = Histogram(
+            "store_lane_wait_seconds",
+            "Until the transaction of a write begins",
+            buckets=SECONDS,
+            **named,
+        )
+        self.waiting = Gauge(
+            "longest_wait_seconds",
+            "For how long the oldest due session of the store has had no driver",
+            **named,
+        )
+        self.takeovers = Counter(
+            "takeovers", "Sessions taken over from a driver that had not let go", **named
+        )
+        self.lost = Counter(
+            "lost_notifications", "Changes that no notification told of", **named
+        )
+        self.swept = Counter(
+            "swept_sessions", "Sessions that the search for lost work woke", **named
+        )
+        self.ready = Gauge("ready", "Whether this process is ready: 1 or 0", **named)
+        self._swept = 0
         self._estimates: dict[tuple[str, str], int] = {}
+
+    def waited(self, seconds: float) -> None:
+        """See ``StoreObserver.waited``."""
+        self.lane_wait.observe(seconds)
+
+    def took_over(self) -> None:
+        """See ``StoreObserver.took_over``."""
+        self.takeovers.inc()
+
+    def lost_notifications(self, count: int) -> None:
+        """See ``StoreObserver.lost_notifications``."""
+        self.lost.inc(count)
+
+    def count_swept(self, sessions: int) -> None:
+        """So many sessions were woken by the search since the process began."""
+        self.swept.inc(sessions - self._swept)
+        self._swept = sessions
 
     def note(self, event: Event) -> None:
         """Count one event that this process has written."""
@@ -121,7 +143,7 @@ class Metrics:
         if usage.cleared:
             return  # what the provider newly cleared is no error of the estimate
         if estimate is not None and usage.context and event.outcome == "finished":
-            self.error.observe(100 * (estimate - usage.context) / usage.context)
+            self.error.observe((estimate - usage.context) / usage.context)
 
 
 class MeasuredStore:
@@ -171,10 +193,13 @@ class MeasuredStore:
         """See ``Store.command``."""
         return await self._timed("command", self._inner.command(session, events))
 
-    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+    async def send(
+        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
+    ) -> Receipt:
         """See ``Store.send``."""
         with self._metrics.enqueue.time():
-            return await self._timed("send", self._inner.send(session, message, kind))
+            sending = self._inner.send(session, message, kind, trace=trace)
+            return await self._timed("send", sending)
 
     async def _timed(self, what: str, writing: Awaitable[T]) -> T:
         begun = time.perf_counter()
@@ -185,21 +210,6 @@ class MeasuredStore:
 
 
 def measured(store: Store, metrics: Metrics) -> Store:
-    """The store with its writes measured."""
+    """The store with its writes measured, and what happens inside it counted."""
+    store.observe(metrics)
     return cast(Store, MeasuredStore(store, metrics))
-
-
-@get(
-    "/metrics",
-    operation_id="get_metrics",
-    summary="Metrics in Prometheus's text format",
-    media_type="text/plain",
-)
-async def get_metrics(host: TheHost, state: AppState) -> Response[bytes]:
-    """Turns, calls, tokens, tools, the error of estimates, and how long storing takes."""
-    metrics: Metrics = state.metrics
-    metrics.open.set(host.open_sessions)
-    metrics.driving.set(host.busy_sessions)
-    return Response(
-        generate_latest(metrics.registry), media_type="text/plain; version=0.0.4"
-    )

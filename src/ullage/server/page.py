@@ -1,4 +1,4 @@
-"""The page's files, and the health of the server."""
+"""The page's files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from typing import Any, Final
 from litestar import Request, Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
-
-from ullage.runtime.agent import program_name
-from ullage.server.api_types import Health
-from ullage.server.requests import TheHost
 
 PAGE: Final = Path(__file__).parent / "page"
 
@@ -57,14 +53,3 @@ async def _served(name: str, request: Request[Any, Any, Any]) -> Response[bytes]
         headers["content-encoding"] = "gzip"
         content = await asyncio.to_thread(gzip.compress, content, mtime=0)
     return Response(content, media_type=KINDS[path.suffix], headers=headers)
-
-
-@get("/healthz", operation_id="get_health", summary="The health of the server")
-async def health(host: TheHost) -> Health:
-    """Queries the store; 503 if it does not answer."""
-    await host.store.sessions(limit=1)
-    return Health(
-        status="ok",
-        version=program_name().removeprefix("ullage "),
-        open_sessions=host.open_sessions,
-    )

@@ -20,6 +20,8 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "index": None,
     "asset": None,
     "health": None,
+    "ready": None,
+    "drain": None,
     "get_access": "read",
     "get_metrics": "read",
     "look_at_log": "read",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, Event
+from ullage.store.store import StoreObserver
 
 MOST_HELD = 1_000
 """The most changes that are held for a slow watcher; beyond that it reads the database instead."""
@@ -86,9 +87,10 @@ _News = tuple[Subscription, Change | None]
 
 
 class Watchers:
-    """All subscriptions of one store. Safe to call from any thread."""
+    """All subscriptions of one store. Safe to call from any thread. ``observer`` is told of the store's own doings."""
 
     def __init__(self) -> None:
+        self.observer = StoreObserver()
         self._lock = threading.Lock()
         self._by_session: dict[str, list[Subscription]] = {}
 

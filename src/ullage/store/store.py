@@ -101,10 +101,14 @@ class SessionRow(NamedTuple):
 
 
 class Unattended(NamedTuple):
-    """A session that is due and has no living driver. ``seq`` is its last event."""
+    """A session that is due and has no living driver. ``seq`` is its last event.
+
+    ``waits_s`` is for how many seconds any process could have driven it.
+    """
 
     id: str
     seq: int
+    waits_s: float = 0.0
 
 
 ASKED_S: Final = 1.0
@@ -114,6 +118,19 @@ ASKED_S: Final = 1.0
 def handle_of(data: bytes) -> str:
     """The handle of kept bytes: the first 128 bits of their SHA-256."""
     return sha256(data).hexdigest()[:32]
+
+
+class StoreObserver:
+    """Is told what happens inside a store, from the store's own threads. Must not wait. This one ignores it."""
+
+    def waited(self, seconds: float) -> None:
+        """A write waited so long for its transaction to begin."""
+
+    def took_over(self) -> None:
+        """A session was acquired here whose last driver had not released it."""
+
+    def lost_notifications(self, count: int) -> None:
+        """So many sessions had changed without a notification, as a look at them found."""
 
 
 class Watch(Protocol):
@@ -136,6 +153,14 @@ class Watch(Protocol):
 
 class Store(Protocol):
     """See the head of the file."""
+
+    def observe(self, observer: StoreObserver) -> None:
+        """Tell ``observer`` what happens from here on."""
+        ...
+
+    async def check(self) -> None:
+        """Raises ``StoreUnavailable`` unless the database answers and has the tables of this version of Ullage."""
+        ...
 
     def limited_to(self, tenant: str) -> Store:
         """The same database, of which it shows one tenant's sessions alone if it can tell tenants apart itself.
@@ -289,8 +314,13 @@ class Store(Protocol):
         """
         ...
 
-    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
-        """Put a message into the queue, durably, as a ``Queued`` event. The same id again changes nothing."""
+    async def send(
+        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
+    ) -> Receipt:
+        """Put a message into the queue, durably, as a ``Queued`` event. The same id again changes nothing.
+
+        ``trace`` is the ``traceparent`` of the request that sent it.
+        """
         ...
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:

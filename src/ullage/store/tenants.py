@@ -29,6 +29,7 @@ from ullage.store.store import (
     SessionCursor,
     SessionRow,
     Store,
+    StoreObserver,
     Unattended,
     Watch,
 )
@@ -71,6 +72,14 @@ class TenantStore:
                 f"The id {session!r} can't be used: those of this tenant begin with {prefix_of(self.tenant)!r}. "
                 "Choose such an id, or leave it out."
             )
+
+    def observe(self, observer: StoreObserver) -> None:
+        """See ``Store.observe``. The database is that of all tenants."""
+        self._store.observe(observer)
+
+    async def check(self) -> None:
+        """See ``Store.check``."""
+        await self._store.check()
 
     def limited_to(self, tenant: str) -> Store:
         """See ``Store.limited_to``. A tenant's view shows no other one: raises ``ValueError``."""
@@ -198,10 +207,12 @@ class TenantStore:
         await self.own(session)
         return await self._store.command(session, events)
 
-    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+    async def send(
+        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
+    ) -> Receipt:
         """See ``Store.send``."""
         await self.own(session)
-        return await self._store.send(session, message, kind)
+        return await self._store.send(session, message, kind, trace=trace)
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         """See ``Store.pending``."""

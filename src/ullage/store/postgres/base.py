@@ -153,12 +153,15 @@ class OpenDatabase:
 
     def _take(self) -> None:
         if not self._lanes:
-            self._lanes = [WriteLane(self.database, self._tell) for _ in range(LANES)]
+            self._lanes = [self._new_lane() for _ in range(LANES)]
             self._writing = [start(self._run(each)) for each in self._lanes]
         self._is_taking = False
         while self._handed:
             write = self._handed.popleft()
             lane_of(write.sessions[0], self._lanes).put(write)
+
+    def _new_lane(self) -> WriteLane:
+        return WriteLane(self.database, self._tell, self._watchers.observer.waited)
 
     async def _run(self, lane: WriteLane) -> None:
         """Open the database before the lane's first write; where that fails, its writes fail."""

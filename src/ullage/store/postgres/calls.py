@@ -60,6 +60,15 @@ class PostgresCalls:
         except Failures as problem:
             raise failure(problem, self._database.shown) from problem
 
+    async def check(self) -> None:
+        """Raises ``StoreUnavailable`` unless a call would be sent now."""
+        try:
+            async with self._lock:
+                connection = await self._connected()
+                await connection.execute("SELECT 1")
+        except Failures as problem:
+            raise failure(problem, self._database.shown) from problem
+
     async def close(self) -> None:
         """Let the connection go; the next use makes another one."""
         connection, self._connection = self._connection, None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -70,6 +71,7 @@ class PendingWrite:
     answer: Any = None
     result: Any = None
     problem: BaseException | None = None
+    asked_at: float = field(default_factory=time.perf_counter)
 
 
 def call_of(function: str, values: int) -> str:
@@ -116,6 +118,7 @@ class WriteLane:
 
     database: PostgresAddress
     tell: Callable[[list[Change]], None]
+    waited: Callable[[float], None]
     waiting: deque[PendingWrite] = field(default_factory=deque)
     has_work: asyncio.Event = field(default_factory=asyncio.Event)
     is_closing: bool = False
@@ -143,7 +146,11 @@ class WriteLane:
                 self.has_work.clear()
                 await self.has_work.wait()
                 continue
-            await self._perform(self._next())
+            batch = self._next()
+            now = time.perf_counter()
+            for write in batch:
+                self.waited(now - write.asked_at)
+            await self._perform(batch)
         connection, self.connection = self.connection, None
         drop(connection)
 

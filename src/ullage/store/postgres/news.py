@@ -215,6 +215,7 @@ class News:
                 news.add(session)
         self._seen = {session: found.get(session) for session in watched}
         if news:
+            self._watchers.observer.lost_notifications(len(news))
             self._watchers.tell_foreign(news)
 
     async def _reconnect(self) -> None:

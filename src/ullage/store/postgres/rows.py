@@ -74,10 +74,10 @@ class AppendValues(NamedTuple):
 
 
 def queued_values(
-    session: str, message: Message, kind: QueueKind, place: int
+    session: str, message: Message, kind: QueueKind, place: int, trace: str
 ) -> tuple[Any, ...]:
     """What ``send_message`` is called with, for a message that would have this place."""
-    queued = Queued(message=message, kind=kind, position=place)
+    queued = Queued(message=message, kind=kind, position=place, trace=trace)
     (numbered,) = number([queued], session, 0, 0.0)
     title, _ = naming("", "", [queued])
     return (session, message.id, kind, place, to_row(numbered).body, text_of(title))

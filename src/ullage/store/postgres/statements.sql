@@ -17,7 +17,7 @@ SELECT make_due(key) FROM sessions WHERE id = $1;
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session WHERE owner <> '' AND expires > now_s();
 
 -- name: unattended
-SELECT id, seq FROM due JOIN sessions ON key = session
+SELECT id, seq, greatest(0, now_s() - greatest(since, expires)) FROM due JOIN sessions ON key = session
 WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
 ORDER BY greatest(since, expires), key LIMIT $2;
 

@@ -38,7 +38,7 @@ from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
 from ullage.store.postgres.lanes import SET_TENANT, call_of
-from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.migrating import check_state, state_of, statements
 from ullage.store.postgres.rows import (
     AppendValues,
     draft_values,
@@ -63,6 +63,7 @@ from ullage.store.store import (
     Receipt,
     SessionCursor,
     SessionRow,
+    StoreObserver,
     Unattended,
     handle_of,
 )
@@ -96,6 +97,13 @@ class PostgresStore:
         self._base = OpenDatabase(database, self._watchers)
         self._tenant = ""
         """The tenant of its transactions; empty: all of them."""
+
+    def observe(self, observer: StoreObserver) -> None:
+        self._watchers.observer = observer
+
+    async def check(self) -> None:
+        state = await self._base.read(state_of)
+        check_state(state, self.shown)
 
     def limited_to(self, tenant: str) -> PostgresStore:
         """The same connections, in transactions that the database's policies limit to a tenant. Not closed itself."""
@@ -305,6 +313,8 @@ class PostgresStore:
             if row["code"] == Code.NO_SESSION:
                 raise no_session(session)
             if row["code"] == Code.DONE:
+                if row["owner"]:
+                    self._watchers.observer.took_over()
                 return Lease(session, owner, row["generation"])
             if not is_dead(row["owner"]) or row["owner"] == dead:
                 raise busy(session, row["owner"], row["expires"])
@@ -433,11 +443,13 @@ class PostgresStore:
             values=values.values,
         )
 
-    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+    async def send(
+        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
+    ) -> Receipt:
         check_message(message)
 
         def values(place: int) -> tuple[Any, ...]:
-            return queued_values(session, message, kind, place)
+            return queued_values(session, message, kind, place, trace)
 
         def again(row: Record) -> tuple[Any, ...] | None:
             return values(row["place"]) if row["code"] == Code.OTHER_PLACE else None
@@ -449,7 +461,8 @@ class PostgresStore:
             receipt = Receipt(message.id, row["place"], row["at"], row["state"], is_new)
             if not is_new:
                 return receipt, None
-            queued = Queued(message=message, kind=kind, position=row["place"])
+            place = row["place"]
+            queued = Queued(message=message, kind=kind, position=place, trace=trace)
             stored = number([queued], session, row["seq"] - 1, row["at"])
             return receipt, Change(session, row["seq"], stored)
 

@@ -228,6 +228,11 @@ def schema_of(version: int) -> list[tuple[str, str, str]]:
         return tables_of(database)
 
 
+def check_version(database: sqlite3.Connection, path: Path) -> None:
+    """Raises ``StoreUnavailable`` for a store of a newer Ullage, or of none."""
+    _check(database, path, version_of(database))
+
+
 def version_of(database: sqlite3.Connection) -> int:
     """The version of the schema; 0 for a file without one."""
     return int(database.execute("PRAGMA user_version").fetchone()[0])

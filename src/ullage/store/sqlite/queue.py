@@ -50,7 +50,7 @@ def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | N
 
 
 def send(
-    work: Transaction, where: SessionHead, message: Message, kind: QueueKind
+    work: Transaction, where: SessionHead, message: Message, kind: QueueKind, trace: str
 ) -> tuple[Receipt, Queued | None]:
     """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
     check_message(message)
@@ -60,7 +60,7 @@ def send(
     place = 1 + _ahead(work.database, where.key, kind, where.seq + 1)
     at = round(where.now, 3)
     return Receipt(message.id, place, at), Queued(
-        message=message, kind=kind, position=place, at=at
+        message=message, kind=kind, position=place, trace=trace, at=at
     )
 
 

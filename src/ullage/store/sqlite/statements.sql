@@ -30,7 +30,8 @@ SELECT DISTINCT owner FROM due JOIN sessions ON key = session
 WHERE owner <> '' AND expires > (julianday('now') - 2440587.5) * 86400.0;
 
 -- name: unattended
-SELECT id, seq FROM due JOIN sessions ON key = session
+SELECT id, seq, max(0.0, (julianday('now') - 2440587.5) * 86400.0 - max(since, expires))
+FROM due JOIN sessions ON key = session
 WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
     AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?)))
 ORDER BY max(since, expires), key LIMIT ?;

@@ -33,7 +33,7 @@ from ullage.store.sqlite import drafts, leases, ledger, queue
 from ullage.store.sqlite.bringing import bring
 from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
 from ullage.store.sqlite.looking import look
-from ullage.store.sqlite.opening import open_for_reading
+from ullage.store.sqlite.opening import check_version, open_for_reading
 from ullage.store.sqlite.transaction import Transaction, session_head, statements
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
@@ -45,6 +45,7 @@ from ullage.store.store import (
     SessionCursor,
     SessionRow,
     Store,
+    StoreObserver,
     Unattended,
     handle_of,
 )
@@ -77,6 +78,12 @@ class SqliteStore:
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._is_only_read = False
+
+    def observe(self, observer: StoreObserver) -> None:
+        self._watchers.observer = observer
+
+    async def check(self) -> None:
+        await self._read(lambda database: check_version(database, self.path))
 
     def limited_to(self, tenant: str) -> Store:
         """The store itself: SQLite has no policies."""
@@ -204,11 +211,15 @@ class SqliteStore:
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
     ) -> Lease:
-        def work(inside: Transaction) -> Lease:
+        def work(inside: Transaction) -> tuple[Lease, str]:
             where = session_head(inside.database, session)
-            return leases.acquire(inside, where, owner, ttl_s, steal=steal)
+            lease = leases.acquire(inside, where, owner, ttl_s, steal=steal)
+            return lease, where.owner
 
-        return await self._writer.perform(work)
+        lease, before = await self._writer.perform(work)
+        if before not in ("", owner):
+            self._watchers.observer.took_over()
+        return lease
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         await self._writer.perform(lambda inside: leases.renew(inside, lease, ttl_s))
@@ -303,10 +314,12 @@ class SqliteStore:
 
         return await self._writer.perform(work, durable=True)
 
-    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+    async def send(
+        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
+    ) -> Receipt:
         def work(inside: Transaction) -> Receipt:
             where = session_head(inside.database, session)
-            receipt, queued = queue.send(inside, where, message, kind)
+            receipt, queued = queue.send(inside, where, message, kind, trace)
             if queued is not None:
                 leases.make_due(inside, where)
                 ledger.write(inside, where, [queued])

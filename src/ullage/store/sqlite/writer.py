@@ -52,6 +52,7 @@ class _Write:
     changes: list[Change] = field(default_factory=list)
     result: Any = None
     problem: BaseException | None = None
+    asked_at: float = field(default_factory=time.perf_counter)
     script: str = ""
     """Run outside of any transaction, where there is no work."""
 
@@ -155,6 +156,9 @@ class WriterThread:
                     next_write = self._waiting.get_nowait()
                 is_open = next_write is not None
             if writes:
+                now = time.perf_counter()
+                for write in writes:
+                    self._watchers.observer.waited(now - write.asked_at)
                 self._perform(writes)
             if looks:
                 self._open_for(looks)

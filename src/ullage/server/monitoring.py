@@ -1,0 +1,48 @@
+"""The address of a worker at which it is looked at: health, readiness and metrics, nothing of a session."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Generator
+
+import uvicorn
+from litestar import Litestar
+from litestar.datastructures import State
+
+from ullage.runtime.hosting import Host
+from ullage.server import health
+from ullage.server.metrics import Metrics
+
+HANDLERS = (health.health, health.ready, health.drain, health.get_metrics)
+
+
+class _LookedAt(uvicorn.Server):
+    """A server that leaves signals to the worker."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+async def serve_monitoring(
+    host: Host, metrics: Metrics, listening: socket.socket
+) -> None:
+    """Answer until cancelled, also while the host drains."""
+    app = Litestar(
+        route_handlers=HANDLERS,
+        state=State({"host": host, "metrics": metrics}),
+        openapi_config=None,
+        logging_config=None,
+    )
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        log_config=None,
+    )
+    await _LookedAt(config).serve(sockets=[listening])

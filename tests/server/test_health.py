@@ -1,0 +1,114 @@
+"""Health, readiness, drain and metrics, of a server and at a worker's own address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.server.served import MODEL, Api, serving
+from ullage.messages import Message, TextPart
+from ullage.runtime.agent import Agent
+from ullage.runtime.dispatch import Embedded
+from ullage.runtime.hosting import Host
+from ullage.server.metrics import Metrics, measured
+from ullage.server.monitoring import serve_monitoring
+from ullage.server.serving import listener, url_of
+from ullage.store.sqlite.store import SqliteStore
+from ullage.tasks import background
+
+
+class FakeLost(Embedded):
+    """A dispatch that reaches nobody."""
+
+    async def problem(self) -> str:
+        return "The engine does not answer."
+
+
+@asynccontextmanager
+async def looked_at(
+    path: Path, **given: object
+) -> AsyncIterator[tuple[httpx2.AsyncClient, Host]]:
+    """A client of a worker's own address, and the worker's host."""
+    metrics, store = Metrics(), SqliteStore(path)
+    agent = Agent(
+        MODEL,
+        store=measured(store, metrics),
+        environment={"ANTHROPIC_API_KEY": "x"},
+        config=False,
+    )
+    with listener("127.0.0.1", 0) as listening:
+        url = url_of(listening)
+        async with (
+            Host(agent, attends=True, **given) as host,  # type: ignore[arg-type]
+            background(serve_monitoring(host, metrics, listening)),
+            httpx2.AsyncClient(base_url=url, timeout=60) as client,
+        ):
+            yield client, host
+    await store.close()
+
+
+async def test_a_worker_is_ready_until_it_drains(tmp_path: Path) -> None:
+    async with looked_at(tmp_path / "s.db") as (client, host):
+        assert (await client.get("/healthz")).json()["status"] == "ok"
+        assert (await client.get("/readyz")).json() == {"ready": True, "lacks": []}
+        assert (await client.get("/drainz")).status_code == 200
+        await host.drain()
+        draining = await client.get("/readyz")
+        assert (draining.status_code, draining.json()["lacks"]) == (503, ["draining"])
+        assert (await client.get("/drainz")).status_code == 404
+        assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_a_dispatch_that_reaches_nobody_is_not_ready(tmp_path: Path) -> None:
+    async with looked_at(tmp_path / "s.db", dispatch=FakeLost()) as (client, _):
+        answer = await client.get("/readyz")
+        assert (answer.status_code, answer.json()["lacks"]) == (503, ["dispatch"])
+        told = (await client.get("/metrics")).text
+        assert "ullage_ready 0.0" in told
+
+
+async def test_a_session_without_a_driver_shows_how_long_it_waits(tmp_path: Path) -> None:
+    async with looked_at(tmp_path / "s.db", drives=0) as (client, host):
+        await host.store.create("s")
+        message = Message(id="m", role="user", parts=(TextPart(id="m.1", text="Hi"),))
+        await host.store.send("s", message, "steer")
+        waits = 0.0
+        while waits == 0.0:
+            told = (await client.get("/metrics")).text
+            waits = next(
+                sample.value
+                for family in text_string_to_metric_families(told)
+                for sample in family.samples
+                if sample.name == "ullage_longest_wait_seconds"
+            )
+        assert 0 < waits < 60
+
+
+def test_a_store_that_can_t_be_read_is_not_ready_but_the_server_lives(
+    provider: str, tmp_path: Path
+) -> None:
+    with serving(provider, tmp_path / "s.db") as server:
+        assert server.api.get("/readyz").status_code == 200
+        asyncio.run(server.store.close())
+        answer = server.api.get("/readyz")
+        assert (answer.status_code, answer.json()["lacks"]) == (503, ["store"])
+        assert server.api.get("/healthz").status_code == 200
+
+
+def test_names_and_units_follow_the_rules_of_prometheus(api: Api) -> None:
+    families = list(text_string_to_metric_families(api.get("/metrics").text))
+    assert len(families) > 15
+    for family in families:
+        assert family.name.startswith("ullage_")
+        assert family.documentation
+        assert not family.name.endswith(("_percent", "_ms", "_milliseconds"))
+        if family.type == "histogram":
+            assert family.name.endswith(("_seconds", "_ratio"))
+        if family.type == "counter":
+            samples = {sample.name for sample in family.samples}
+            assert samples <= {f"{family.name}_total", f"{family.name}_created"}
