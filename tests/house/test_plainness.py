@@ -46,3 +46,9 @@ def test_the_sources_are_those_of_the_packages() -> None:
     assert not any(
         name.startswith(("tests/", "scripts/", "bench/")) for name in package_sources()
     )
+
+
+def test_no_figure_of_the_packages_is_above_its_limit() -> None:
+    sources = package_sources()
+    assert homonyms(sources) == {}
+    assert above(measure(sources), LIMITS) == []

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ullage.errors import SettingError
 from ullage.server.tokens import Bearer, Tokens, TokenScope
 from ullage.store.store import DEFAULT_TENANT
 
-HOST: Final = "127.0.0.1"
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
-Asgi = Callable[
-    [MutableMapping[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]
-]
+HOST: Final = "127.0.0.1"
 
 
 def serve(server: Any, port: int, tokens: Tokens, scope: TokenScope) -> None:
@@ -40,14 +38,10 @@ def serve(server: Any, port: int, tokens: Tokens, scope: TokenScope) -> None:
         asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 
-def guarded(app: Asgi, tokens: Tokens, scope: TokenScope) -> Asgi:
+def guarded(app: ASGIApp, tokens: Tokens, scope: TokenScope) -> ASGIApp:
     """The application behind a check of the request's token. Which hosts and pages may ask is checked by the SDK."""
 
-    async def checked(
-        request: MutableMapping[str, Any],
-        receive: Callable[..., Any],
-        send: Callable[..., Any],
-    ) -> None:
+    async def checked(request: Scope, receive: Receive, send: Send) -> None:
         if request["type"] == "http" and not _may(request, tokens, scope):
             headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
             begin = {"type": "http.response.start", "status": 401, "headers": headers}
@@ -59,7 +53,7 @@ def guarded(app: Asgi, tokens: Tokens, scope: TokenScope) -> Asgi:
     return checked
 
 
-def _may(request: MutableMapping[str, Any], tokens: Tokens, scope: TokenScope) -> bool:
+def _may(request: Scope, tokens: Tokens, scope: TokenScope) -> bool:
     if not tokens.are_required():
         return True
     address = str((request.get("client") or ("",))[0])

@@ -39,10 +39,10 @@ RETRIES: Final = restate.InvocationRetryPolicy(
 killed under it: with pauses of up to 2 s that one's sessions had no driver for 2.4 s. After the last attempt the sweep
 wakes again; the other choice, a pause, would hold the session's key until an operator resumes it."""
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
+Asgi = Callable[[AsgiMessage, Receive, Send], Awaitable[None]]
 
 _given_up: ContextVar[asyncio.Event] = ContextVar("_given_up")
 """Set when Restate's connection for this request ends. The SDK's ``attempt_finished_event`` is set only after the
@@ -122,7 +122,7 @@ class _Driving:
 def _watched(app: Asgi) -> Asgi:
     """The SDK's application, with an event for each request that says when its connection ended."""
 
-    async def watched(scope: Message, receive: Receive, send: Send) -> None:
+    async def watched(scope: AsgiMessage, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             for step in ("startup", "shutdown"):
                 await receive()
@@ -131,7 +131,7 @@ def _watched(app: Asgi) -> Asgi:
         ended = asyncio.Event()
         _given_up.set(ended)
 
-        async def observed() -> Message:
+        async def observed() -> AsgiMessage:
             message = await receive()
             if message["type"] == "http.disconnect":
                 ended.set()
@@ -145,9 +145,9 @@ def _watched(app: Asgi) -> Asgi:
 _HEALTH: Final = {"type": "http", "path": "/health"}
 
 
-async def _nothing() -> Message:
+async def _nothing() -> AsgiMessage:
     return {"type": "http.disconnect"}
 
 
-async def _ignored(message: Message) -> None:
+async def _ignored(message: AsgiMessage) -> None:
     """Drop a part of an answer."""

@@ -77,7 +77,7 @@ class SessionList(Struct, frozen=True, kw_only=True):
     before: str | None
 
 
-class FoundSession(ListedSession, frozen=True, kw_only=True):
+class MatchingSession(ListedSession, frozen=True, kw_only=True):
     """A session that was found. ``message`` holds the words, with ``excerpt`` around the first one.
 
     Both are empty where title, id or model holds them.
@@ -90,7 +90,7 @@ class FoundSession(ListedSession, frozen=True, kw_only=True):
 class SearchResult(Struct, frozen=True, kw_only=True):
     """What was found in the ``searched`` sessions. ``before`` searches further; ``null`` if all were searched."""
 
-    sessions: tuple[FoundSession, ...]
+    sessions: tuple[MatchingSession, ...]
     searched: int
     before: str | None
 

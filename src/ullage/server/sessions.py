@@ -25,9 +25,9 @@ from ullage.server.api_types import (
     AgentState,
     Created,
     CreatedFork,
-    FoundSession,
     Import,
     ListedSession,
+    MatchingSession,
     NewFork,
     NewSession,
     OpenToolCall,
@@ -119,7 +119,9 @@ async def search_sessions(
     found = []
     for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
         hit = each.hit or FoundMessage("", "")
-        found.append(FoundSession(**_shown(each.row), **full._asdict(), **hit._asdict()))
+        found.append(
+            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
+        )
     following = None if page.next is None else _text_of_place(page.next)
     return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
 

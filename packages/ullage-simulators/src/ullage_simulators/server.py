@@ -12,7 +12,6 @@ from collections.abc import (
     Callable,
     Iterator,
     Mapping,
-    MutableMapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -42,10 +41,7 @@ from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, WireSimu
 
 if TYPE_CHECKING:
     import uvicorn
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Any]
-Send = Callable[[Any], Any]
+    from starlette.types import Receive, Scope, Send
 
 
 @dataclass(frozen=True, slots=True)
