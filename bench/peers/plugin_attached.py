@@ -1,15 +1,26 @@
 """Agents of frameworks without a plug-in, on OpenAI's Chat: ``ullage.attach`` follows the SDK client that they use.
 
-The third argument is ``agno`` or ``strands``.
+The third argument is ``agno``, ``smolagents`` or ``strands``. With ``by-hand`` the messages of smolagents go
+through ``Compactor.fit`` and the plain SDK, without ``attach``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import openai
-from plugin_session import SYSTEM, TRIGGER, URL, WINDOW, Step, drive, use
+from plugin_session import (
+    MOST_STEPS,
+    SYSTEM,
+    TRIGGER,
+    URL,
+    WINDOW,
+    Step,
+    drive,
+    use,
+)
 
 import ullage
 
@@ -95,5 +106,80 @@ class Strands(Attached):
         await self.agent.invoke_async(text)
 
 
-PROGRAMS = {"agno": Agno, "strands": Strands}
+class ByHand:
+    """What smolagents uses of OpenAI's client, with ``fit`` before a call and ``after`` behind it."""
+
+    def __init__(self, client: openai.OpenAI, compactor: ullage.Compactor) -> None:
+        self.chat = self.completions = self
+        self._client = client
+        self._compactor = compactor
+        compactor.lend(lambda body: client.chat.completions.create(**body))
+
+    def create(self, **body: Any) -> Any:
+        fitted = self._compactor.fit_sync(body)
+        answer = self._client.chat.completions.create(**fitted.body)
+        self._compactor.after(answer.usage, answer)
+        return answer
+
+
+class Smolagents(Attached):
+    """Its runs end with a call of ``final_answer``: the text that the simulated model ends with is made into one."""
+
+    packages = ("smolagents", "openai")
+
+    def made(self, model: str) -> Any:
+        from smolagents import (  # type: ignore[import-not-found,unused-ignore]
+            LogLevel,
+            OpenAIModel,
+            Tool,
+            ToolCallingAgent,
+        )
+        from smolagents.models import (  # type: ignore[import-not-found,unused-ignore]
+            ChatMessageToolCall,
+            ChatMessageToolCallFunction,
+        )
+
+        class AnsweringModel(OpenAIModel):  # type: ignore[misc,unused-ignore]
+            def generate(self, *given: Any, **named: Any) -> Any:
+                answer = super().generate(*given, **named)
+                if not answer.tool_calls:
+                    function = ChatMessageToolCallFunction(
+                        name="final_answer", arguments={"answer": answer.content}
+                    )
+                    answer.tool_calls = [
+                        ChatMessageToolCall(function, answer.raw.id, "function")
+                    ]
+                    answer.content = None
+                return answer
+
+        class Use(Tool):  # type: ignore[misc,unused-ignore]
+            name = "use"
+            description = "Do what ``call`` says."
+            inputs: ClassVar = {
+                "number": {"type": "integer", "description": "Of the call."},
+                "call": {"type": "string", "description": "What to do."},
+            }
+            output_type = "string"
+
+            def forward(self, number: int, call: str) -> str:
+                return use(number, call)
+
+        answering = AnsweringModel(
+            model, api_base=URL, api_key="none", client_kwargs={"max_retries": 0}
+        )
+        if sys.argv[4:] == ["by-hand"]:
+            answering.client = ByHand(answering.client, self.compactor)
+        else:
+            ullage.attach(answering.client, self.compactor)
+        agent = ToolCallingAgent(
+            [Use()], answering, max_steps=MOST_STEPS, verbosity_level=LogLevel.OFF
+        )
+        agent.prompt_templates["system_prompt"] = SYSTEM
+        return agent
+
+    async def said(self, text: str) -> None:
+        await asyncio.to_thread(self.agent.run, text, reset=False)
+
+
+PROGRAMS = {"agno": Agno, "smolagents": Smolagents, "strands": Strands}
 drive(PROGRAMS[sys.argv[3]]())

@@ -40,11 +40,11 @@ class Contender:
 
     @property
     def peer(self) -> Peer | None:
-        """Its environment; one with a plug-in holds this checkout as well."""
+        """Its environment; only that of an own compaction does not hold this checkout."""
         if not self.requirements:
             return None
         first, *others = self.requirements
-        has_ullage = self.kind == "plug-in"
+        has_ullage = self.kind != "own"
         return Peer(
             self.title,
             first,

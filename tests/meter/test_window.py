@@ -65,7 +65,8 @@ def test_a_default_window_counts_as_the_users_word_and_only_where_nobody_knows()
 def test_a_better_source_wins_and_a_worse_one_changes_nothing() -> None:
     told = CATALOGUED.learn(learnt("provider", window=128_000))
     assert told.denominators.window.tokens == 128_000
-    assert told.learn(learnt("error", window=1_000)) == told
+    later = told.learn(learnt("error", window=1_000))
+    assert later.denominators == told.denominators
 
 
 @pytest.mark.parametrize(
@@ -272,3 +273,19 @@ def test_denominators_keep_their_order(known: Limits) -> None:
         assert limit is not None
         assert 0 <= point <= limit
     assert (point is None) == (limit is None or not known.auto)
+
+
+def test_a_window_that_is_set_too_large_is_capped_by_the_providers_refusal() -> None:
+    refused = Limits(window=Limit(tokens=50_000, source="user")).learn(
+        learnt("error", window=9_000)
+    )
+    window = refused.denominators.window
+    assert (window.tokens, window.source) == (9_000, "error")
+    assert (
+        window.note == "50,000 tokens are set, but the provider refuses more than 9,000."
+    )
+    assert refused.learn(learnt("error", window=60_000)).denominators.window.tokens == 50_000  # fmt: skip
+    same, other = {"window": 50_000}, {"window": 20_000}
+    assert refused.with_settings(same).denominators.window.tokens == 9_000
+    assert refused.with_settings(other).denominators.window.tokens == 20_000
+    assert refused.of_model(1_000, None, None).denominators.window.tokens == 50_000

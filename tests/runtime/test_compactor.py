@@ -377,7 +377,7 @@ def test_an_error_about_something_else_is_no_overflow() -> None:
         compactor.after(None, outcome="failed")
         assert compactor.recover_sync(Refused(400, b'{"error": "too long"}')) is None
         compactor.after(None, outcome="failed")  # says what is known already
-        with pytest.raises(InputError, match="no open call"):
+        with pytest.raises(InputError, match="no call to end: `after` follows `fit`"):
             compactor.after({"prompt_tokens": 9, "completion_tokens": 1})
 
 
@@ -436,3 +436,47 @@ def test_a_store_of_the_caller_serves_one_compactor_after_the_other(
         with loop.compactor(store=store, session="casks") as again:
             assert again.fit_sync(loop.body()).body == first.body
         asyncio.run(store.close())
+
+
+def test_a_window_set_too_large_is_corrected_by_the_refusal_and_stays_so() -> None:
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with loop.compactor(window=100_000) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+            window = compactor.reading().window
+        statuses = [exchange.status for exchange in server.exchanges]
+        assert 0 < statuses.count(400) <= 2
+        assert window.source == "error"
+        assert window.note.startswith("100,000 tokens are set, but the provider refuses")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"wire": "caht"}, "wire='caht' is no wire: give one of chat, generateContent"),
+        ({"summarise": "yes"}, "summarise is a function that takes a body"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_an_error_at_once(
+    settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingError, match=words):
+        Compactor("gpt-4.1", **settings)
+
+
+def test_what_a_summariser_raises_is_logged_with_what_follows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(body: dict[str, Any]) -> object:
+        raise ValueError("the key of the summariser has expired")
+
+    with running(scenario(CHAT), seed=4) as server:
+        loop = loop_on(server, CHAT)
+        with loop.compactor(summarise=broken) as compactor:
+            turns(loop, compactor, 25)
+            assert compactor.compactions > 0
+    said = [each.message for each in caplog.records if each.name == "ullage.compactor"]
+    assert said[0].startswith(
+        "No summary: ValueError: the key of the summariser has expired. Another strategy"
+    )

@@ -29,7 +29,7 @@ from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.summary_body import summary_body
 from ullage.context.unsendable import FailedStrategy, unsendable
-from ullage.errors import CompactorBusy, ContextUnfixable, Overflow
+from ullage.errors import CompactorBusy, ContextUnfixable, InputError, Overflow
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -54,6 +54,10 @@ T = TypeVar("T")
 MOST_RECOVERIES: Final = 6
 """Compactions for refusals in a row that name no limit, as in ``agent.decide``."""
 
+NO_CALL: Final = (
+    "There is no call to end: `after` follows `fit` (or `recover`), once for each request that was sent. Nothing was "
+    "changed."
+)
 OTHER_HISTORY: Final = (
     "This request does not continue the one whose answer is awaited. Use one Compactor for each conversation. If the "
     'call has ended, say so before the next fit: after(usage), or after(None, outcome="failed").'
@@ -460,8 +464,10 @@ class CallerConversation:
 
         A refused call may be ended as failed once more: nothing changes then.
         """
-        if not self.open_call and outcome != "finished":
-            return self._meter.reading()
+        if not self.open_call:
+            if outcome != "finished":
+                return self._meter.reading()
+            raise InputError(NO_CALL)
         message: Message | None = None
         if answer is not None and outcome != "failed":
             message = answer if isinstance(answer, Message) else None

@@ -1,7 +1,8 @@
 """Named denominators: whose limit counts, and where compaction starts.
 
 Precedence: user > the log of another program > that program's settings > provider at run time > an error that named it
-> that program's default > catalogue > unknown, which is shown as such.
+> that program's default > catalogue > unknown, which is shown as such. One exception: a window that the user set too
+large is capped by the error of the provider that refused a request for being larger than its own.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ class Limits:
     """The name, for people, of the other program that compacts this session; empty when none does."""
     client: ClientLimits = UNKNOWN_LIMITS
     """What is known of that program's own limits."""
+    refused: int | None = None
+    """The window that this model's provider named when it refused a request for its size."""
 
     def __post_init__(self) -> None:
         if not 0 < self.trigger < float("inf"):
@@ -104,8 +107,10 @@ class Limits:
 
     def learn(self, event: LimitLearnt) -> Limits:
         """These limits and what one event says, where its source ranks at least as high."""
+        is_refusal = event.source == "error" and (event.window or 0) > 0
         return replace(
             self,
+            refused=event.window if is_refusal else self.refused,
             window=_believed(self.window, event.window, event.source),
             input_cap=_believed(self.input_cap, event.input_cap, event.source),
             max_output=_believed(self.max_output, event.max_output, event.source),
@@ -131,6 +136,8 @@ class Limits:
                 value = None
             elif name == "window":
                 value = Limit(tokens=value, source="user")
+                if value != limits.window:  # set anew, after the refusal
+                    limits = replace(limits, refused=None)
             limits = replace(limits, **{name: value})  # type: ignore[arg-type]
         return limits
 
@@ -140,6 +147,7 @@ class Limits:
         """The limits of another model, as the catalogue has them: what was learnt of the last one is dropped."""
         return replace(
             self,
+            refused=None,
             window=_looked_up(self.window, window),
             input_cap=_looked_up(self.input_cap, input_cap),
             max_output=_looked_up(self.max_output, max_output),
@@ -161,11 +169,20 @@ class Limits:
         if client is not None and client.tokens is not None:
             own = Limit(tokens=client.tokens, source=client.source, note=client.note)
             best = own if own.beats(best) else best
+        if best is not None and best.source == "user":
+            best = self._capped(best)
         if best is not None:
             return Window(tokens=best.tokens, source=best.source, note=best.note)
         if self.default_window is not None:
             return Window(tokens=self.default_window, source="user")
         return Window(tokens=None, source="unknown")
+
+    def _capped(self, given: Limit) -> Limit:
+        """The user's window, or the smaller one above which the provider refuses requests."""
+        if self.refused is None or self.refused >= given.tokens:
+            return given
+        note = f"{given.tokens:,} tokens are set, but the provider refuses more than {self.refused:,}."
+        return Limit(tokens=self.refused, source="error", note=note)
 
     @property
     def denominators(self) -> Denominators:

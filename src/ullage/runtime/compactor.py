@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,12 +47,18 @@ from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import NO_ENDPOINTS, Provider, read_name
 from ullage.runtime.call_events import failed
 from ullage.runtime.compactor_store import ConversationLedger
-from ullage.runtime.compactor_summaries import Summariser, SummaryCaller
+from ullage.runtime.compactor_summaries import (
+    Summariser,
+    SummaryCaller,
+    read_summariser,
+)
 from ullage.runtime.sdk_errors import overflow_of
 from ullage.runtime.summary_calls import in_thread, try_strategies
 from ullage.store.store import Store
 from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
+
+log = logging.getLogger("ullage.compactor")
 
 IN_USE: Final = (
     "This Compactor is in use by another task or thread. Use one Compactor for each conversation, and one call at a "
@@ -61,7 +68,7 @@ NO_SUMMARY: Final = (
     "The function or model that summarises gave no answer within {:g} s. Nothing of the conversation is lost; what "
     "needs no summary was tried instead. Raise summary_timeout_s if it only is slow."
 )
-
+FAILED_SUMMARY: Final = "No summary: %s: %s. Another strategy shortens the conversation, which may keep less of it."
 
 SUMMARY_TIMEOUT_S: Final = 600.0
 """How long the SDKs of OpenAI and Anthropic wait for an answer that is not streamed
@@ -125,6 +132,10 @@ class Compactor:
         order = STRATEGIES if strategies is None else tuple(strategies)
         self._strategies = Strategies(order)
         known = read_endpoints(endpoints, WIRES)
+        if wire not in ("", *WIRES):
+            raise SettingError(
+                f"wire={wire!r} is no wire: give one of {', '.join(sorted(WIRES))}."
+            )
         self._strict = strict
         self._on_event = on_event
         self._lock = threading.Lock()
@@ -156,7 +167,7 @@ class Compactor:
             self._meter,
             self._conversation,
             model=model,
-            summarise=summarise,
+            summarise=read_summariser(summarise),
             summary_model=summary_model,
             base_url=base_url,
             environment=os.environ if environment is None else environment,
@@ -223,7 +234,7 @@ class Compactor:
         ``usage`` is what the provider reported, in its own object or JSON; ``None`` if it reported none. ``answer`` is
         the answer, which may also simply come back in the next body. A call that ended without an answer has the
         outcome ``failed`` or ``cancelled``. It is stored by the next ``fit``, or by ``close``.
-        Raises ``CompactorBusy`` while ``fit`` runs.
+        Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
         """
         with self._alone():
             return self._conversation.end_call(usage, answer, outcome)
@@ -413,6 +424,7 @@ class Compactor:
             answer = await self._answered(wanted, call)
         except Exception as problem:  # noqa: BLE001 - whatever the caller's function raises, the next strategy is tried
             kind = type(problem).__name__
+            log.warning(FAILED_SUMMARY, kind, str(problem)[:500])
             ended = replace(
                 ended, outcome="failed", error=str(problem)[:500], error_kind=kind
             )

@@ -12,7 +12,7 @@ from ullage.codec.stream import Answer, Stop
 from ullage.context.compactor import CallerConversation
 from ullage.context.strategy import Ask, SummaryAnswer
 from ullage.context.summary_body import output_beside_thinking, summary_request
-from ullage.errors import DamagedAnswer
+from ullage.errors import DamagedAnswer, SettingError
 from ullage.messages import Message, Request, TextPart, clean_text
 from ullage.meter.meter import Meter
 from ullage.models.providers import Provider, read_name
@@ -29,6 +29,15 @@ from ullage.wire.endpoints import endpoint_for
 
 Summariser = Callable[[dict[str, Any]], Awaitable[object] | object]
 """Sends a body of the conversation's wire and gives the provider's answer: an SDK's object, its JSON, or a text."""
+
+
+def read_summariser(given: object) -> Summariser | None:
+    """The setting ``summarise``. Raises ``SettingError``."""
+    if given is None or callable(given):
+        return given
+    raise SettingError(
+        f"summarise is a function that takes a body and gives the provider's answer, and not {type(given).__name__}."
+    )
 
 
 class SummaryCaller:
