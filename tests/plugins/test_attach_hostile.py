@@ -302,3 +302,18 @@ def test_a_google_client_with_an_own_aiohttp_session_is_refused() -> None:
     client = attach(FakeGoogleClient(None), meter)
     assert not client._api_client._use_aiohttp(), "its httpx client is followed"
     assert detach(client)._api_client._use_aiohttp()
+
+
+@pytest.mark.parametrize(
+    ("follower", "words"),
+    [
+        ("meter", "and not by a str"),
+        (None, "and not by a NoneType"),
+        (ullage.Meter, "and not by the class Meter"),
+    ],
+)
+def test_what_follows_nothing_is_an_error_at_once(follower: Any, words: str) -> None:
+    client = openai.OpenAI(api_key="any")
+    with pytest.raises(WrongType, match=words):
+        attach(client, follower)
+    assert "send" not in vars(client._client)

@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     ),
     about="""It needs no plug-in: the client of OpenAI's SDK is attached. One version was run, on one window.
 smolagents sends tool calls and their results as text, and the answer of a turn as a call of `final_answer` and its
-result. That makes its sessions longer than those of the others, so the plain SDK beside it is given the same messages.""",
+result. That makes its sessions longer than those of the others, so the plain SDK beside it is given the same
+messages.""",
     is_brief=True,
 )

@@ -40,7 +40,7 @@ def attach(
     ``client`` is one of ``openai``, ``anthropic`` or ``google-genai``, sync or async, or the ``httpx`` client that one
     is given. A ``Meter`` reads each request before it is sent and its usage afterwards; a ``Compactor`` also shortens
     the request. Both follow the first conversation that is sent; a function is called with the name of each
-    conversation and gives its follower. Raises ``WrongType`` for a client that can't be followed.
+    conversation and gives its follower. Raises ``WrongType`` for a client that can't be followed, or another follower.
     """
     found = list(_http_clients(client))
     if not found:
@@ -48,12 +48,27 @@ def attach(
             f"A {type(client).__name__} can't be followed: pass a client of openai, anthropic or google-genai, or the "
             "httpx client that it is given. Beside any other loop use Meter.before and Meter.after."
         )
+    _check(follower)
     detach(client)
     _leave_aiohttp(client)
     calls = SdkCalls(follower)
     for http in found:
         _follow(http, calls)
     return client
+
+
+def _check(follower: object) -> None:
+    """Raises ``WrongType`` for what can't follow a client."""
+    if isinstance(follower, type):
+        given = f"the class {follower.__name__}"
+    elif isinstance(follower, CallFollower) or callable(follower):
+        return
+    else:
+        given = f"a {type(follower).__name__}"
+    raise WrongType(
+        "A client is followed by a Meter, a Compactor, or a function that gives one for the name of each conversation, "
+        f"and not by {given}."
+    )
 
 
 def detach(client: ClientT) -> ClientT:
