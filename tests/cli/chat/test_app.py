@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from tests.cli.chat.simulator import MODEL, Talk, talking
+from tests.server.test_conversation import png
 from ullage.cli.chat.app import ChatApp
+from ullage.cli.chat.commands import Typed
 from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
 from ullage.cli.chat.panels import Panel
 from ullage.cli.screenplay import AnswerEntry, MessageEntry, Notice
 from ullage.display.gauge_line import amount
 from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
+from ullage.messages import ImagePart, TextPart
 
 LONG = {
     "when": {"contains": "story", "after": "user"},
@@ -324,3 +328,72 @@ async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(
             lambda: shown.notices.count("own tools, approve count only as far") == 1
         )
         assert "--tools at the start can allow more" in shown.notices
+
+
+async def test_a_dropped_image_is_sent_with_what_is_typed(tmp_path: Path) -> None:
+    picture = tmp_path / "shot.png"
+    picture.write_bytes(png(40, 30))
+    async with showing(tmp_path) as shown:
+        shown.app.post_message(Paste(str(picture)))
+        await shown.until(lambda: "[image 1: shot.png]" in shown.app.prompt.text)
+        await shown.pilot.press("!", "enter")
+        await shown.until(shown.has_answer)
+        said = next(m for m in await shown.talk.session.messages() if m.role == "user")
+        assert [type(part) for part in said.parts] == [TextPart, ImagePart]
+        assert [part.width for part in said.of_type(ImagePart)] == [40]
+
+
+async def test_a_file_that_can_not_be_sent_comes_back_with_the_text(
+    tmp_path: Path,
+) -> None:
+    async with showing(tmp_path) as shown:
+        await shown.say("/attach gone.png")
+        await shown.until(lambda: "There is no file" in shown.notices)
+        (tmp_path / "cut.png").write_bytes(png(40, 30)[:40])
+        await shown.say(f"/attach {tmp_path / 'cut.png'}")
+        await shown.until(lambda: "[image 1: cut.png]" in shown.app.prompt.text)
+        await shown.pilot.press("enter")
+        await shown.until(lambda: "cut off" in shown.notices)
+        assert shown.app.prompt.text == "[image 1: cut.png]"
+
+
+async def test_a_waiting_message_that_is_edited_keeps_its_image(tmp_path: Path) -> None:
+    picture = tmp_path / "shot.png"
+    picture.write_bytes(png(40, 30))
+    async with showing(tmp_path, LONG, delay_s=0.1) as shown:
+        await shown.say("tell a story")
+        await shown.until(lambda: "writing" in shown.text("foot"))
+        await shown.talk.session.send("Of another program.", picture, kind="follow_up")
+        await shown.until(lambda: "Of another" in shown.text("waiting"))
+        await shown.pilot.press("up")
+        await shown.until(lambda: "Of another" in shown.app.prompt.text)
+        await shown.pilot.press("!", "enter")
+        await shown.until(lambda: "program.!" in shown.text("waiting"))
+        loop = (await shown.talk.session._look()).ledger.loop
+        assert [type(part) for part in loop.queue[0].message.parts] == [
+            TextPart,
+            ImagePart,
+        ]
+        await shown.pilot.press("escape")
+
+
+async def test_the_theme_that_was_chosen_is_taken_the_next_time(tmp_path: Path) -> None:
+    file = tmp_path / "chat.json"
+    for seen in ("ansi-dark", "dracula"):
+        async with talking(tmp_path, session=f"with-{seen}") as talk:
+            app = ChatApp(
+                talk.host, talk.store, talk.session, talk.environment, choices_file=file
+            )
+            async with app.run_test() as pilot:
+                assert app.theme == seen
+                await app.run_command(Typed("theme", "dracula"))
+                await pilot.pause()
+                assert app.theme == "dracula"
+            plain_app = ChatApp(
+                talk.host,
+                talk.store,
+                talk.session,
+                {**talk.environment, "NO_COLOR": "1"},
+                choices_file=file,
+            )
+            assert plain_app.theme == "ansi-dark"

@@ -9,21 +9,28 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing
+from pathlib import Path
 from typing import ClassVar, Final
 
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.events import MouseScrollDown, MouseScrollUp
+from textual.screen import Screen
 from textual.widgets import TextArea
 
 from ullage.agent.loop import Loop
 from ullage.cli.agent_options import left_out_line
 from ullage.cli.asking import Reply, give, granted_line
 from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
-from ullage.cli.chat.choices import Choice, message_choices, session_choices
+from ullage.cli.chat.attaching import AttachedFiles, attachable, clipboard_image
+from ullage.cli.chat.choices import (
+    Choice,
+    message_choices,
+    session_choices,
+)
 from ullage.cli.chat.commands import (
     LEAVE,
     Acting,
@@ -38,9 +45,16 @@ from ullage.cli.chat.commands import (
 from ullage.cli.chat.driver import TerminalDriver
 from ullage.cli.chat.feed import Feed
 from ullage.cli.chat.lister import ContextScreen, Overlay
+from ullage.cli.chat.palette import palette_commands, theme_choices
 from ullage.cli.chat.panels import Panel, Panels, doing
 from ullage.cli.chat.prompt import Prompt
 from ullage.cli.chat.rendering import visible
+from ullage.cli.chat.themes import (
+    TERMINAL,
+    apply_theme,
+    remember_theme,
+    remembered_theme,
+)
 from ullage.cli.screenplay import Notice, Screenplay, text_of
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span
@@ -69,9 +83,6 @@ NEWEST_EVENTS: Final = 20_000
 ANSWER_AFTER_S: Final = 0.5
 """Seconds a question stands before a key answers it, so that a letter meant for something else does not."""
 
-WARNED_S: Final = 30.0
-"""Seconds a warning stays on the screen."""
-
 LEAVE_WITHIN_S: Final = 3.0
 """Seconds in which a second Ctrl-C leaves."""
 
@@ -79,7 +90,6 @@ LEAVE_WITHIN_S: Final = 3.0
 class ChatApp(App[str]):
     """The full screen. Gives the id of the session that was open last."""
 
-    ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: transparent; layout: vertical; }
     #waiting { margin-top: 1; }
@@ -104,11 +114,16 @@ class ChatApp(App[str]):
         session: Session,
         environment: Mapping[str, str],
         glyphs: Glyphs = UNICODE,
+        choices_file: Path | None = None,
     ) -> None:
         super().__init__(
             driver_class=TerminalDriver, ansi_color=True
         )  # said here, since it looks at NO_COLOR
-        self.theme = "ansi-dark"
+        self._choices_file = choices_file
+        has_colours = not environment.get("NO_COLOR")
+        remembered = choices_file and has_colours and remembered_theme(choices_file)
+        apply_theme(self, remembered or TERMINAL)
+        self.attached = AttachedFiles()
         self._host = host
         self._store = store
         self._environment = environment
@@ -136,6 +151,10 @@ class ChatApp(App[str]):
 
     # -- the screen --
 
+    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """What the command palette (Ctrl+P) offers."""
+        return palette_commands(self)
+
     def compose(self) -> ComposeResult:
         yield Feed(id="feed")
         yield Panel(id="waiting")
@@ -161,6 +180,7 @@ class ChatApp(App[str]):
         prompt.complete = self._complete
         prompt.answers = self._answers
         prompt.scrolls = self._scrolls_question
+        prompt.attached = self.attached
         prompt.takes_empty = lambda: self.approving.is_refusing
         prompt.focus()
         loop = asyncio.get_running_loop()
@@ -170,7 +190,7 @@ class ChatApp(App[str]):
         self.set_interval(FRAME_S, self._draw)
         await self._open(self.session)
         for warning in warnings_of((await self.session._look()).tools):
-            self.notify(warning, severity="warning", timeout=WARNED_S, markup=False)
+            self._tell([(Span(warning, "warn"),)])
 
     async def _open(self, session: Session) -> None:
         """Show another session, from what is stored of it, and what happens in it from now on."""
@@ -334,11 +354,11 @@ class ChatApp(App[str]):
         typed = parse(text)
         prompt.earlier.append(text)
         if typed is not None:
-            await self._command(typed, text)
+            await self.run_command(typed, text)
             return
         kind: QueueKind = "follow_up" if event.follow_up else "steer"
         try:
-            await self.session.send(text, kind=kind)
+            await self.session.send(*self.attached.pieces(text), kind=kind)
         except UllageError as problem:
             prompt.put(text)
             self._fail(problem)
@@ -346,8 +366,10 @@ class ChatApp(App[str]):
         self._is_stale = True
 
     async def _edit(self, message: str, text: str) -> None:
+        queued = [one.message for one in self._stands.queue if one.message.id == message]
+        waiting = queued[0] if queued else None
         try:
-            await self.session.edit(message, text)
+            await self.session.edit(message, *self.attached.pieces(text, waiting))
             self._said[message] = text
         except CommandRefused:
             self.prompt.put(text)
@@ -374,6 +396,25 @@ class ChatApp(App[str]):
                 self._begin_edit()
             case "withdraw":
                 await self._withdraw()
+            case "paste":
+                self._paste()
+
+    @work(exclusive=True, group="paste")
+    async def _paste(self) -> None:
+        """The image in the clipboard, else the text that was copied here."""
+        prompt = self.prompt
+        if self.clipboard and not prompt.read_only:
+            prompt.action_paste()
+            return
+        try:
+            image = await clipboard_image(self._environment)
+        except UllageError as problem:
+            self._fail(problem)
+            return
+        if image is None:
+            self._tell([(Span("The clipboard holds no image.", "warn"),)])
+        else:
+            prompt.insert(self.attached.word(image))
 
     def _begin_edit(self) -> None:
         if not self._stands.queue:
@@ -452,7 +493,8 @@ class ChatApp(App[str]):
 
     # -- commands --
 
-    async def _command(self, typed: Typed, text: str) -> None:
+    async def run_command(self, typed: Typed, text: str = "") -> None:
+        """Carry out a slash command; ``text`` comes back into the input where it is none."""
         command = command_of(typed.name)
         if command is None:
             self._tell([(Span(unknown(typed.name), "warn"),)])
@@ -465,6 +507,15 @@ class ChatApp(App[str]):
                     return
                 case "resume", "":
                     self._choose("Sessions", await session_choices(self._store), "resume")
+                    return
+                case "theme", "":
+                    self._choose("Themes", theme_choices(), "theme")
+                    return
+                case "theme", name:
+                    self._set_theme(name)
+                    return
+                case "attach", name if name:
+                    self.prompt.insert(self.attached.word(attachable(name)))
                     return
                 case "rewind" | "pin" | "explain", "":
                     choices = await message_choices(
@@ -480,13 +531,20 @@ class ChatApp(App[str]):
         except UllageError as problem:
             self._fail(problem)
 
+    def _set_theme(self, name: str) -> None:
+        if self._environment.get("NO_COLOR"):
+            raise CommandRefused("NO_COLOR is set, so there are no colours to choose.")
+        apply_theme(self, name)
+        if self._choices_file is not None:
+            remember_theme(self._choices_file, name)
+
     @work(group="choose")
     async def _choose(self, title: str, choices: list[Choice], command: str) -> None:
         target = await self.push_screen_wait(
             Overlay(title[:1].upper() + title[1:], choices)
         )
         if target:
-            await self._command(Typed(command, target), "")
+            await self.run_command(Typed(command, target))
 
     def _show(self, outcome: CommandResult) -> None:
         self._tell(outcome.lines)

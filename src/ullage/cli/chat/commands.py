@@ -77,6 +77,10 @@ COMMANDS: Final = (
     Command("steps", "", "every call: estimate, actual, error"),
     Command("spend", "", "what the session has cost"),
     Command("explain", "MESSAGE", "where a message went"),
+    Command(
+        "attach", "FILE", "send an image, a PDF or a text file with the next message"
+    ),
+    Command("theme", "[NAME]", "other colours, from now on"),
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
@@ -96,6 +100,8 @@ KEYS: Final = (
         "Page Down, Down",
         "read a call that is longer than its place; a yes counts at its end",
     ),
+    ("Ctrl+V", "paste the image in the clipboard; a dropped image is attached too"),
+    ("Ctrl+P", "the command palette: commands and themes by a word"),
     ("Ctrl+O", "unfold results"),
     ("Ctrl+R", "unfold reasoning"),
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
@@ -192,6 +198,10 @@ class Acting:
                 return await self._grants(typed.argument)
             case "help":
                 return CommandResult(tuple(help_lines()))
+            case "attach" | "theme":
+                return said(
+                    f"/{command.name} {command.takes} is for the full screen.", "warn"
+                )
             case "quit":
                 return CommandResult(opens=LEAVE)
             case "explain" | "export" | "fork" | "new" | "resume":

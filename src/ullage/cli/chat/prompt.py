@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
+from ullage.cli.chat.attaching import AttachedFiles, paths_of
 from ullage.cli.chat.rendering import visible
 
 HINT: Final = "Enter sends · Ctrl+J new line · / commands"
@@ -34,7 +35,7 @@ class Prompt(TextArea):
             self.follow_up = follow_up
 
     class Asked(Message):
-        """A key that the conversation answers: ``escape``, ``edit``, ``withdraw``, or a character for an approval."""
+        """A key that the conversation answers: ``escape``, ``edit``, ``withdraw`` or ``paste``."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -59,6 +60,7 @@ class Prompt(TextArea):
         """Takes this key to scroll what is asked about; False where nothing scrolls."""
         self.takes_empty: Callable[[], bool] = lambda: False
         """Whether Enter sends nothing at all, where a question asks for a reason."""
+        self.attached = AttachedFiles()
         self._place: int | None = None
         self._draft = ""
         self._pasted: dict[str, str] = {}
@@ -124,6 +126,9 @@ class Prompt(TextArea):
             case "escape":
                 self.post_message(self.Asked("escape"))
                 return True
+            case "ctrl+v":
+                self.post_message(self.Asked("paste"))
+                return True
             case "ctrl+x" if not self.selected_text:
                 self.post_message(self.Asked("withdraw"))
                 return True
@@ -178,6 +183,8 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        text = self._short(visible(event.text.replace("\r\n", "\n").replace("\r", "\n")))
+        pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        words = [self.attached.word(path) for path in paths_of(pasted)]
+        text = " ".join(words) or self._short(visible(pasted))
         if result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)

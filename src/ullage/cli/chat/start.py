@@ -29,6 +29,7 @@ from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.simulated import PAUSE_S, Simulated, simulated
 from ullage.cli.stores import place_of
 from ullage.cli.trusting import project_settings
+from ullage.directories import data_directory
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
@@ -131,7 +132,12 @@ async def _full_screen(
     from ullage.cli.chat.app import ChatApp
 
     app = ChatApp(
-        host, store, session, environment, glyphs_for(Screen(sys.stdout).encoding)
+        host,
+        store,
+        session,
+        environment,
+        glyphs_for(Screen(sys.stdout).encoding),
+        data_directory(os.environ) / "chat.json",
     )
     return await app.run_async() or app.session.id
 
