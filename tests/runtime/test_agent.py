@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ullage_simulators import running
 
 from tests.promises.stage import CLAUDE, agent_for, generated, script
-from ullage.errors import CommandRefused
+from ullage import Agent
+from ullage.errors import CommandRefused, WrongType
 
 
 def test_run_sync_asks_in_a_program_without_an_event_loop(tmp_path: Path) -> None:
@@ -29,3 +31,19 @@ async def test_run_sync_in_a_running_event_loop_says_what_to_write_and_sends_not
             with pytest.raises(CommandRefused, match=r"await agent\.ask"):
                 agent.run_sync("What is a cask?")
         assert generated(server) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"tools": print}, "`tools` takes a list, and not builtin_function_or_method"),
+        ({"tools": "none"}, "`tools` takes a list, and not str: write tools="),
+        ({"handoffs": Agent(CLAUDE.model, config=False)}, "`handoffs` takes a list"),
+        ({"handoffs": {"billing": 1}}, "`handoffs` takes a list, and not dict"),
+    ],
+)
+def test_a_single_one_where_a_list_is_taken_is_named(
+    arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(WrongType, match=words):
+        Agent(CLAUDE.model, config=False, **arguments)

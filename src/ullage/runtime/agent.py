@@ -32,6 +32,7 @@ from ullage.errors import (
     CommandRefused,
     SessionNotFound,
     SettingError,
+    WrongType,
 )
 from ullage.events import (
     Calibrated,
@@ -177,12 +178,12 @@ class Agent(Generic[OutputT, DepsT]):
         if instructions is not None and not callable(instructions):
             arguments["instructions"] = instructions
         self._deps_type = deps_type
-        given = tuple(tools)
+        given = _listed("tools", tools)
         if named := tuple(one for one in given if isinstance(one, str)):
             arguments["tools"] = () if named == ("none",) else named
         check_name(name)
         self.name, self.description = name, description
-        self.handoffs: list[Agent[Any]] = list(handoffs)
+        self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
         team_of(self)
         self._is_member = False
         self._arguments = arguments
@@ -766,3 +767,12 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
 def new_session_id() -> str:
     """A random id that sorts by day: ``20261121-5f2a9c1e``."""
     return f"{time.strftime('%Y%m%d')}-{secrets.token_hex(4)}"
+
+
+def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:
+    """What an argument lists. Raises ``WrongType`` for a single one, or what is no list."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Mapping):
+        return tuple(given)
+    raise WrongType(
+        f"`{name}` takes a list, and not {type(given).__name__}: write {name}=[…], with one of them too."
+    )
