@@ -1,6 +1,6 @@
 """How far first-call estimates are off on recorded requests, and what of that survives when constants are learnt anew.
 
-    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz [--write docs/accuracy-first-call.md]
+    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz [--write docs/accuracy.md]
 
 RECORDINGS holds whole requests with the provider's own counts, one JSON object a line, as ``ullage evaluate`` reads it.
 The constants of ``ullage.tokens.template`` were fitted to such requests, so their own error is optimistic. The column
@@ -35,8 +35,8 @@ from ullage.tokens.tools import read_choice
 
 FOLDS: Final = 10
 TITLES: Final = {
-    "bpe": "With `ullage[bpe]`",
-    "pretoken": "Core only, no tokenizer",
+    "bpe": "First calls, with `ullage[bpe]`",
+    "pretoken": "First calls, core only, no tokenizer",
 }
 """The title of each estimator's table."""
 

@@ -1,6 +1,6 @@
 """One long session driven through three compactions against the same simulator: what is sent, refused, billed and lost.
 
-    uv run python -m bench.compaction                      # prints an invented session
+    uv run python -m bench.compaction                      # prints the invented sessions
     uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md
 
 Nothing is timed: every figure is a count.
@@ -34,8 +34,7 @@ from bench.environments import (
 )
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
-from bench.plugins.table import plugin_sections
-from bench.results import Section, Table
+from bench.results import Section, Table, write_tables
 
 TURNS = 300
 WINDOW = 32_000
@@ -60,6 +59,8 @@ SUMMARISES = (
 ENDS = "This result is too long to show whole"
 """Stands between the ends of a result that ours has cut; the others cut none."""
 HERE = Path(__file__).parent
+KINDS = {"invented": "Invented sessions", "recorded": "Recorded session"}
+"""How the titles of the tables begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,7 @@ def section(
                 for problem in outcome.problems[:3]
             ]
     versions_said = ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))
-    sent, fired = _tables(found)
+    sent, fired = _tables(found, KINDS[name])
     return Section(
         name=name,
         title=title,
@@ -296,9 +297,9 @@ def section(
     )
 
 
-def _tables(found: dict[str, Outcome]) -> tuple[Table, Table]:
+def _tables(found: dict[str, Outcome], kind: str) -> tuple[Table, Table]:
     sent = Table(
-        "What was sent",
+        f"{kind}: what was sent",
         (
             "",
             "model calls",
@@ -322,7 +323,7 @@ def _tables(found: dict[str, Outcome]) -> tuple[Table, Table]:
         ),
     )
     fired = Table(
-        "When it fired, and what it cost",
+        f"{kind}: when it fired, and what it cost",
         (
             "",
             "compactions",
@@ -362,35 +363,14 @@ the tools gave. Reasoning, images and the log's own compactions are left out; it
 hold, is invented. Each call goes to the one tool there is, with the recorded name and arguments. Turns are looked for \
 word for word: one that is cut to its ends because it alone fills the window counts as lost."""
 
-INTRODUCTION = """# Compaction beside others
-
-Written by `uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md`. Nothing here is a time:
-every figure is a count of the simulated provider, and the same at every run of the same versions, but for some tokens
-of handles that are drawn at random.
-
-Every client says the same turns, gets the same tool results, and is answered by the same script on OpenAI Chat, where
-caching needs no setting. Each has its documented settings otherwise: ours its own defaults; pydantic-ai-harness the
-tiers of its README (clear tool results but the last 3 pairs, then summarise all but 20 messages), and its summary
-alone; langchain's SummarizationMiddleware a share of the window and 20 messages kept. Every summary asked for is
-answered by the same text.
-
-All figures are the simulator's, in true tokens, but for *counted by it*. *Lost from the cache*: what stood in the
-request before as well, and was not read from the cache. *Refused*: requests that were over the window. *Compactions*:
-conversation requests that no longer begin as the one before, by clearing, dropping or summarising. *Fired below*: of
-these, where the whole request would have been more than 2 % below the threshold. *Sent above*: conversation requests
-that went out above the threshold. *Turns lost unseen*: those whose words left the view without having been in any
-request for a summary. *Results cut*: what ours shows by its ends, with a handle to the rest, as it is over 2,000 tokens
-and over a quarter of what is free; the model of this script never reads on. *Billed* and *counted by it*: input and
-output of all calls, summaries among them, as the simulator has them and as the client says itself."""
-
 
 def main() -> None:
-    """Print the tables, and with --write make the page."""
+    """Print the tables, and with --write put them into the page."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
+        "--write", type=Path, metavar="PAGE", help="also put them into this Markdown page"
     )
     options.add_argument(
         "--turns",
@@ -430,13 +410,8 @@ def main() -> None:
     for each in done:
         print(each.text())
     if chosen.write:
-        pages = "\n\n".join(each.markdown() for each in done)
-        beside = ""
-        if chosen.write.exists():
-            beside = plugin_sections(chosen.write.read_text(encoding="utf-8"))
-        page = f"{INTRODUCTION}\n\n{pages}\n\n{beside}".rstrip()
-        chosen.write.write_text(f"{page}\n", encoding="utf-8")
-        print(f"wrote {chosen.write}", file=sys.stderr)
+        tables = [table for each in done for table in (each.ratios, *each.figures)]
+        write_tables(chosen.write, tables)
 
 
 if __name__ == "__main__":

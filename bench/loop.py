@@ -1,7 +1,6 @@
 """What a step of a tool loop costs with 10, 100 and 1,000 steps behind it, beside pydantic-ai and openai-agents.
 
-    uv run python -m bench.loop                                # prints
-    uv run python -m bench.loop --write docs/speed-loop.md
+    uv run python -m bench.loop
 
 Each client is a process of its own in an environment of its own, and all talk to the same local server. CPU time is
 that of the client's process alone. Ours stores every event in SQLite, reads its window and validates each request.
@@ -33,7 +32,7 @@ from bench.environments import (
     measured_by,
 )
 from bench.process import local_server
-from bench.results import Section, Table, ratio, write_section
+from bench.results import Section, Table, ratio
 from bench.store import AT_ONCE, events
 from ullage.store.leases import new_owner
 from ullage.store.sqlite.store import SqliteStore
@@ -319,20 +318,10 @@ def _us(seconds: float) -> str:
     return f"{seconds * 1e6:,.0f} us"
 
 
-INTRODUCTION = """# Speed of the loop
-
-Written by `uv run python -m bench.loop --write docs/speed-loop.md`. **Ratios** compare with Ullage in the same run on
-the same machine: 3 × means that the other takes three times the CPU. Every client talks to the same local server and is
-installed in an environment of its own. Nothing here is a test: a time depends on the machine."""
-
-
 def main() -> None:
-    """Print the tables, and with --write make the page."""
+    """Print the tables."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
     )
     options.add_argument(
         "--laps",
@@ -340,11 +329,7 @@ def main() -> None:
         default=LAPS,
         help=f"how often each loop is measured (default {LAPS})",
     )
-    chosen = options.parse_args()
-    done = section(chosen.laps)
-    print(done.text())
-    if chosen.write:
-        write_section(INTRODUCTION, done, chosen.write)
+    print(section(options.parse_args().laps).text())
 
 
 if __name__ == "__main__":

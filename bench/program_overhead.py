@@ -1,6 +1,6 @@
 """What a second session of a program is known to hold before its first call, on the sessions of this machine.
 
-    HOME=DIR uv run python -m bench.program_overhead [--write docs/accuracy-first-call.md]
+    HOME=DIR uv run python -m bench.program_overhead
 
 Goes through the sessions of all programs in their usual places, in the order in which they were begun. Each one's first
 call is estimated twice: without what earlier sessions showed, as before, and with it. Nothing is stored.
@@ -8,14 +8,13 @@ call is estimated twice: without what earlier sessions showed, as before, and wi
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from bench.results import Table, write_tables
+from bench.results import Table
 from ullage.errors import InputError
 from ullage.events import FirstCall
 from ullage.importers import ImportedSession, find_sessions, read
@@ -128,17 +127,7 @@ def table(calls: Sequence[Measured]) -> Table:
 
 
 def main() -> None:
-    """Print the table for the sessions below ``HOME``, and write it into the page if asked."""
-    options = argparse.ArgumentParser(
-        prog="bench.program_overhead", description=__doc__.splitlines()[0]
-    )
-    options.add_argument(
-        "--write",
-        type=Path,
-        metavar="PAGE",
-        help="write the table into this Markdown page, in the place of the one with its title",
-    )
-    chosen = options.parse_args()
+    """Print the table for the sessions below ``HOME``."""
     calls = measured(sessions_here())
     if not calls:
         print(
@@ -146,8 +135,6 @@ def main() -> None:
         )
         return
     print(table(calls).text())
-    if chosen.write:
-        write_tables(chosen.write, [table(calls)])
 
 
 if __name__ == "__main__":

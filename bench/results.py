@@ -1,12 +1,11 @@
-"""What a bench found, as tables; and the page that is made of them."""
+"""What a bench found, as tables, for a terminal and for a page that has a place for them."""
 
 from __future__ import annotations
 
 import os
 import platform
 import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,50 +50,13 @@ class Section:
     figures: tuple[Table, ...]
     notes: tuple[str, ...] = ()
 
-    def markdown(self) -> str:
-        """A section of the page."""
-        notes = "\n".join(f"* {note}" for note in self.notes)
-        tables = [self.ratios.markdown(), *(table.markdown() for table in self.figures)]
-        return "\n\n".join(
-            filter(
-                None,
-                [f"## {self.title}", f"    {self.command}", self.about, *tables, notes],
-            )
-        )
-
     def text(self) -> str:
         """For a terminal."""
         tables = [self.ratios, *self.figures]
-        return "\n\n".join(
-            [f"== {self.title}", *(table.text() for table in tables), *self.notes, ""]
-        )
-
-
-INTRODUCTION = """# Speed
-
-Written by `uv run python -m bench --write docs/speed.md` (`make bench` prints the same). Every section names the
-command that makes it alone. **Ratios** compare with a peer, or with the same work at another size, in the same run on
-the same machine; they are what carries over to yours. Absolute figures are of one run on the machine named below. Times
-are CPU time unless they say wall. Peers are installed in environments of their own, in the versions listed in
-`bench/environments.py`. All histories and logs are invented by the bench and the same at every run. Nothing here
-is a test: a time depends on the machine, so no check fails for it."""
-
-
-def page(sections: Sequence[Section]) -> str:
-    """The whole page."""
-    parts = [
-        INTRODUCTION,
-        f"Machine of this run: {machine()}.",
-        *(section.markdown() for section in sections),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def write_section(introduction: str, section: Section, path: Path) -> None:
-    """Write the page of one section."""
-    parts = [introduction, f"Machine of this run: {machine()}.", section.markdown()]
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    print(f"wrote {path}", file=sys.stderr)
+        said = [f"== {self.title}: {self.command}", self.about]
+        machine_said = f"Machine: {machine()}."
+        shown = [*(table.text() for table in tables), *self.notes, machine_said, ""]
+        return "\n\n".join([*said, *shown])
 
 
 def with_table(page: str, table: Table) -> str:

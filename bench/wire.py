@@ -1,7 +1,6 @@
 """What a model call costs the machine that makes it, beside the official SDKs, pydantic-ai and litellm.
 
-    uv run python -m bench.wire                                # prints
-    uv run python -m bench.wire --write docs/speed-wire.md
+    uv run python -m bench.wire
 
 One local server, a process of its own, streams the same answer to all of them, event by event. CPU time is that of the
 client's process alone.
@@ -9,7 +8,6 @@ client's process alone.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -30,7 +28,7 @@ from bench.environments import (
 )
 from bench.invented import CODE_WORDS
 from bench.process import Runs, local_server, run_in_turn
-from bench.results import Section, Table, ratio, write_section
+from bench.results import Section, Table, ratio
 from bench.wire_server import DELTAS
 
 ROUNDS = 200
@@ -235,26 +233,9 @@ def _section(
     )
 
 
-INTRODUCTION = """# Speed on the wire
-
-Written by `uv run python -m bench.wire --write docs/speed-wire.md`. **Ratios** compare with Ullage in the same run on
-the same machine: 3 × means that the other takes three times the CPU. Every client talks to the same local server and is
-installed in an environment of its own. Nothing here is a test: a time depends on the machine."""
-
-
 def main() -> None:
-    """Print the tables, and with --write make the page."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write them as this Markdown page"
-    )
-    page = options.parse_args().write
-    done = section()
-    print(done.text())
-    if page:
-        write_section(INTRODUCTION, done, page)
+    """Print the tables."""
+    print(section().text())
 
 
 if __name__ == "__main__":

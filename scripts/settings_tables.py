@@ -1,8 +1,8 @@
-"""Prints the tables of docs/settings.md and docs/security.md, made from the settings themselves.
+"""Prints the tables of docs/settings.md, made from the settings themselves.
 
     uv run python -m scripts.settings_tables
 
-A test compares the pages with these tables.
+A test compares the page with these tables.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ uv run python -m bench.plugins --only langchain       one framework
 uv run python -m bench.plugins --only attach          ullage.attach with old and new SDKs
 uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
 uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
-uv run python -m bench.plugins --write docs/compaction-beside.md    then also the page, from all that is kept
-uv run python -m bench.plugins --kept --write docs/compaction-beside.md    the page alone
+uv run python -m bench.plugins --write docs/compaction-beside.md    then also its table, and RESULTS.md
+uv run python -m bench.plugins --kept --write docs/compaction-beside.md    these alone
 
 Environments are made with uv under bench/out/, from the configured package index. Each session is kept as it ends, in
 bench/out/plugins.jsonl: a run that is cut loses one. Nothing is timed: every figure is a count.
@@ -27,7 +27,11 @@ from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
 from bench.plugins.framework import frameworks
 from bench.plugins.matrix import Choice, missing, planned
 from bench.plugins.scenarios import MIXED, SCENARIOS, WINDOWS
-from bench.plugins.table import line, page_with, row
+from bench.plugins.table import line, results, row, summary
+from bench.results import write_tables
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+"""Each session, a section for each framework."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,9 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.kept:
         status = max(_attached(options), _run(options))
     if options.write:
-        text = options.write.read_text(encoding="utf-8")
-        options.write.write_text(page_with(text, frameworks(), kept()), encoding="utf-8")
-        print(f"wrote {options.write}", file=sys.stderr)
+        cells = kept()
+        write_tables(options.write, [summary(frameworks(), cells)])
+        RESULTS.write_text(results(frameworks(), cells), encoding="utf-8")
+        print(f"wrote {options.write} and {RESULTS}", file=sys.stderr)
     return status
 
 
@@ -133,7 +138,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--kept", action="store_true", help="run nothing: what is kept, for --write"
     )
     options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write the sections of this page"
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="also write the table of this page, and RESULTS.md",
     )
     return options.parse_args(arguments)
 

@@ -1,4 +1,4 @@
-"""The cells as lines of a terminal, and as the tables of the page."""
+"""The cells as lines of a terminal, and as the tables of the page and of RESULTS.md."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SCENARIOS, SEEDS, WINDOWS
 from bench.results import Table
 
-HEADING = "Plug-in: "
-"""How the titles of the page's sections begin; ``bench.compaction`` leaves such sections as they are."""
 COLUMNS = (
     "",
     "window",
@@ -190,7 +188,7 @@ def section(name: str, framework: Framework, cells: Cells) -> str:
     """A framework's section of the page."""
     rows = list(_rows(name, framework, cells))
     parts = [
-        f"## {HEADING}{framework.title}",
+        f"## {framework.title}",
         f"    uv run python -m bench.plugins --only {name}",
         " ".join(framework.about.split()),
         _missing(name, framework, cells),
@@ -229,40 +227,14 @@ def _plain(problem: str) -> str:
     return re.sub(r"\d{4,}", "…", flat)[:180]
 
 
-ABOUT = """Real packages over the simulators, each with Ullage's plug-in and with its own compaction, beside the plain \
-SDK with `ullage.Compactor`. All compact at 80 % of the window. Figures are the simulator's, in true tokens, and \
-sums over the seeds. The *long session* has 60 turns on a window of 9,000 tokens and 100 on 24,000, with seeds 4 \
-to 7; the other scenarios have 30 and 50, with seed 4. *Restart*: a new process in the middle, over the same \
-store. *Cancelled stream*: every tenth turn is followed by one whose stream is left. *Lost tool call*: every \
-tenth turn is followed by a message and a tool call that never got its result. *Model change*: another model in \
-the second half, and back. *Billed* and *counted* are input and output of all calls but cancelled ones, as the \
-simulator and the program have them. *Uncached*: input that was not read from the provider's cache. *Turns lost \
-unseen*: those whose words left the view without having been in any request for a summary. **Targets** of a \
-plug-in: none refused, no failed turn, counted = billed, uncached at most 5 % above the plain SDK; *pass* says \
-that all are met. A framework's own compaction is held to none."""
-
-
-NOTE = """A line is of all versions, scenarios, windows and seeds of the framework's section. Figures of two own \
-compactions stand side by side, in the order of that section. A turn that fails sends nothing more: where many failed, \
-fewer uncached tokens are no saving."""
-
-
-def summary(frameworks: dict[str, Framework], cells: Cells) -> str:
-    """The first section: a line for each framework."""
+def summary(frameworks: dict[str, Framework], cells: Cells) -> Table:
+    """A line for each framework."""
     made: list[tuple[str, ...]] = []
     for name, framework in frameworks.items():
         rows = list(_rows(name, framework, cells))
         if any(each.contender.kind == "plug-in" for each in rows):
             made.append(_summary_row(framework, rows))
-    table = Table("Plug-ins, and each framework's own compaction", SUMMARY, tuple(made))
-    parts = (
-        f"## {HEADING}all frameworks",
-        "    uv run python -m bench.plugins --write docs/compaction-beside.md",
-        ABOUT,
-        table.markdown(),
-        NOTE,
-    )
-    return "\n\n".join(parts)
+    return Table("Plug-ins, and each framework's own compaction", SUMMARY, tuple(made))
 
 
 def _summary_row(framework: Framework, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -293,12 +265,18 @@ def _summary_row(framework: Framework, rows: Sequence[Row]) -> tuple[str, ...]:
         *(f"{figure:,}" for figure in figures),
         ranged,
         str(total.unseen),
-        f"{misses} rows miss one" if misses else "pass",
+        _missed(misses),
         " / ".join(str(each.outcome.refused) for each in own.values()),
         " / ".join(str(each.outcome.failed_turns) for each in own.values()),
         " / ".join(each.against() for each in own.values()),
         " / ".join(str(each.outcome.unseen) for each in own.values()),
     )
+
+
+def _missed(rows: int) -> str:
+    if not rows:
+        return "pass"
+    return "1 row misses one" if rows == 1 else f"{rows} rows miss one"
 
 
 def _empty(found: Row) -> Row:
@@ -314,19 +292,9 @@ def _add(total: Row, found: Row) -> None:
         total.plain.add(found.plain)
 
 
-def page_with(page: str, frameworks: dict[str, Framework], cells: Cells) -> str:
-    """The page with these sections in the place of all that it has of this bench."""
-    parts = [before_plugins(page).rstrip(), summary(frameworks, cells)]
+def results(frameworks: dict[str, Framework], cells: Cells) -> str:
+    """Every framework's section."""
+    parts = ["# Plug-ins in frameworks: each session"]
     for name, framework in frameworks.items():
         parts.append(section(name, framework, cells))
     return "\n\n".join(parts) + "\n"
-
-
-def plugin_sections(page: str) -> str:
-    """The sections of a page that this bench has written, for a program that writes the rest anew."""
-    return page[len(before_plugins(page)) :].rstrip()
-
-
-def before_plugins(page: str) -> str:
-    """What stands above them."""
-    return re.split(rf"^## {re.escape(HEADING)}", page, maxsplit=1, flags=re.MULTILINE)[0]

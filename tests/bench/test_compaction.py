@@ -14,16 +14,20 @@ from bench.compaction import (
     CLIENTS,
     ENDS,
     HERE,
+    KINDS,
     MODEL,
     SUMMARISES,
     TRIGGER,
     Outcome,
+    _tables,
     judged,
     scenario,
     shortened,
     unseen,
 )
 from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
+from bench.results import with_table
+from tests.house.pages import ROOT
 
 WINDOW = 10_000
 PLAYED = scenario(invented(5), WINDOW)
@@ -182,3 +186,10 @@ def test_outcomes_of_several_sessions_add_up() -> None:
     for _ in range(2):
         total.add(Outcome(calls=3, problems=("once",)))
     assert (total.calls, total.problems) == (6, ("once", "once"))
+
+
+def test_the_page_has_a_place_for_each_table() -> None:
+    page = (ROOT / "docs" / "compaction-beside.md").read_text("utf-8")
+    for kind in KINDS.values():
+        for table in _tables({"cask": Outcome()}, kind):
+            assert table.markdown() in with_table(page, table)

@@ -9,12 +9,13 @@ from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SEEDS
 from bench.plugins.table import (
     line,
-    page_with,
-    plugin_sections,
+    results,
     row,
     section,
     summary,
 )
+from bench.results import with_table
+from tests.house.pages import ROOT
 
 PLUG_IN = Contender("Ullage in Cask", "cask.py", requirements=("cask==1",))
 OWN = Contender("Cask's own", "own.py", "own", ("cask==1",))
@@ -94,8 +95,8 @@ def test_other_scenarios_have_a_column_for_each_plug_in() -> None:
 
 
 def test_the_summary_has_a_line_for_each_framework_that_was_run() -> None:
-    assert "| Cask 1 |" not in summary(FRAMEWORKS, {})
-    made = summary(FRAMEWORKS, kept((plan(PLUG_IN), counts(refused=2))))
+    assert summary(FRAMEWORKS, {}).rows == ()
+    made = summary(FRAMEWORKS, kept((plan(PLUG_IN), counts(refused=2)))).markdown()
     assert "| Cask 1 | 1 | 2 | 0 | 0 |" in made
 
 
@@ -108,12 +109,15 @@ def test_like_failures_are_counted_together() -> None:
     )
 
 
-def test_the_page_keeps_what_stands_above_the_plug_ins() -> None:
-    page = page_with("# Page\n\nText.\n", FRAMEWORKS, {})
-    assert page.startswith("# Page\n\nText.\n\n## Plug-in: all frameworks")
-    assert page_with(page, FRAMEWORKS, {}) == page
-    assert plugin_sections(page) == page[len("# Page\n\nText.\n\n") :].rstrip()
-    assert plugin_sections("# Page\n") == ""
+def test_the_results_have_a_section_for_each_framework() -> None:
+    assert "\n\n## Cask\n\n" in results(FRAMEWORKS, {})
+
+
+def test_the_page_has_a_place_for_the_summary() -> None:
+    page = (ROOT / "docs" / "compaction-beside.md").read_text("utf-8")
+    assert "| Cask 1 |" in with_table(
+        page, summary(FRAMEWORKS, kept((plan(PLUG_IN), counts())))
+    )
 
 
 def test_a_framework_without_the_plain_sdk_is_not_compared() -> None:

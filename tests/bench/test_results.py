@@ -1,6 +1,6 @@
 import pytest
 
-from bench.results import Section, Table, page, ratio, with_table
+from bench.results import Section, Table, ratio, with_table
 
 TABLE = Table("Casks", ("cask", "litres"), (("oak", "225"), ("steel", "1,000")))
 
@@ -32,10 +32,17 @@ def test_a_section_shows_its_command_and_its_ratios_before_figures() -> None:
         (figures,),
         ("One leaked.",),
     )
-    written = page([section])
+    said = section.text()
     places = [
-        written.index(piece)
-        for piece in ("    fill casks", "About casks.", "| oak", "| fir", "* One leaked.")
+        said.index(piece)
+        for piece in (
+            "fill casks",
+            "About casks.",
+            "oak",
+            "fir",
+            "One leaked.",
+            "Machine",
+        )
     ]
     assert places == sorted(places)
 

@@ -1,4 +1,4 @@
-"""All attacks at full size, with progress; then the tables of docs/security.md and tests/hostile/ATTACKS.md.
+"""All attacks at full size, with progress; then the tables of tests/hostile/ATTACKS.md.
 
     make attack                         # all of it, some 90 minutes
     make attack ARGS='--only files'     # providers, kills or files alone; nothing is written
@@ -24,9 +24,8 @@ import msgspec
 
 from tests.hostile.experiment import Verdict
 from tests.hostile.figures import (
-    LIST_PAGE,
+    PAGE,
     ROOT,
-    SUMMARY_PAGE,
     Row,
     between,
     costs,
@@ -208,10 +207,10 @@ def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
     return found
 
 
-def write_pages(
+def write_page(
     rows: Sequence[Row], verdicts: Sequence[Verdict], *, at_once: bool
 ) -> None:
-    """The tables into the two pages. ``at_once``: nothing was kept from an earlier run."""
+    """The tables into the page. ``at_once``: nothing was kept from an earlier run."""
     highest_stall = max(stall_ms(verdict) for verdict in verdicts)
     highest_memory = max(verdict.memory_mb for verdict in verdicts)
     longest = max(verdict.seconds for verdict in verdicts)
@@ -228,11 +227,10 @@ def write_pages(
         f"load average {os.getloadavg()[2]:.0f} with the attacks themselves. The longest stall of the event loop was "
         f"{highest_stall:,.0f} ms, the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
     )
-    page = between(SUMMARY_PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
+    page = between(PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
     page = between(page, "costs", costs(verdicts))
-    SUMMARY_PAGE.write_text(page, "utf-8")
-    page = between(LIST_PAGE.read_text("utf-8"), "list", listing(rows))
-    LIST_PAGE.write_text(between(page, "wires", details(verdicts)), "utf-8")
+    page = between(page, "list", listing(rows))
+    PAGE.write_text(between(page, "wires", details(verdicts)), "utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -256,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.only in (None, "kills"):
             rows += kill_rows(kept / "kills.jsonl")
     if given.only is None:
-        write_pages(rows, verdicts, at_once=given.keep is None)
+        write_page(rows, verdicts, at_once=given.keep is None)
     for line in summary(rows):
         say(line)
     for row in rows:

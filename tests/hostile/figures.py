@@ -1,4 +1,4 @@
-"""What attacks gave, as a file of lines, and the tables that the documentation shows of them."""
+"""What attacks gave, as a file of lines, and the tables that ATTACKS.md shows of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from tests.hostile.session_files import SESSION_FILES
 from tests.hostile.speech import WIRES
 
 ROOT = Path(__file__).parents[2]
-SUMMARY_PAGE = ROOT / "docs" / "security.md"
-LIST_PAGE = ROOT / "tests" / "hostile" / "ATTACKS.md"
+PAGE = ROOT / "tests" / "hostile" / "ATTACKS.md"
 COMMAND = "make attack"
 
 

@@ -41,7 +41,7 @@ def test_a_fork_keeps_what_can_only_take_something_away() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_an_import_keeps_no_setting_that_belongs_to_the_operator_alone(key: str) -> None:
-    """The table of docs/security.md is made from the same authorities."""
+    """The table of docs/settings.md is made from the same authorities."""
     who = meaning_of(key).who
     value = next((value for value in VALUES if is_read(key, value)), None)
     assert value is not None, f"none of VALUES can be read as {key}"

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.house.pages import ROOT
 from ullage.errors import SettingError
 from ullage.meter.meter import Meter
 from ullage.runtime.setting_values import McpServerSetting
@@ -176,13 +175,6 @@ def test_reading_what_was_read_changes_nothing(changes: dict[str, Any]) -> None:
         for key, value in changes.items()
     }
     assert changed(Settings(), written) == settings
-
-
-def test_every_key_is_in_the_documentation_once() -> None:
-    page = (
-        (ROOT / "docs" / "settings.md").read_text("utf-8").partition("## Of an agent")[2]
-    )
-    assert [page.count(f"\n| `{key}` |") for key in KEYS] == [1] * len(KEYS)
 
 
 def test_a_directory_may_be_below_home() -> None:

@@ -17,8 +17,8 @@ def test_a_row_says_key_meaning_default_unit_and_notes() -> None:
     assert all(row.count("|") == 6 for row in rows)
 
 
-def test_the_security_page_shows_who_may_set_what_as_the_code_has_it() -> None:
-    page = (ROOT / "docs" / "security.md").read_text("utf-8")
+def test_the_page_shows_who_may_set_what_as_the_code_has_it() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
     assert authority_table() in page
     assert params_table() in page
 

@@ -1,6 +1,6 @@
 """Attempts of a command to get out of its sandbox, each made on every backend; a table of what came of them.
 
-    uv run python -m tests.tools.escapes            the table in docs/security.md, as Markdown
+    uv run python -m tests.tools.escapes            the table in tests/hostile/ATTACKS.md
 
 An attempt that prints the canary or ESCAPED, or leaves a trace on the host, got out.
 """
@@ -95,7 +95,7 @@ class Attempt(NamedTuple):
     left: Callable[[World], bool] | None = None
     prepare: Callable[[World], object] | None = None
     open_in: frozenset[Backend] = frozenset()
-    """Where it is known to get out; docs/security.md says so."""
+    """Where it is known to get out; tests/hostile/ATTACKS.md says so."""
 
 
 def _heard(listening: socket.socket) -> bool:

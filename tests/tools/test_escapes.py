@@ -1,4 +1,4 @@
-"""No command gets out of its sandbox, but where docs/security.md says so. Half of the attempts run in each run."""
+"""No command gets out of its sandbox, but where ATTACKS.md says so. Half of the attempts run in each run."""
 
 from __future__ import annotations
 

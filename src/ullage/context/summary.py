@@ -19,7 +19,7 @@ from ullage.messages import Message, SystemBlock
 
 SAFETY: Final = 1.3
 """How many times its estimate a new request may be. Opening requests were within 30 % in 95 of 100 cases
- (docs/accuracy-first-call.md)."""
+ (docs/accuracy.md)."""
 
 ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""

@@ -2,7 +2,7 @@
 
 Bounds are meant to hold the truth 95 times in 100. Half-widths are listed by what they are for: text, tools and an
 answer's schema of one group of models, in tokens and as a share, once for a real tokenizer and once without. They were
-set on recorded first calls so that each group's coverage is between 92 and 98 % (``docs/accuracy-first-call.md``). What
+set on recorded first calls so that each group's coverage is between 92 and 98 % (``docs/accuracy.md``). What
 runs on the provider's side is the largest unknown: it may be billed once or with everything it read.
 """
 

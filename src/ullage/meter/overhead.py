@@ -2,7 +2,7 @@
 
 A program adds a system prompt, tools and reminders that its log does not hold. Its next session on the same machine
 adds nearly the same. The widths below were measured on 50 sessions of Claude Code, Codex, OpenCode, pi and Gemini CLI
-against the simulators, each prompt as the programs really sent it (docs/accuracy-first-call.md).
+against the simulators, each prompt as the programs really sent it (docs/accuracy.md).
 
 For an agent whose system prompt and tools are known, the same tells how far their estimate is off.
 """

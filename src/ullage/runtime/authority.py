@@ -5,7 +5,7 @@ program that makes an ``Agent``. All other sources count within the operator's s
 settings stored in a session's ledger, and a project's ``ullage.toml``. A model sets nothing.
 
 Each setting carries one ``Authority`` (``runtime/settings.py``). ``precedence.resolve`` applies it, and the table of
-docs/security.md is made from it.
+docs/settings.md is made from it.
 """
 
 from __future__ import annotations
