@@ -39,7 +39,7 @@ def test_an_empty_store_says_so_and_how_to_fill_it(
     text = capsys.readouterr().out
     assert "Nothing learnt" in text
     assert "--save" in text
-    assert not store.path.exists()
+    assert not Path(store.shown).exists()
 
 
 def test_logs_teach_without_leaving_a_trace(
@@ -49,7 +49,7 @@ def test_logs_teach_without_leaving_a_trace(
     text = capsys.readouterr().out
     assert "Calibration  learnt in 1 log" in text
     assert "claude-haiku-4-5" in text
-    assert not store.path.exists()
+    assert not Path(store.shown).exists()
 
 
 def test_saving_keeps_what_was_learnt_and_shows_it_again(
@@ -57,7 +57,7 @@ def test_saving_keeps_what_was_learnt_and_shows_it_again(
 ) -> None:
     assert main(["calibration", log, "--save", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert first["saved"] == str(store.path)
+    assert first["saved"] == store.shown
     assert main(["calibration", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["models"] == first["models"]
 
@@ -110,8 +110,8 @@ def test_no_usable_log_ends_with_2(
 def test_a_damaged_store_ends_with_2_and_what_to_do(
     store: CalibrationStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store.path.parent.mkdir()
-    (store.path.parent / FILE).write_text("{")
+    Path(store.shown).parent.mkdir()
+    (Path(store.shown).parent / FILE).write_text("{")
     assert main(["calibration"]) == 2
     assert "Delete the file" in capsys.readouterr().err
 

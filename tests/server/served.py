@@ -27,7 +27,7 @@ from ullage.server.guard import LOOPBACK
 from ullage.server.live import LiveSessions
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import HttpServer, listener, url_of
-from ullage.server.tokens import TokenStore
+from ullage.server.tokens import TokenSource
 from ullage.store.sqlite.store import SqliteStore
 
 MODEL = "anthropic:claude-haiku-4-5"
@@ -152,7 +152,7 @@ def serving(
     store: Path,
     *,
     token: str = "",
-    tokens: TokenStore | None = None,
+    tokens: TokenSource | None = None,
     headers: Mapping[str, str] | None = None,
     limits: TimeLimits | None = None,
     shows: LiveSessions | None = None,
@@ -176,7 +176,7 @@ def serving(
             agent,
             metrics=metrics,
             token=token,
-            tokens=tokens,
+            tokens=() if tokens is None else (tokens,),
             names=LOOPBACK,
             shows=shows,
         )

@@ -6,13 +6,14 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.postgres import TEMPLATE, shared_server
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
-from ullage.errors import SettingError
+from ullage.errors import SettingError, StoreUnavailable
 from ullage.server.tokens import (
     WRONG_AT_ONCE,
     WRONG_S,
@@ -20,8 +21,10 @@ from ullage.server.tokens import (
     TokenRecord,
     Tokens,
     TokenStore,
+    TokenTable,
     WrongTokens,
 )
+from ullage.store.postgres.store import PostgresStore
 
 NOW = 1_000_000.0
 
@@ -285,3 +288,90 @@ def test_what_is_added_while_a_server_runs_is_required_at_once(
         for _ in patiently():
             if server.api.get("/v1/sessions").status_code == 401:
                 break
+
+
+@pytest.fixture
+async def table() -> AsyncIterator[Callable[[], TokenTable]]:
+    """Opens the tokens of one database as another machine each time."""
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    stores: list[PostgresStore] = []
+
+    def new() -> TokenTable:
+        stores.append(PostgresStore(server.url(name)))
+        return TokenTable(stores[-1].records())
+
+    yield new
+    for store in stores:
+        await store.close()
+    server.drop_database(name)
+
+
+async def test_a_token_of_one_machine_is_accepted_and_refused_by_a_server_of_another(
+    table: Callable[[], TokenTable],
+) -> None:
+    here, there = table(), table()
+    tokens = Tokens("", there)
+    assert not tokens.are_required()
+    token = here.add("ci", ("read",), expires=None, now=NOW, tenant="acme")
+    for _ in patiently():
+        if tokens.are_required():
+            break
+    bearer = tokens.bearer(token)
+    assert isinstance(bearer, Bearer) and bearer.tenant == "acme"
+    assert here.revoke("ci") == 0
+    for _ in patiently():
+        if not tokens.is_valid(bearer):
+            break
+    assert tokens.bearer(token) is None
+    assert tokens.are_required()
+    assert here.read() == ()
+
+
+async def test_names_in_a_table_are_given_once(table: Callable[[], TokenTable]) -> None:
+    here, there = table(), table()
+    here.add("ci", ("read",), expires=None, now=NOW)
+    with pytest.raises(SettingError, match="already"):
+        there.add("ci", ("admin",), expires=None, now=NOW)
+    for name in ("other", ""):
+        with pytest.raises(SettingError, match="no token"):
+            there.revoke(name)
+
+
+async def test_tokens_of_a_machine_count_beside_those_of_the_database(
+    store: TokenStore, table: Callable[[], TokenTable]
+) -> None:
+    both = table()
+    tokens = Tokens("", store, both)
+    of_file = store.add("a", ("read",), expires=None, now=NOW)
+    of_table = both.add("a", ("read",), expires=None, now=NOW)
+    assert isinstance(tokens.bearer(of_file), Bearer)
+    assert isinstance(tokens.bearer(of_table), Bearer)
+
+
+class FlakyTokens(TokenTable):
+    """A table that can't be asked while it ``fails``."""
+
+    def __init__(self, inner: TokenTable) -> None:
+        super().__init__(inner._records)
+        self.fails = False
+
+    def fingerprint(self) -> object:
+        if self.fails:
+            raise StoreUnavailable("The database can't be asked.")
+        return super().fingerprint()
+
+
+async def test_a_database_that_can_not_be_asked_lets_nobody_in_until_it_can(
+    table: Callable[[], TokenTable], caplog: pytest.LogCaptureFixture
+) -> None:
+    flaky = FlakyTokens(table())
+    token = flaky.add("ci", ("read",), expires=None, now=NOW)
+    tokens = Tokens("", flaky)
+    assert isinstance(tokens.bearer(token), Bearer)
+    flaky.fails = True
+    assert tokens.bearer(token) is None
+    assert tokens.are_required()
+    assert "accepted" in caplog.text
+    flaky.fails = False
+    assert isinstance(tokens.bearer(token), Bearer)

@@ -4,7 +4,7 @@ import pytest
 
 from ullage.agent.grants import Grant
 from ullage.errors import CommandRefused, UllageError
-from ullage.store.grants import ProjectGrants
+from ullage.store.grants import KIND, ProjectGrants
 
 STATUS = Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1)
 
@@ -36,7 +36,7 @@ def test_a_root_that_holds_the_grants_has_none(tmp_path: Path) -> None:
     with pytest.raises(CommandRefused, match="Allow it for this session instead"):
         grants.add(tmp_path / "home", STATUS)
     grants.add(tmp_path / "home" / "project", STATUS)
-    (file,) = grants.directory.iterdir()
+    (file,) = (tmp_path / "home" / "data" / KIND).iterdir()
     text = file.read_text().replace(
         str(tmp_path / "home" / "project"), str(tmp_path / "home")
     )
@@ -47,8 +47,8 @@ def test_a_root_that_holds_the_grants_has_none(tmp_path: Path) -> None:
 def test_only_the_user_reads_and_writes_them(tmp_path: Path) -> None:
     grants = ProjectGrants(tmp_path / "data")
     grants.add(tmp_path / "a", STATUS)
-    (file,) = grants.directory.iterdir()
-    assert grants.directory.stat().st_mode & 0o777 == 0o700
+    (file,) = (tmp_path / "data" / KIND).iterdir()
+    assert (tmp_path / "data" / KIND).stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -68,8 +68,12 @@ def test_a_file_that_is_damaged_or_renamed_grants_nothing(
 ) -> None:
     grants = ProjectGrants(tmp_path / "data")
     grants.add(tmp_path / "a", STATUS)
-    (grants.directory / "g-2.json").write_text(text.replace("%s", str(tmp_path / "a")))
-    (grants.directory / "g-3.json").symlink_to(grants.directory / "g-1.json")
+    (tmp_path / "data" / KIND / "g-2.json").write_text(
+        text.replace("%s", str(tmp_path / "a"))
+    )
+    (tmp_path / "data" / KIND / "g-3.json").symlink_to(
+        tmp_path / "data" / KIND / "g-1.json"
+    )
     assert grants.of(tmp_path / "a") == (STATUS,)
 
 

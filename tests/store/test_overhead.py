@@ -11,7 +11,7 @@ import pytest
 
 from ullage.events import FirstCall
 from ullage.meter.overhead import MOST_KEPT
-from ullage.store.overhead import DIRECTORY, OverheadStore
+from ullage.store.overhead import KIND, OverheadStore
 from ullage.store.private_file import UnwritableStore
 
 
@@ -34,11 +34,11 @@ def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
 
 
 def test_what_was_stored_is_read_back_newest_first(tmp_path: Path) -> None:
-    store = OverheadStore(tmp_path / "a")
+    store = OverheadStore(tmp_path)
     for number in (2, 0, 1):
         store.add(call(number))
     assert store.read() == ((call(2), call(1), call(0)), "")
-    assert (store.path / f"{2:016x}.json").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / KIND / f"{2:016x}.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_same_call_is_stored_once_and_may_change(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
         store.add(call(number))
     newest = [3 * MOST_KEPT - 1 - number for number in range(MOST_KEPT)]
     assert store.read().calls == tuple(call(number) for number in newest)
-    assert len(os.listdir(store.path)) == MOST_KEPT
+    assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
     store.add(call(0))  # an old log that is read again
-    assert len(os.listdir(store.path)) == MOST_KEPT
+    assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
 
 
 def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
@@ -75,19 +75,19 @@ def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
     store.add(call(1))
     found = store.read()
     assert found == ((call(1),), "")
-    assert os.listdir(store.path) == [f"{1:016x}.json"]
+    assert os.listdir(tmp_path / KIND) == [f"{1:016x}.json"]
 
 
 @pytest.mark.parametrize("at", [101.0, 1e300])
 def test_a_file_from_the_future_is_named(tmp_path: Path, at: float) -> None:
     store = OverheadStore(tmp_path, clock=lambda: 100.0)
     store.add(call(1))
-    written = json.loads((store.path / f"{1:016x}.json").read_bytes())
+    written = json.loads((tmp_path / KIND / f"{1:016x}.json").read_bytes())
     written |= {"id": f"{7:016x}", "at": at}
-    (store.path / f"{7:016x}.json").write_text(json.dumps(written))
+    (tmp_path / KIND / f"{7:016x}.json").write_text(json.dumps(written))
     found = store.read()
     assert found.calls == (call(1),)
-    assert "1 of the files" in found.problem
+    assert "1 of the first calls" in found.problem
 
 
 @pytest.mark.parametrize("name", ["", "../../escaped", "a" * 16 + "/b", "G" * 16])
@@ -99,7 +99,7 @@ def test_an_id_that_is_no_digest_names_no_file(tmp_path: Path, name: str) -> Non
 def test_what_is_written_holds_numbers_names_and_digests_alone(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1, program="p" * 9_000, model="m" * 9_000))
-    (path,) = store.path.iterdir()
+    (path,) = (tmp_path / KIND).iterdir()
     assert path.stat().st_size < 1_000
     assert set(json.loads(path.read_bytes())) == {
         "id", "session", "program", "provider", "model", "unlogged", "tokens", "at",
@@ -124,11 +124,11 @@ def test_a_damaged_file_is_named_left_out_and_replaced(
 ) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1))
-    damaged = store.path / f"{7:016x}.json"
+    damaged = tmp_path / KIND / f"{7:016x}.json"
     damaged.write_bytes(content)
     found = store.read()
     assert found.calls == (call(1),)
-    assert "1 of the files" in found.problem
+    assert "1 of the first calls" in found.problem
     assert "ullage calibration --forget" in found.problem
     store.add(call(2))
     assert not damaged.exists()
@@ -138,15 +138,15 @@ def test_a_damaged_file_is_named_left_out_and_replaced(
 def test_other_files_are_neither_read_nor_deleted(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1))
-    (store.path / "notes.txt").write_text("mine")
+    (tmp_path / KIND / "notes.txt").write_text("mine")
     store.forget()
-    assert os.listdir(store.path) == ["notes.txt"]
+    assert os.listdir(tmp_path / KIND) == ["notes.txt"]
 
 
 def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / DIRECTORY).write_text("")
+    (tmp_path / KIND).write_text("")
     store = OverheadStore(tmp_path)
     assert "can't be read" in store.read().problem
     with pytest.raises(UnwritableStore, match="ULLAGE_DATA"):
@@ -209,4 +209,4 @@ def test_a_writer_that_is_killed_leaves_whole_files(tmp_path: Path) -> None:
         assert all(f"{each.tokens:016x}" == each.id for each in found.calls)
     later = OverheadStore(tmp_path, clock=lambda: time.time() + 86_400)
     later.add(call(0))
-    assert all(name.endswith(".json") for name in os.listdir(later.path))
+    assert all(name.endswith(".json") for name in os.listdir(tmp_path / KIND))

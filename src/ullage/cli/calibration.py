@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ullage.cli.overhead import (
 )
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
+from ullage.cli.stores import records_at
 from ullage.display.text import Line, Span, counted, number, printable, quoted, wrapped
 from ullage.errors import InputError, SettingError
 from ullage.events import FirstCall
@@ -53,19 +55,37 @@ class Taught(NamedTuple):
     """The ratio of each kind of text that was seen, by its name."""
 
 
+class LearntStore(NamedTuple):
+    """Where what was learnt of models and of first calls is stored."""
+
+    models: CalibrationStore
+    calls: OverheadStore
+
+
 def calibration(options: argparse.Namespace) -> int:
     """Print what was learnt; ``FAILED`` where a file could not be used. Raises ``UllageError`` where none could."""
-    store = CalibrationStore()
-    if options.forget is not None:
-        return forget(options.forget, options.files)
+    with ExitStack() as stack:
+        records = None
+        if options.store:
+            records = stack.enter_context(records_at(options.store))
+        store = LearntStore(
+            CalibrationStore(records=records), OverheadStore(records=records)
+        )
+        if options.forget is not None:
+            return forget(options.forget, options.files, store)
+        return _shown(options, store)
+
+
+def _shown(options: argparse.Namespace, stored: LearntStore) -> int:
+    store = stored.models
     is_whole = True
     if not options.files:
         if options.save:
             raise SettingError(
                 "--save needs the logs to learn from: `ullage calibration FILE… --save`."
             )
-        learnt, source = store.read(), str(store.path)
-        first_calls = stored_overhead()
+        learnt, source = store.read(), store.shown
+        first_calls = stored_overhead(stored.calls)
     else:
         logs = [Path(file) for file in options.files]
         learnt, used, first_calls = learn_from(logs, options.estimator)
@@ -74,9 +94,9 @@ def calibration(options: argparse.Namespace) -> int:
         if options.save:
             store.add(learnt)
             for call in first_calls:
-                remember_first_call(call)
+                remember_first_call(call, stored.calls)
     screen = Screen()
-    saved = str(store.path) if options.save else None
+    saved = store.shown if options.save else None
     if options.json:
         models = [taught._asdict() for taught in known(learnt)]
         screen.show_json(
@@ -97,16 +117,16 @@ def calibration(options: argparse.Namespace) -> int:
     return DONE if is_whole else FAILED
 
 
-def forget(name: str, files: Sequence[str]) -> int:
+def forget(name: str, files: Sequence[str], store: LearntStore) -> int:
     """Delete what was learnt of this model or program, or everything; says how much. Raises ``UllageError``."""
     if files:
         raise SettingError(
             "--forget deletes what is stored: give the name of a program or model after it, and no files."
         )
-    models = CalibrationStore().forget(name)
-    calls = OverheadStore().forget(name)
+    models = store.models.forget(name)
+    calls = store.calls.forget(name)
     if name and not models and not calls:
-        known_names = [each.model for each in known(CalibrationStore().read())]
+        known_names = [each.model for each in known(store.models.read())]
         raise InputError(
             f"Nothing is stored of {quoted(name)}.{did_you_mean(name, known_names)} "
             "`ullage calibration` lists what is stored."

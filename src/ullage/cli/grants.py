@@ -6,9 +6,11 @@ import argparse
 import json
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 
 from ullage.agent.grants import prefix_text
 from ullage.cli.screen import Screen
+from ullage.cli.stores import records_at
 from ullage.display.text import Line, Span, padded, printable
 from ullage.errors import CommandRefused
 from ullage.store.grants import ProjectGrant, ProjectGrants
@@ -16,7 +18,12 @@ from ullage.store.grants import ProjectGrant, ProjectGrants
 
 def run(args: argparse.Namespace) -> int:
     """List the grants of all projects, or revoke some. 0; raises ``CommandRefused`` for an id that there is not."""
-    grants = ProjectGrants()
+    with ExitStack() as stack:
+        records = stack.enter_context(records_at(args.store)) if args.store else None
+        return _run(ProjectGrants(records=records), args)
+
+
+def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
     if args.action == "revoke":
         return _revoke(grants, args.ids)
     found = grants.all()

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from ullage.cli.listing import Column, columns
 from ullage.display.text import Line, Span, number, wrapped
+from ullage.errors import UllageError
 from ullage.events import FirstCall
 from ullage.runtime.layers import environment_layer
 from ullage.runtime.settings import Settings
 from ullage.store.overhead import OverheadStore
-from ullage.store.private_file import UnwritableStore
 
 
 def is_learnt(environment: Mapping[str, str] = os.environ) -> bool:
@@ -28,21 +28,23 @@ def usable_overhead() -> tuple[FirstCall, ...]:
     return stored_overhead() if is_learnt() else ()
 
 
-def stored_overhead() -> tuple[FirstCall, ...]:
+def stored_overhead(store: OverheadStore | None = None) -> tuple[FirstCall, ...]:
     """The stored first calls. Files that can't be read are named on standard error: no reading needs them."""
-    stored = OverheadStore().read()
+    stored = (store or OverheadStore()).read()
     if stored.problem:
         print(f"ullage: {stored.problem}", file=sys.stderr)
     return stored.calls
 
 
-def remember_first_call(call: FirstCall | None) -> None:
+def remember_first_call(
+    call: FirstCall | None, store: OverheadStore | None = None
+) -> None:
     """Store what a session's first call shows for later sessions. That it can't be written is no error."""
     if call is None or not is_learnt():
         return
     try:
-        OverheadStore().add(call)
-    except UnwritableStore as problem:
+        (store or OverheadStore()).add(call)
+    except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)
 
 

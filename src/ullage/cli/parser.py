@@ -430,7 +430,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         "--tokens",
         default="",
         metavar="FILE",
-        help="the file of `ullage token` (default: tokens.json in your data)",
+        help="the file of `ullage token` (default: tokens.json in your data); those of a database count as well",
     )
     where.add_argument(
         "--public-url",
@@ -634,12 +634,14 @@ def _add_token(commands: _Commands) -> None:
     )
     revoke.add_argument("name", metavar="NAME", help="the token's name")
     for action in (add, listing, revoke):
-        action.add_argument(
+        where = action.add_mutually_exclusive_group()
+        where.add_argument(
             "--file",
             default="",
             metavar="FILE",
             help="default: tokens.json in your data directory",
         )
+        _add_records(where, "of all servers of this database")
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:
@@ -722,7 +724,17 @@ def _add_grants(commands: _Commands) -> None:
     grants.add_argument(
         "ids", nargs="*", metavar="ID", help="which to revoke, as the list names them"
     )
+    _add_records(grants, "those that all machines of this database share")
     grants.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_records(command: argparse._ActionsContainer, what: str) -> None:
+    command.add_argument(
+        "--store",
+        default="",
+        metavar="URL",
+        help=f"{what}: postgresql://USER@HOST/DATABASE",
+    )
 
 
 def _add_trust(commands: _Commands) -> None:
@@ -1024,6 +1036,7 @@ def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="delete what is stored of a model or program, or all of it",
     )
+    _add_records(calibration, "what all machines of this database learnt")
     _add_estimator(calibration)
 
 

@@ -37,7 +37,7 @@ from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER
 from ullage.server.tokens import FILE as TOKENS
-from ullage.server.tokens import TokenStore
+from ullage.server.tokens import TokenSource, TokenStore, TokenTable
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
@@ -76,12 +76,8 @@ def run(args: argparse.Namespace) -> int:
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         store = store_at(place)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
-        tokens = TokenStore(
-            Path(args.tokens).expanduser()
-            if args.tokens
-            else data_directory(environment) / TOKENS
-        )
-        has_token = bool(token) or bool(tokens.read())
+        tokens = token_sources(args.tokens, store, environment)
+        has_token = bool(token) or any(each.read() for each in tokens)
         stack.enter_context(logged(args.log or "warning", environment, token))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
@@ -97,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(
     args: argparse.Namespace,
     token: str,
-    tokens: TokenStore,
+    tokens: Sequence[TokenSource],
     store: Store,
     listening: Any,
     environment: Mapping[str, str],
@@ -126,7 +122,8 @@ async def _serve(
         await store.sessions(
             limit=1
         )  # a store that can't be opened is said before anything is promised
-        is_private = is_local and tokens.read() is None
+        are_required = any(each.read() is not None for each in tokens)
+        is_private = is_local and not are_required
         names = {*LOOPBACK, host_name(url.partition("://")[2])} if is_local else set()
         origins = set()
         if args.public_url:
@@ -149,7 +146,7 @@ async def _serve(
             drives=ANY_NUMBER if drives_here(args) else 0,
             traces=RequestTraces(spans),
         )
-        has_token = bool(token) or tokens.read() is not None
+        has_token = bool(token) or are_required
         print(
             greeting(url, agent.settings.model, is_local=is_local, has_token=has_token),
             flush=True,
@@ -157,6 +154,18 @@ async def _serve(
         await serve(app, listening)
     finally:
         await store.close()
+
+
+def token_sources(
+    named: str, store: Store, environment: Mapping[str, str]
+) -> list[TokenSource]:
+    """The tokens of this machine (of the file that is named), and with them those of a store of several machines."""
+    file = Path(named).expanduser() if named else data_directory(environment) / TOKENS
+    sources: list[TokenSource] = [TokenStore(file)]
+    records = store.records()
+    if records is not None:
+        sources.append(TokenTable(records))
+    return sources
 
 
 def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:

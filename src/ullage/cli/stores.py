@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ullage.directories import data_directory
 from ullage.display.text import counted, printable
+from ullage.errors import StoreUnavailable
 from ullage.runtime.copying import harmless
+from ullage.store.places import store_at
+from ullage.store.records import Records
 from ullage.store.sqlite.ownership import adopt, mark_of, require_own
 from ullage.store.urls import is_database_url
 
@@ -19,6 +25,22 @@ def place_of(name: str) -> Path | str:
     Raises ``ForeignStore`` for a file that somebody else made, ``StoreUnavailable``.
     """
     return name if is_database_url(name) else own_file(name)
+
+
+@contextmanager
+def records_at(place: str) -> Iterator[Records]:
+    """The records of the service whose database the URL names. Raises ``StoreUnavailable``, also for a file."""
+    store = store_at(place_of(place))
+    try:
+        records = store.records()
+        if records is None:
+            raise StoreUnavailable(
+                f"{place} is a file: its tokens, grants and calibration are in your data directory. Leave --store "
+                "out, or name a database as postgresql://USER@HOST/DATABASE."
+            )
+        yield records
+    finally:
+        asyncio.run(store.close())
 
 
 def own_file(name: str) -> Path:

@@ -6,12 +6,23 @@ import argparse
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from ullage.cli.stores import records_at
 from ullage.directories import data_directory
 from ullage.errors import SettingError
-from ullage.server.tokens import FILE, SCOPES, TokenRecord, TokenScope, TokenStore
+from ullage.server.tokens import (
+    FILE,
+    SCOPES,
+    TokenRecord,
+    TokenScope,
+    TokenSource,
+    TokenStore,
+    TokenTable,
+)
 from ullage.store.store import DEFAULT_TENANT
 from ullage.store.tenants import TENANT_NAME
 
@@ -21,22 +32,29 @@ _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when it is done. Raises ``SettingError``."""
-    path = (
-        Path(args.file).expanduser() if args.file else data_directory(os.environ) / FILE
-    )
-    store = TokenStore(path)
-    match args.action:
-        case "add":
-            _add(store, args, time.time())
-        case "revoke":
-            _revoke(store, args.name)
-        case _:
-            _list(store, time.time())
+    """0 when it is done. Raises ``UllageError``."""
+    with _source(args) as tokens:
+        match args.action:
+            case "add":
+                _add(tokens, args, time.time())
+            case "revoke":
+                _revoke(tokens, args.name)
+            case _:
+                _list(tokens, time.time())
     return 0
 
 
-def _add(store: TokenStore, args: argparse.Namespace, now: float) -> None:
+@contextmanager
+def _source(args: argparse.Namespace) -> Iterator[TokenSource]:
+    if args.store:
+        with records_at(args.store) as records:
+            yield TokenTable(records)
+        return
+    file = Path(args.file).expanduser() if args.file else None
+    yield TokenStore(file or data_directory(os.environ) / FILE)
+
+
+def _add(tokens: TokenSource, args: argparse.Namespace, now: float) -> None:
     if not NAME.fullmatch(args.name):
         raise SettingError(
             f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64."
@@ -48,31 +66,34 @@ def _add(store: TokenStore, args: argparse.Namespace, now: float) -> None:
     scopes = scopes_of(args.scope)
     lasts_s = seconds_of(args.expires)
     expires = None if lasts_s is None else now + lasts_s
-    token = store.add(args.name, scopes, expires=expires, now=now, tenant=args.tenant)
+    token = tokens.add(args.name, scopes, expires=expires, now=now, tenant=args.tenant)
     whose = "" if args.tenant == DEFAULT_TENANT else f" of the tenant {args.tenant!r}"
     print(token)
     print(
         f"\nThis is the token {args.name!r}{whose} ({', '.join(scopes)}; {_end(expires)}). It is not shown again.\n"
         f"Send it as `Authorization: Bearer TOKEN`, or paste it where the page asks.\n"
-        f"Servers that read {store.path} now require a token."
+        f"Servers that read {tokens.shown} now require a token."
     )
 
 
-def _revoke(store: TokenStore, name: str) -> None:
-    left = store.revoke(name)
-    print(f"Revoked {name!r}. Running servers refuse it from now on.")
+def _revoke(tokens: TokenSource, name: str) -> None:
+    left = tokens.revoke(name)
+    when = "from now on" if isinstance(tokens, TokenStore) else "within seconds"
+    print(f"Revoked {name!r}. Running servers refuse it {when}.")
     if not left:
+        again = ""
+        if isinstance(tokens, TokenStore):
+            again = " Remove the file to let every program of this machine in again."
         print(
-            f"No token is left, and servers that read {store.path} still require one. "
-            "Remove the file to let every program of this machine in again."
+            f"No token is left, and servers that read {tokens.shown} still require one.{again}"
         )
 
 
-def _list(store: TokenStore, now: float) -> None:
-    records = store.read()
+def _list(tokens: TokenSource, now: float) -> None:
+    records = tokens.read()
     if not records:
         print(
-            f"No tokens in {store.path}. `ullage token add NAME --scope read` makes one."
+            f"No tokens in {tokens.shown}. `ullage token add NAME --scope read` makes one."
         )
         return
     width = max(len(one.name) for one in records)

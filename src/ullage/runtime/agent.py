@@ -32,6 +32,7 @@ from ullage.errors import (
     CommandRefused,
     SessionNotFound,
     SettingError,
+    UllageError,
     WrongType,
 )
 from ullage.events import (
@@ -67,13 +68,13 @@ from ullage.runtime.settings_types import AgentSettings, SessionSettings
 from ullage.runtime.text_stream import TextStream
 from ullage.runtime.turn_instructions import InstructionWriter
 from ullage.runtime.typed_asking import OUTPUT_RETRIES, check_retries
-from ullage.store.calibration import CalibrationStore, DamagedStore
+from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
 from ullage.store.overhead import OverheadStore
 from ullage.store.places import store_at
-from ullage.store.private_file import UnwritableStore
+from ullage.store.records import Records
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import SessionRow, Store
 from ullage.store.tenants import TenantStore
@@ -206,6 +207,8 @@ class Agent(Generic[OutputT, DepsT]):
         self._given_store = store
         self._given_client: Client | None = None
         self._shared: AgentRuntime | None = None
+        self._records: Records | None = None
+        """Where the store's machines keep what they learn; ``None``: in ``_data``."""
         self._open = 0
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
@@ -435,6 +438,11 @@ class Agent(Generic[OutputT, DepsT]):
             if store is None or isinstance(store, str | Path):
                 store = store_at(self._data / FILE if store is None else store)
                 stack.push_async_callback(store.close)
+            self._records = store.records()
+            grants = ProjectGrants(self._data, records=self._records)
+            if self._records is not None:
+                with contextlib.suppress(UllageError):  # the first call waits
+                    await asyncio.to_thread(grants.all)
             client = self._given_client
             if client is None:
                 timeouts = Timeouts(
@@ -469,7 +477,7 @@ class Agent(Generic[OutputT, DepsT]):
             system=self._system,
             hooks=self._hooks,
             clock=time.time,
-            grants=ProjectGrants(self._data),
+            grants=grants,
             counts=CountEndpoints(
                 client,
                 time.time,
@@ -524,8 +532,8 @@ class Agent(Generic[OutputT, DepsT]):
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
         try:
-            known = CalibrationStore(self._data).read().models
-        except DamagedStore as problem:
+            known = CalibrationStore(self._data, records=self._records).read().models
+        except UllageError as problem:
             log.warning("%s Going on without it.", problem)
             return NOTHING
         return Calibration(models={key: known[key]} if key in known else {})
@@ -534,7 +542,7 @@ class Agent(Generic[OutputT, DepsT]):
         """What earlier sessions' first calls held beyond their estimates; nothing if that is not to be used."""
         if not self.settings.overhead:
             return ()
-        stored = OverheadStore(self._data).read()
+        stored = OverheadStore(self._data, records=self._records).read()
         if stored.problem:
             log.warning("%s", stored.problem)
         return stored.calls
@@ -557,11 +565,12 @@ class Agent(Generic[OutputT, DepsT]):
             return
         try:
             if meter.calibration.models:
-                store = CalibrationStore(self._data)
+                store = CalibrationStore(self._data, records=self._records)
                 await asyncio.to_thread(store.add, meter.calibration)
             if meter.first_call is not None and self.settings.overhead:
-                await asyncio.to_thread(OverheadStore(self._data).add, meter.first_call)
-        except (DamagedStore, UnwritableStore) as problem:
+                calls = OverheadStore(self._data, records=self._records)
+                await asyncio.to_thread(calls.add, meter.first_call)
+        except UllageError as problem:
             log.warning("%s", problem)
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:

@@ -38,7 +38,7 @@ class StoredLearning:
         self._written = clock()
         self._uses_overhead = _is_used(environment)
         self._models = Calibration()
-        self._new: Calibration | None = None
+        self._new = Calibration()
         self._calls: tuple[FirstCall, ...] = ()
         self._known: set[FirstCall] = set()
         try:
@@ -62,9 +62,15 @@ class StoredLearning:
         first_call: FirstCall | None,
     ) -> None:
         """Take note of what a session has learnt by now."""
-        if calibration.models and calibration.models != self._models.models:
-            self._models = Calibration(models=self._models.models | calibration.models)
-            self._new = self._models
+        known = self._models.models
+        new = {
+            key: learnt
+            for key, learnt in calibration.models.items()
+            if learnt != known.get(key)
+        }
+        if new:
+            self._models = Calibration(models=known | new)
+            self._new = Calibration(models=self._new.models | new)
         if self._clock() - self._written > EVERY_S:
             self.write()
         is_new = first_call is not None and first_call not in self._known
@@ -75,9 +81,9 @@ class StoredLearning:
 
     def write(self) -> None:
         """Write what was learnt of models since the last time."""
-        new, self._new = self._new, None
+        new, self._new = self._new, Calibration()
         self._written = self._clock()
-        if new is not None:
+        if new.models:
             self._try(lambda: self._calibrations.add(new))
 
     def _try(self, write: Callable[[], object]) -> None:

@@ -37,7 +37,7 @@ from ullage.server.metrics import Metrics
 from ullage.server.openapi import SchemaPlugin, described
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
 from ullage.server.requests import check_body, host_of, session_named
-from ullage.server.tokens import Tokens, TokenStore
+from ullage.server.tokens import Tokens, TokenSource
 from ullage.server.traces import RequestTraces
 from ullage.tasks import start, stop
 
@@ -110,7 +110,7 @@ def application(
     *,
     metrics: Metrics | None = None,
     token: str = "",
-    tokens: TokenStore | None = None,
+    tokens: Iterable[TokenSource] = (),
     names: Iterable[str] = (),
     origins: Iterable[str] = (),
     hidden: Iterable[str] = (),
@@ -133,7 +133,7 @@ def application(
     scopes.check_table(HANDLERS)
     limits = process_limits()
     streams = StreamSlots(limits.streams, limits.streams_of_one)
-    measures, accepted = metrics or Metrics(), Tokens(token, tokens)
+    measures, accepted = metrics or Metrics(), Tokens(token, *tokens)
     closing, hurry = asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager

@@ -1,12 +1,12 @@
-"""Named tokens with scopes and an expiry, in a file that a running server reads again when it changes.
+"""Named tokens with scopes and an expiry: in a file, or in the database of a store that several machines share.
 
-The file holds the SHA-256 of each token, which is enough for 256 random bits; the token itself is shown once, when it
-is created. If the file exists tokens are required, even if it holds no valid token.
+A running server notices each change, in a database within some seconds. Stored is the SHA-256 of each token, which is
+enough for 256 random bits; the token itself is shown once, when it is created. Once there was a token tokens are
+required, even if no valid one is left.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import logging
@@ -14,6 +14,7 @@ import os
 import secrets
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -22,8 +23,9 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.errors import SettingError
-from ullage.store.private_file import replace_file
+from ullage.errors import SettingError, UllageError
+from ullage.store.private_file import locked, replace_file
+from ullage.store.records import Records
 from ullage.store.store import DEFAULT_TENANT
 
 log = logging.getLogger("ullage.server")
@@ -79,7 +81,63 @@ class _TokenFile(msgspec.Struct, frozen=True):
     tokens: tuple[TokenRecord, ...]
 
 
+class TokenSource(ABC):
+    """Where tokens are. Every method raises ``UllageError`` for a place that can't be read, written or trusted."""
+
+    @property
+    @abstractmethod
+    def shown(self) -> str:
+        """The place, for messages."""
+
+    @abstractmethod
+    def read(self) -> tuple[TokenRecord, ...] | None:
+        """All tokens, including expired ones; ``None`` if there never was one. Blocks."""
+
+    @abstractmethod
+    def recent(self) -> tuple[TokenRecord, ...] | None:
+        """The same, at most some seconds old. Does not wait after the first call."""
+
+    @abstractmethod
+    def fingerprint(self) -> object:
+        """Another value once ``recent`` gives other tokens."""
+
+    @abstractmethod
+    def put(self, record: TokenRecord) -> None:
+        """Store a new token. Raises ``SettingError`` for a name that is taken."""
+
+    @abstractmethod
+    def revoke(self, name: str) -> int:
+        """Remove a token; returns how many are left. Raises ``SettingError`` where there is none of this name."""
+
+    def add(
+        self,
+        name: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        expires: float | None,
+        now: float,
+        tenant: str = DEFAULT_TENANT,
+    ) -> str:
+        """Store a new token; returns its text, which can't be retrieved again. Raises ``SettingError``."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        record = TokenRecord(
+            name=name,
+            sha256=digest_of(token),
+            scopes=scopes,
+            created=now,
+            expires=expires,
+            tenant=tenant,
+        )
+        self.put(record)
+        return token
+
+
 _STORED: Final = msgspec.json.Decoder(_TokenFile)
+_RECORD: Final = msgspec.json.Decoder(TokenRecord)
+
+KIND: Final = "tokens"
+_REQUIRED: Final = ""
+"""The record that outlives all tokens: no token has an empty name."""
 
 
 class Bearer(NamedTuple):
@@ -99,14 +157,32 @@ ANYONE: Final = Bearer("", frozenset(SCOPES))
 """Every program of this machine, as long as no token exists."""
 
 
-class TokenStore:
+class TokenStore(TokenSource):
     """The file of tokens. Every method raises ``SettingError`` for a file that can't be read, written or trusted."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @property
+    def shown(self) -> str:
+        """See ``TokenSource.shown``."""
+        return str(self.path)
+
+    def fingerprint(self) -> object:
+        """See ``TokenSource.fingerprint``."""
+        try:
+            found = self.path.stat()
+        except OSError as problem:
+            return problem.errno
+        times = (found.st_mtime_ns, found.st_ctime_ns)
+        return (*times, found.st_size, found.st_ino, found.st_mode)
+
+    def recent(self) -> tuple[TokenRecord, ...] | None:
+        """See ``TokenSource.recent``."""
+        return self.read()
+
     def read(self) -> tuple[TokenRecord, ...] | None:
-        """All tokens, including expired ones; ``None`` if the file does not exist."""
+        """See ``TokenSource.read``: ``None`` if the file does not exist."""
         try:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -141,64 +217,33 @@ class TokenStore:
             )
         return stored.tokens
 
-    def add(
-        self,
-        name: str,
-        scopes: tuple[TokenScope, ...],
-        *,
-        expires: float | None,
-        now: float,
-        tenant: str = DEFAULT_TENANT,
-    ) -> str:
-        """Store a new token; returns its text, which can't be retrieved again."""
-        token = PREFIX + secrets.token_urlsafe(32)
-        record = TokenRecord(
-            name=name,
-            sha256=digest_of(token),
-            scopes=scopes,
-            created=now,
-            expires=expires,
-            tenant=tenant,
-        )
+    def put(self, record: TokenRecord) -> None:
+        """See ``TokenSource.put``."""
         with self._locked():
             known = self.read() or ()
-            if any(record.name == name for record in known):
-                raise SettingError(
-                    f"The token {name!r} exists already: choose another name, or revoke it first."
-                )
+            if any(other.name == record.name for other in known):
+                raise _is_taken(record.name)
             self._replace((*known, record))
-        return token
 
     def revoke(self, name: str) -> int:
-        """Remove a token; returns how many are left."""
+        """See ``TokenSource.revoke``."""
         with self._locked():
             known = self.read() or ()
             rest = tuple(record for record in known if record.name != name)
             if len(rest) == len(known):
-                raise SettingError(
-                    f"There is no token {name!r}: `ullage token list` shows all tokens."
-                )
+                raise _is_unknown(name)
             self._replace(rest)
         return len(rest)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(
-                self.path.with_name(f"{self.path.name}.lock"),
-                os.O_CREAT | os.O_RDWR,
-                0o600,
-            )
+            with locked(self.path):
+                yield
         except OSError as problem:
             raise SettingError(
                 f"{self.path} can't be written: {problem.strerror}. Check who may write there."
             ) from problem
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
         has_tenants = any(record.tenant != DEFAULT_TENANT for record in tokens)
@@ -213,38 +258,97 @@ class TokenStore:
             ) from problem
 
 
+class TokenTable(TokenSource):
+    """``TokenSource`` in the records of a database, one for each token, and one that says that tokens are required."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    @property
+    def shown(self) -> str:
+        """See ``TokenSource.shown``."""
+        return self._records.shown
+
+    def fingerprint(self) -> object:
+        """See ``TokenSource.fingerprint``."""
+        return self._records.recent(KIND).version
+
+    def recent(self) -> tuple[TokenRecord, ...] | None:
+        """See ``TokenSource.recent``."""
+        return self._decoded(self._records.recent(KIND).bodies)
+
+    def read(self) -> tuple[TokenRecord, ...] | None:
+        """See ``TokenSource.read``."""
+        return self._decoded(self._records.all(KIND))
+
+    def put(self, record: TokenRecord) -> None:
+        """See ``TokenSource.put``."""
+        encoded = msgspec.json.encode(record)
+
+        def added(body: bytes | None) -> bytes:
+            if body not in (None, encoded):
+                raise _is_taken(record.name)
+            return encoded
+
+        self._records.change(KIND, _REQUIRED, lambda body: body or b"{}")
+        self._records.change(KIND, record.name, added)
+
+    def revoke(self, name: str) -> int:
+        """See ``TokenSource.revoke``."""
+        if not name or name not in self._records.all(KIND):
+            raise _is_unknown(name)
+        self._records.change(KIND, name, lambda _: None)
+        return len(self.read() or ())
+
+    def _decoded(self, bodies: Mapping[str, bytes]) -> tuple[TokenRecord, ...] | None:
+        named = [body for name, body in bodies.items() if name != _REQUIRED]
+        try:
+            found = tuple(_RECORD.decode(body) for body in named)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+            raise SettingError(
+                f"The tokens in {self.shown} can't be read: {problem}. Update Ullage, or revoke the token."
+            ) from problem
+        return found if bodies else None
+
+
+def _is_taken(name: str) -> SettingError:
+    return SettingError(
+        f"The token {name!r} exists already: choose another name, or revoke it first."
+    )
+
+
+def _is_unknown(name: str) -> SettingError:
+    return SettingError(
+        f"There is no token {name!r}: `ullage token list` shows all tokens."
+    )
+
+
 def digest_of(token: str) -> str:
     """The stored digest of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Tokens:
-    """The tokens a server accepts: the token it was started with, and those now in a file.
+    """The tokens a server accepts: the token it was started with, and those now in each of ``sources``.
 
-    If the file becomes unreadable none of its tokens is accepted; the log says so.
+    If a source becomes unreadable none of its tokens is accepted; the log says so.
     """
 
     def __init__(
         self,
         token: str = "",
-        store: TokenStore | None = None,
-        *,
+        *sources: TokenSource,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._own = digest_of(token) if token else ""
-        self._store = store
         self._clock = clock
-        self._seen: tuple[int, ...] | None = None
-        self._records: tuple[TokenRecord, ...] = ()
-        self._exists = False
+        self._read = [_ReadTokens(source) for source in sources]
         self.wrong = WrongTokens(clock)
-        if store is not None:
-            self._exists = store.read() is not None  # raises now for an unreadable file
 
     def are_required(self) -> bool:
         """Whether a request needs a token now."""
         self._refresh()
-        return bool(self._own) or self._exists
+        return bool(self._own) or any(each.is_required for each in self._read)
 
     def bearer(
         self, token: str, *, is_limited: bool = False
@@ -259,7 +363,7 @@ class Tokens:
         found: Bearer | TokenRecord | None = None
         if self._own and not is_limited and hmac.compare_digest(given, self._own):
             found = Bearer("the launch", frozenset(SCOPES), None, self._own)
-        for record in self._records:
+        for record in self._records():
             if hmac.compare_digest(given, record.sha256):
                 found = record if record.is_expired(self._clock()) else _bearer_of(record)
         return found
@@ -271,37 +375,49 @@ class Tokens:
         now = self._clock()
         return any(
             record.sha256 == bearer.digest and not record.is_expired(now)
-            for record in self._records
+            for record in self._records()
         )
 
     def _refresh(self) -> None:
-        if self._store is None:
+        for each in self._read:
+            each.refresh()
+
+    def _records(self) -> Iterator[TokenRecord]:
+        for each in self._read:
+            yield from each.records
+
+
+class _ReadTokens:
+    """The tokens of one source as they were read last. Raises ``UllageError`` for one that can't be read at first."""
+
+    def __init__(self, source: TokenSource) -> None:
+        self._source = source
+        self._seen: object = None
+        self.records: tuple[TokenRecord, ...] = ()
+        self.is_required = source.read() is not None
+
+    def refresh(self) -> None:
+        """Read them again if they have changed."""
+        try:
+            seen = self._source.fingerprint()
+        except UllageError as problem:
+            self._seen = None
+            self._refuse(problem)
             return
-        seen = self._fingerprint(self._store.path)
         if seen == self._seen:
             return
         self._seen = seen
         try:
-            records = self._store.read()
-        except SettingError as problem:
-            log.error("%s Until then none of its tokens is accepted.", problem)
-            self._records, self._exists = (), True
+            records = self._source.recent()
+        except UllageError as problem:
+            self._refuse(problem)
             return
-        self._records, self._exists = records or (), records is not None
+        self.records, self.is_required = records or (), records is not None
 
-    @staticmethod
-    def _fingerprint(path: Path) -> tuple[int, ...]:
-        try:
-            found = path.stat()
-        except OSError as problem:
-            return (problem.errno or 0,)
-        return (
-            found.st_mtime_ns,
-            found.st_ctime_ns,
-            found.st_size,
-            found.st_ino,
-            found.st_mode,
-        )
+    def _refuse(self, problem: UllageError) -> None:
+        if self.records or not self.is_required:
+            log.error("%s Until then none of its tokens is accepted.", problem)
+        self.records, self.is_required = (), True
 
 
 def _bearer_of(record: TokenRecord) -> Bearer:

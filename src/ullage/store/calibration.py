@@ -1,12 +1,11 @@
-"""The user's store of calibration that all sessions learnt about each model, in one JSON file.
+"""Calibration that all sessions learnt about each model: one JSON file of the user, or records that machines share.
 
-The file is in the platform's directory for user data, holds no content of a conversation, and is replaced atomically. A
-missing file is an empty store.
+It holds no content of a conversation. A missing file is an empty store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,21 +13,32 @@ import msgspec
 
 from ullage.directories import data_directory
 from ullage.errors import UnreadableInput
-from ullage.store.private_file import delete_files, read_file, write_json
+from ullage.store.private_file import (
+    UnwritableStore,
+    delete_files,
+    locked,
+    read_file,
+    write_json,
+)
+from ullage.store.records import RecentRecords, RecordChange, Records
 from ullage.tokens.calibration import Calibration, Learnt
+from ullage.tokens.joining import joined
 
 VERSION = 2
 """1 had no kinds of text, and is read."""
 FILE = "calibration.json"
+
+KIND: Final = f"calibration {VERSION}"
+"""A newer version has another kind, so that older servers of the same database keep theirs."""
 
 
 class DamagedStore(UnreadableInput):
     """The store's file can't be opened, or holds no store."""
 
 
-class _CalibrationFile(msgspec.Struct, frozen=True, kw_only=True):
+class _ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
     version: int
-    models: dict[str, Learnt]
+    models: dict[str, msgspec.Raw]
     """As ``Calibration.models``, by provider and model."""
 
 
@@ -37,21 +47,27 @@ class _Version(msgspec.Struct):
 
 
 _of_version: Final = msgspec.json.Decoder(_Version)
-_of_file: Final = msgspec.json.Decoder(_CalibrationFile)
+_of_file: Final = msgspec.json.Decoder(_ModelsFile)
+_of_model: Final = msgspec.json.Decoder(Learnt)
 
 
-class CalibrationStore:
-    """Reads and replaces one store. Safe to cancel anywhere; two writers at once leave the later one's models."""
+class CalibrationFile:
+    """``Records`` of one kind in one file, replaced atomically. Raises ``DamagedStore`` and ``UnwritableStore``."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self.path = (data_directory() if directory is None else directory) / FILE
 
-    def read(self) -> Calibration:
-        """The stored calibration; empty without a file. Raises ``DamagedStore``."""
+    @property
+    def shown(self) -> str:
+        """See ``Records.shown``."""
+        return str(self.path)
+
+    def all(self, kind: str = KIND) -> dict[str, bytes]:
+        """See ``Records.all``."""
         try:
             data = read_file(self.path)
         except FileNotFoundError:
-            return Calibration()
+            return {}
         except OSError as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} can't be opened ({problem.strerror}). "
@@ -64,45 +80,109 @@ class CalibrationStore:
                     f"The learnt calibration at {self.path} was written by a newer Ullage (version {version}, this one "
                     f"reads {VERSION}). Update Ullage, or point ULLAGE_DATA to another directory."
                 )
-            return Calibration(models=_of_file.decode(data).models)
+            models = _of_file.decode(data).models
+            return {key: bytes(_checked(model)) for key, model in models.items()}
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
                 "its content is learnt again with `ullage calibration FILES --save`."
             ) from problem
 
-    def add(self, learnt: Calibration) -> Calibration:
-        """Store these models beside the others; returns all models.
+    def recent(self, kind: str = KIND) -> RecentRecords:
+        """See ``Records.recent``."""
+        found = self.all()
+        return RecentRecords(found, found)
 
-        Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
-        """
-        together = self.read().models | learnt.models
-        self._replace(together)
-        return Calibration(models=together)
-
-    def forget(self, name: str = "") -> int:
-        """Delete a model (with or without its provider), or all and the file itself; returns how many they were.
-
-        Raises ``DamagedStore`` where one model is named, and ``UnwritableStore``.
-        """
-        if not name:
-            return self._delete()
-        models = dict(self.read().models)
-        gone = [key for key in models if name in (key, key.partition("/")[2])]
-        for key in gone:
-            del models[key]
-        if gone:
-            self._replace(models)
-        return len(gone)
-
-    def _delete(self) -> int:
+    def change(self, kind: str, key: str, change: RecordChange) -> None:
+        """See ``Records.change``."""
         try:
-            count = len(self.read().models)
+            with locked(self.path):
+                models = self.all()
+                old = models.pop(key, None)
+                new = change(old)
+                if new == old:
+                    return
+                if new is not None:
+                    models[key] = new
+                raw = {name: msgspec.Raw(model) for name, model in models.items()}
+                content = _ModelsFile(version=VERSION, models=raw)
+                write_json(self.path, content, "The learnt calibration")
+        except OSError as problem:
+            raise UnwritableStore(
+                f"The learnt calibration at {self.path} can't be written ({problem.strerror}). "
+                "Allow writing there, or point ULLAGE_DATA to another directory."
+            ) from problem
+
+    def delete(self) -> int:
+        """Delete the file, also a damaged one; gives how many models were in it. Raises ``UnwritableStore``."""
+        try:
+            count = len(self.all())
         except DamagedStore:
             count = 0
         delete_files([self.path])
         return count
 
-    def _replace(self, models: Mapping[str, Learnt]) -> None:
-        content = _CalibrationFile(version=VERSION, models=dict(models))
-        write_json(self.path, content, "The learnt calibration")
+
+class CalibrationStore:
+    """Reads and changes one store. Safe to cancel anywhere; what two writers learnt of a model at once is joined."""
+
+    def __init__(
+        self, directory: Path | None = None, *, records: Records | None = None
+    ) -> None:
+        self._records: Records = records or CalibrationFile(directory)
+
+    @property
+    def shown(self) -> str:
+        """The place of the store, for messages."""
+        return self._records.shown
+
+    def read(self) -> Calibration:
+        """The stored calibration; empty without a store. Raises ``UllageError``; ``DamagedStore`` for a file."""
+        found: dict[str, Learnt] = {}
+        for key, body in self._records.all(KIND).items():
+            learnt = _model_of(body)
+            if learnt is not None:
+                found[key] = learnt
+        return Calibration(models=found)
+
+    def add(self, learnt: Calibration) -> None:
+        """Store what was learnt of these models, beside all others and joined with what others learnt of the same.
+
+        Raises ``UllageError``; the models that are not stored by then are as they were.
+        """
+        for key, mine in learnt.models.items():
+            self._records.change(KIND, key, partial(_joined, mine))
+
+    def forget(self, name: str = "") -> int:
+        """Delete a model (with or without its provider), or all; returns how many they were.
+
+        Without a name the file itself is deleted, also where it is damaged. Raises ``UllageError``.
+        """
+        if not name and isinstance(self._records, CalibrationFile):
+            return self._records.delete()
+        gone = [
+            key
+            for key in self._records.all(KIND)
+            if name in ("", key, key.partition("/")[2])
+        ]
+        for key in gone:
+            self._records.change(KIND, key, lambda _: None)
+        return len(gone)
+
+
+def _checked(body: msgspec.Raw) -> msgspec.Raw:
+    """The same. Raises what msgspec raises for what is no model."""
+    _of_model.decode(body)
+    return body
+
+
+def _model_of(body: bytes | None) -> Learnt | None:
+    try:
+        return _of_model.decode(body or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _joined(mine: Learnt, body: bytes | None) -> bytes:
+    stored = _model_of(body)
+    return msgspec.json.encode(mine if stored is None else joined(stored, mine))

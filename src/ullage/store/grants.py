@@ -1,13 +1,12 @@
-"""The user's grants for projects: one small file each, in the user's data directory.
+"""Grants for projects: one record each, in the user's data directory or in the database that machines share.
 
-One file for each grant makes giving and revoking atomic. Grants never come from a project: a project root that contains
-the user's data directory has none.
+One record for each grant makes giving and revoking atomic. Grants never come from a project: a project root that
+contains the user's data directory has none.
 """
 
 from __future__ import annotations
 
-import os
-import re
+import logging
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,10 +15,11 @@ import msgspec
 from ullage.agent.grants import Grant
 from ullage.directories import data_directory
 from ullage.errors import CommandRefused, UllageError
-from ullage.store.private_file import read_json, write_json
+from ullage.store.records import FileRecords, Records
 
-DIRECTORY: Final = "grants"
-_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+log = logging.getLogger("ullage.store")
+
+KIND: Final = "grants"
 
 
 class ProjectGrant(NamedTuple):
@@ -29,68 +29,69 @@ class ProjectGrant(NamedTuple):
     grant: Grant
 
 
-class _GrantFile(msgspec.Struct, frozen=True, kw_only=True):
+class _GrantRecord(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     grant: Grant
     version: int = 1
 
 
-_decoder: Final = msgspec.json.Decoder(_GrantFile)
+_decoder: Final = msgspec.json.Decoder(_GrantRecord)
 
 
 class ProjectGrants:
-    """Reads and writes the grants for projects."""
+    """Reads and writes the grants for projects; from the event loop only ``of`` and ``all``."""
 
-    def __init__(self, directory: Path | None = None) -> None:
-        self.directory = (
-            data_directory() if directory is None else directory
-        ) / DIRECTORY
+    def __init__(
+        self, directory: Path | None = None, *, records: Records | None = None
+    ) -> None:
+        self._data = data_directory() if directory is None else directory
+        self._records = records or FileRecords(self._data)
 
     def all(self) -> list[ProjectGrant]:
-        """Every grant, the oldest first. Unreadable files are ignored."""
+        """Every grant, the oldest first. Unreadable records are ignored. Raises ``UllageError``."""
         found: list[ProjectGrant] = []
-        try:
-            names = sorted(os.listdir(self.directory))
-        except OSError:
-            return []
-        for name in names:
-            path = self.directory / name
-            read = read_json(path, _decoder) if path.suffix == ".json" else None
-            if read is not None and read.version == 1 and read.grant.id == path.stem:
+        for name, body in self._records.recent(KIND).bodies.items():
+            try:
+                read = _decoder.decode(body)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue
+            if read.version == 1 and read.grant.id == name:
                 found.append(ProjectGrant(read.root, read.grant))
         return sorted(found, key=lambda found_grant: found_grant.grant.at)
 
     def of(self, root: Path) -> tuple[Grant, ...]:
-        """The grants for this root; none if it contains the directory of the grants, where tools could write grants."""
-        if self._lies_in(root):
+        """The grants for this root; none if it contains the user's data, where tools could write grants.
+
+        None either while they can't be read: then a person is asked.
+        """
+        if self._contains_data(root):
             return ()
         key = str(root.resolve())
-        return tuple(project.grant for project in self.all() if project.root == key)
+        try:
+            return tuple(project.grant for project in self.all() if project.root == key)
+        except UllageError as problem:
+            log.warning("%s Until then every call asks for approval.", problem)
+            return ()
 
     def add(self, root: Path, grant: Grant) -> None:
         """Store a grant for this root. Raises ``CommandRefused`` for a root that can't have grants, ``UllageError``."""
-        if self._lies_in(root):
+        if self._contains_data(root):
             raise CommandRefused(
                 f"The grant for {root} was not stored: it contains Ullage's own data, so tools could write grants. "
                 "Allow it for this session instead."
             )
-        content = _GrantFile(root=str(root.resolve()), grant=grant)
-        write_json(self.directory / f"{grant.id}.json", content, "The grant")
+        content = msgspec.json.encode(_GrantRecord(root=str(root.resolve()), grant=grant))
+        self._records.change(KIND, grant.id, lambda _: content)
 
     def revoke(self, grant: str) -> bool:
         """Remove a grant; False if there is none with this id. Raises ``UllageError``."""
-        if not _ID.fullmatch(grant):
-            return False
-        path = self.directory / f"{grant}.json"
-        try:
-            path.unlink()
-        except FileNotFoundError:
-            return False
-        except OSError as problem:
-            raise UllageError(
-                f"The grant {path} can't be removed ({problem.strerror}). Check who may write its directory."
-            ) from problem
-        return True
+        found: list[bytes] = []
 
-    def _lies_in(self, root: Path) -> bool:
-        return self.directory.resolve().is_relative_to(root.resolve())
+        def gone(body: bytes | None) -> None:
+            found.extend([] if body is None else [body])
+
+        self._records.change(KIND, grant, gone)
+        return bool(found)
+
+    def _contains_data(self, root: Path) -> bool:
+        return self._data.resolve().is_relative_to(root.resolve())

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,11 +18,16 @@ import msgspec
 from ullage.envelope import MIB
 from ullage.errors import UllageError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 T = TypeVar("T")
 
 
 class UnwritableStore(UllageError):
-    """A file of the user's data can't be replaced or deleted; it is as it was."""
+    """A file or directory of the user's data can't be read, replaced or deleted; it is as it was."""
 
 
 MOST_BYTES: Final = 32 * MIB
@@ -52,9 +58,14 @@ def read_json(
 
 def write_json(path: Path, content: msgspec.Struct, what: str) -> None:
     """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
+    write_bytes(path, msgspec.json.encode(content) + b"\n", what)
+
+
+def write_bytes(path: Path, data: bytes, what: str) -> None:
+    """The same with the file's content as it is."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(path, msgspec.json.encode(content) + b"\n")
+        replace_file(path, data)
     except OSError as problem:
         raise UnwritableStore(
             f"{what} can't be written to {path} ({problem.strerror}). "
@@ -71,6 +82,24 @@ def delete_files(paths: Iterable[Path]) -> None:
             raise UnwritableStore(
                 f"{path} can't be deleted ({problem.strerror}). Check who may write there."
             ) from problem
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only one in such a block of this file, among all processes of the machine. Raises ``OSError``.
+
+    It locks the file's directory, which it makes, and leaves nothing there. Windows has no such lock: it takes none.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def replace_file(path: Path, data: bytes, *, is_lasting: bool = True) -> None:

@@ -28,6 +28,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from ullage.agent.copies import SettingsToKeep, keep_nothing
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
+from ullage.store.records import Records
 
 QueueKind = Literal["steer", "follow_up"]
 QueueState = Literal["pending", "delivered", "returned", "withdrawn"]
@@ -166,6 +167,14 @@ class Store(Protocol):
         """The same database, of which it shows one tenant's sessions alone if it can tell tenants apart itself.
 
         That is a second lock: ``ullage.store.tenants`` has the check.
+        """
+        ...
+
+    def records(self) -> Records | None:
+        """Where a service keeps its tokens, grants and what was learnt, for all machines of this store.
+
+        ``None`` for a store of one machine: there they are files in the user's data directory, which all programs of
+        that machine share.
         """
         ...
 

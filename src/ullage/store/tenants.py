@@ -19,6 +19,7 @@ from ullage.agent.copies import SettingsToKeep, keep_nothing
 from ullage.errors import CommandRefused
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
+from ullage.store.records import Records
 from ullage.store.refusals import no_session
 from ullage.store.store import (
     DEFAULT_TENANT,
@@ -86,6 +87,10 @@ class TenantStore:
         if tenant != self.tenant:
             raise ValueError(f"the store of {self.tenant} can't be that of {tenant}")
         return self
+
+    def records(self) -> Records | None:
+        """See ``Store.records``: the same for all tenants. Grants are by root, and no two tenants share one."""
+        return self._store.records()
 
     async def create(
         self,

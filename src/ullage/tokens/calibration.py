@@ -400,6 +400,18 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     )
 
 
+def learn_again(learnt: Learnt, kept: KeptObservation) -> Learnt:
+    """The state after one more observation that another state kept. ``before`` and ``after`` stay as they are."""
+    noise = _noise(kept, learnt.below, learnt.above)
+    state = replace(
+        learnt,
+        n=learnt.n + 1,
+        reverse=learnt.reverse if learnt.rule == kept.rule else (),
+        rule=kept.rule,
+    )
+    return _with(state, kept, noise, is_known=True)
+
+
 def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:
     """Whether the error is just the reasoning that the rule at a turn's begin put in or left out."""
     hidden = abs(seen.hidden)

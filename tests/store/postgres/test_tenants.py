@@ -17,7 +17,7 @@ from ullage.store.tenants import TenantStore
 ROLE = "serves"
 """Owns the tables, and is no superuser: no policy binds those."""
 
-WITHOUT = {"lanes", "learnt", "schema_versions"}
+WITHOUT = {"lanes", "schema_versions"}
 """Tables that hold nothing of a session."""
 
 

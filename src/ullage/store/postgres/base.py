@@ -32,6 +32,7 @@ from ullage.store.postgres.lanes import (
 )
 from ullage.store.postgres.migrating import check_state, migrate, state_of, statements
 from ullage.store.postgres.news import LOOK_S, News
+from ullage.store.postgres.records import TableRecords
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 
@@ -54,6 +55,7 @@ class OpenDatabase:
 
     def __init__(self, database: PostgresAddress, watchers: Watchers) -> None:
         self.database = database
+        self.records = TableRecords(self.read_now, database.shown)
         self._watchers = watchers
         self._thread = LoopThread("ullage postgres")
         self._handing = threading.Lock()
@@ -107,6 +109,14 @@ class OpenDatabase:
         Raises what it raises, and ``StoreUnavailable``.
         """
         return await self.run(lambda: self._read(work))
+
+    def read_now(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+        """The same for a caller that waits without an event loop."""
+        self._begin()
+        try:
+            return self._thread.run(lambda: self._read(work))
+        except ThreadClosed as problem:
+            raise was_closed(self.database.shown) from problem
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What a coroutine gives that is run in the thread."""
@@ -188,7 +198,7 @@ class OpenDatabase:
 
     async def _open_now(self) -> None:
         await self._prepare()
-        news = News(self.database, self._watchers)
+        news = News(self.database, self._watchers, self.records.look)
         await news.begin()
         self._news = news
         self._listening = start(news.run())

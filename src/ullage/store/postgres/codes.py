@@ -22,6 +22,8 @@ class Code(IntEnum):
     OFFSET_USED = 8
     ID_TAKEN = 9
     BUSY = 10
+    OTHER_RECORD = 11
+    TOO_MANY = 12
 
 
 class WriteAnswer(TypedDict, total=False):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ LARGEST_BYTES: Final = 7_000
 """Of one notification; PostgreSQL takes 7,999 (https://www.postgresql.org/docs/current/sql-notify.html)."""
 
 LOOK_S: Final = 1.0
-"""The interval of looks at the watched sessions, which find what no notification told of."""
+"""The interval of looks at the watched sessions, which find what no notification told of, and at records."""
 
 HEARD_S: Final = 5.0
 """How long a statement of the news may take, and the first notification to come back."""
@@ -54,9 +54,16 @@ _decode: Final = msgspec.json.Decoder(tuple[str, list[_NewsItem]]).decode
 class News:
     """Tells other processes of changes, and the watchers of this one of theirs. Runs in the store's event loop."""
 
-    def __init__(self, database: PostgresAddress, watchers: Watchers) -> None:
+    def __init__(
+        self,
+        database: PostgresAddress,
+        watchers: Watchers,
+        look: Callable[[PgConnection], Awaitable[None]],
+    ) -> None:
         self._database = database
         self._watchers = watchers
+        self._look_beside = look
+        """What else is looked at each time, on the same connection."""
         self._me = secrets.token_hex(6)
         self._changes: list[Change] = []
         self._has_changes = asyncio.Event()
@@ -194,17 +201,19 @@ class News:
             await asyncio.sleep(LOOK_S)
             watched = self._watchers.sessions()
             try:
-                if watched and self._connection is not None:
-                    await self._look(watched)
+                if self._connection is not None:
+                    await self._look(self._connection, watched)
             except Failures as problem:
                 self._lose(problem)
             except Exception:
                 log.exception("Watched sessions could not be looked at")
 
-    async def _look(self, watched: list[str]) -> None:
-        assert self._connection is not None
+    async def _look(self, connection: PgConnection, watched: list[str]) -> None:
+        rows = []
         async with self._lock, asyncio.timeout(HEARD_S):
-            rows = await self._connection.fetch(statements()["states"], watched)
+            await self._look_beside(connection)
+            if watched:
+                rows = await connection.fetch(statements()["states"], watched)
         found = {row["id"]: tuple(row) for row in rows}
         told, self._told = self._told, {}
         news = set()

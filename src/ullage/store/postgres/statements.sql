@@ -90,3 +90,12 @@ DELETE FROM lanes WHERE at < now_s() - 86400;
 -- name: states
 SELECT id, seq, owner, generation, (SELECT max(drafts.id) FROM drafts WHERE drafts.session = sessions.key)
 FROM sessions WHERE id = ANY ($1::text[]);
+
+-- name: records
+SELECT key, body FROM records WHERE kind = $1 ORDER BY key;
+
+-- name: record
+SELECT body FROM records WHERE kind = $1 AND key = $2;
+
+-- name: records_state
+SELECT count(*), sum(version), max(version) FROM records WHERE kind = $1;

@@ -45,6 +45,7 @@ from ullage.store.postgres.rows import (
     queued_values,
     text_of,
 )
+from ullage.store.records import Records
 from ullage.store.refusals import (
     damaged_message,
     history_lost,
@@ -110,6 +111,10 @@ class PostgresStore:
         limited = copy.copy(self)
         limited._tenant = tenant
         return limited
+
+    def records(self) -> Records:
+        """See ``Store.records``."""
+        return self._base.records
 
     # -- sessions --
 

@@ -89,6 +89,9 @@ class SqliteStore:
         """The store itself: SQLite has no policies."""
         return self
 
+    def records(self) -> None:
+        """None: a file is of one machine, whose programs share the user's data directory."""
+
     # -- sessions --
 
     async def create(

@@ -1,0 +1,144 @@
+"""Records of a database: what other machines changed, and a database that can't be asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import TEMPLATE, shared_server
+from tests.store.test_overhead import call
+from tests.tokens.test_calibration import after, seen
+from ullage.agent.grants import Grant
+from ullage.errors import CommandRefused, StoreUnavailable
+from ullage.store.calibration import CalibrationStore
+from ullage.store.grants import ProjectGrants
+from ullage.store.overhead import OverheadStore
+from ullage.store.postgres import records as module
+from ullage.store.postgres.store import PostgresStore
+from ullage.store.records import LARGEST_RECORD, Records
+from ullage.store.tenants import TenantStore
+from ullage.tokens.calibration import Calibration, Learnt, learn
+
+WAIT_S = 60
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    yield server.url(name)
+    server.drop_database(name)
+
+
+@pytest.fixture
+async def machines(url: str) -> AsyncIterator[tuple[Records, Records]]:
+    """The records as two machines have them."""
+    one, other = PostgresStore(url), PostgresStore(url)
+    yield one.records(), other.records()
+    await one.close()
+    await other.close()
+
+
+async def until_different(records: Records, kind: str, version: object) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while records.recent(kind).version == version:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_change_of_another_machine_is_seen_without_asking_the_database(
+    machines: tuple[Records, Records],
+) -> None:
+    one, other = machines
+    seen_first = other.recent("tokens")
+    one.change("tokens", "ci", lambda _: b"a token")
+    await until_different(other, "tokens", seen_first.version)
+    assert other.recent("tokens").bodies == {"ci": b"a token"}
+    seen_then = other.recent("tokens")
+    one.change("tokens", "ci", lambda _: None)
+    await until_different(other, "tokens", seen_then.version)
+    assert other.recent("tokens").bodies == {}
+
+
+async def test_records_that_could_not_be_looked_at_for_long_are_not_used(
+    url: str,
+) -> None:
+    store = PostgresStore(url)
+    records = store._base.records
+    records.recent("tokens")
+    await store.close()  # nothing looks any more
+    assert records.recent("tokens").bodies == {}
+    records._looked["tokens"] -= module.STALE_S + 1
+    with pytest.raises(StoreUnavailable, match="could not be asked"):
+        records.recent("tokens")
+
+
+async def test_a_record_that_is_too_large_is_refused(
+    machines: tuple[Records, Records],
+) -> None:
+    with pytest.raises(CommandRefused, match="at most"):
+        machines[0].change("k", "k", lambda _: bytes(LARGEST_RECORD + 1))
+
+
+async def test_one_record_too_many_is_refused(
+    machines: tuple[Records, Records], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_RECORDS", 2)
+    one, other = machines
+    one.change("k", "1", lambda _: b"1")
+    other.change("k", "2", lambda _: b"2")
+    with pytest.raises(CommandRefused, match="takes no more"):
+        one.change("k", "3", lambda _: b"3")
+    one.change("k", "2", lambda _: b"another content")
+
+
+def model(*residuals: float) -> Learnt:
+    return after(*(seen(100 + residual, residual) for residual in residuals))
+
+
+async def test_two_machines_lose_nothing_of_what_they_learnt(
+    machines: tuple[Records, Records],
+) -> None:
+    one, other = (CalibrationStore(records=each) for each in machines)
+    base = model(*range(5))
+    one.add(Calibration(models={"a/m": base}))
+    other.add(Calibration(models={"b/m": base}))
+    mine = learn(base, seen(500, 40))
+    theirs = learn(base, seen(600, 50))
+    one.add(Calibration(models={"a/m": mine}))
+    other.add(Calibration(models={"a/m": theirs}))
+    found = one.read().models
+    assert found.keys() == {"a/m", "b/m"}
+    assert {each.content for each in found["a/m"].known} >= {500, 600}
+    assert found["a/m"].n == 7
+    assert one.forget("a/m") == 1
+    assert other.read().models.keys() == {"b/m"}
+
+
+async def test_first_calls_and_grants_of_one_machine_are_known_to_the_other(
+    machines: tuple[Records, Records], tmp_path: Path
+) -> None:
+    one, other = machines
+    OverheadStore(records=one).add(call(1))
+    assert OverheadStore(records=other).read() == ((call(1),), "")
+    status = Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1)
+    here, there = (
+        ProjectGrants(tmp_path / name, records=records)
+        for name, records in (("a", one), ("b", other))
+    )
+    here.add(tmp_path / "project", status)
+    assert there.of(tmp_path / "project") == (status,)
+    assert there.of(tmp_path / "another") == ()
+    assert there.revoke("g-1")
+    assert not there.revoke("g-1")
+    assert not (tmp_path / "a").exists()
+
+
+async def test_a_tenant_s_store_has_the_same_records(url: str) -> None:
+    store = PostgresStore(url)
+    view = TenantStore(store, "acme")
+    records = view.records()
+    assert records is store.records()
+    await store.close()
