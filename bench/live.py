@@ -1,6 +1,7 @@
 """Following and steering a session at another server than the one that drives it, beside the same at that one.
 
     uv run python -m bench.live                      # two servers on one PostgreSQL
+    uv run python -m bench.live --bus                # the same with the news over a NATS server (Debian's nats-server)
     uv run python -m bench.live --sqlite             # two servers on one SQLite file
     uv run python -m bench.live --streams 20
 
@@ -33,6 +34,7 @@ from bench.process import local_server
 from bench.results import Table, machine, ratio
 from bench.server import MODEL
 from bench.store_postgres import SETTINGS, cpu_of
+from tests.nats import NatsServer
 from tests.postgres import PostgresServer
 
 PIECES = 100
@@ -45,8 +47,10 @@ WARM_S = 2.0
 class LiveServer:
     """``ullage serve`` in a process of its own, as a machine of its own."""
 
-    def __init__(self, name: str, provider: str, store: str, place: Path) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", "0"]
+    def __init__(
+        self, name: str, provider: str, store: str, place: Path, bus: str = ""
+    ) -> None:
+        command = [sys.executable, "-m", "ullage", "serve", "--port", "0", "--bus", bus]
         self.process = subprocess.Popen(
             [*command, "--store", store, "--model", MODEL, "--base-url", provider],
             stdout=subprocess.PIPE,
@@ -239,11 +243,23 @@ def store_of(
         server.remove()
 
 
+@contextmanager
+def bus_in(folder: Path) -> Iterator[str]:
+    """The address of a NATS server that runs meanwhile."""
+    server = NatsServer(folder)
+    server.start()
+    try:
+        yield server.url
+    finally:
+        server.kill()
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--sqlite", action="store_true")
+    parser.add_argument("--bus", action="store_true")
     arguments = parser.parse_args()
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -251,9 +267,10 @@ def main() -> None:
             local_server("-m", "bench.live_provider", str(PIECES), str(EVERY_S))
         )
         store, server = stack.enter_context(store_of(arguments, place))
-        one = LiveServer("a", provider, store, place)
+        bus = stack.enter_context(bus_in(place)) if arguments.bus else ""
+        one = LiveServer("a", provider, store, place, bus)
         stack.callback(one.end)
-        other = LiveServer("b", provider, store, place)
+        other = LiveServer("b", provider, store, place, bus)
         stack.callback(other.end)
         streamed = asyncio.run(stream_all(one, other, server, arguments.streams))
         turns = TURNS * arguments.streams

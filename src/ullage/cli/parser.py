@@ -494,6 +494,13 @@ def _add_dispatch(where: argparse._ArgumentGroup, *, default: str) -> None:
         metavar="URL",
         help=f"where Restate takes requests, with --dispatch restate (default {INGRESS})",
     )
+    where.add_argument(
+        "--bus",
+        default="",
+        metavar="URL",
+        help="NATS servers that carry live news between the processes of a PostgreSQL store, as nats://HOST:4222 "
+        "(default: PostgreSQL carries it)",
+    )
 
 
 def _add_worker(commands: _Commands) -> None:

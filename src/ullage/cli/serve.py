@@ -41,6 +41,7 @@ from ullage.server.tokens import TokenSource, TokenStore, TokenTable
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
+from ullage.store.urls import with_bus
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -74,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             args.tools = args.tools or LOOKING
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
+        place = with_bus(place, args.bus)
         store = store_at(place)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = token_sources(args.tokens, store, environment)

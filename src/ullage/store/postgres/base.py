@@ -137,10 +137,12 @@ class OpenDatabase:
             return await connection.fetchrow(statements()["states"], [session])
 
         async def watching() -> None:
+            await self._open()
+            assert self._news is not None
+            await self._news.follow(session)
             state = await self._read(work)
             if state is None:
                 raise no_session(session)
-            assert self._news is not None
             self._news.watch_from(session, state)
 
         await self.run(watching)
