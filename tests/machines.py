@@ -24,36 +24,44 @@ STORY = {"text": "The cask was filled in spring and by autumn it was opened agai
 """An answer of 156 words, that the simulator gives piece by piece."""
 
 
-class WorkerProcess:
-    """``ullage worker`` in a process of its own."""
+class Program:
+    """A command of ``ullage`` that goes on until it is ended, in a process of its own. Its errors go to a file."""
 
     def __init__(
-        self, provider: str, store: str, folder: Path, *options: str, **variables: str
+        self, arguments: Sequence[str], folder: Path, ready: str, **variables: str
     ) -> None:
-        command = [sys.executable, "-m", "ullage", "worker", "--store", store]
-        command += ["--model", MODEL, "--base-url", provider, *options]
-        environment = {**os.environ, "ANTHROPIC_API_KEY": "x", **variables}
-        self._errors = (folder / f"worker-{time.monotonic_ns()}.log").open("w+")
+        """Returns once the program has printed a line with ``ready``, which is ``greeting``."""
+        self._errors = (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("w+")
         self.process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "ullage", *arguments],
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env=environment,
+            env={**os.environ, "ANTHROPIC_API_KEY": "x", **variables},
             cwd=folder,
         )
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
-        line = self.process.stdout.readline() if ready else ""
-        if "drives sessions" not in line:
-            self.process.kill()
-            self.process.wait()
-            raise AssertionError(f"The worker did not begin: {line!r} {self.said()}")
+        answers, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
+        self.greeting = self.process.stdout.readline() if answers else ""
+        if ready not in self.greeting:
+            self.kill()
+            raise AssertionError(
+                f"ullage {arguments[0]} did not begin: {self.greeting!r} {self.said()}"
+            )
 
     def said(self) -> str:
         """What it wrote to standard error."""
         self._errors.seek(0)
         return self._errors.read()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """The process stands still as long as the block lasts."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -66,6 +74,31 @@ class WorkerProcess:
             self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=WAIT_S)
         return self.process.returncode
+
+
+class WorkerProcess(Program):
+    """``ullage worker`` in a process of its own."""
+
+    def __init__(
+        self, provider: str, store: str, folder: Path, *options: str, **variables: str
+    ) -> None:
+        command = ["worker", "--store", store, "--model", MODEL]
+        command += ["--base-url", provider, *options]
+        super().__init__(command, folder, "drives sessions", **variables)
+
+
+class ServerProcess(Program):
+    """``ullage serve`` in a process of its own."""
+
+    def __init__(
+        self, provider: str, store: str, folder: Path, *options: str, **variables: str
+    ) -> None:
+        command = ["serve", "--store", store, "--model", MODEL]
+        command += ["--base-url", provider, *options]
+        super().__init__(command, folder, "http://", **variables)
+        self.url = next(
+            word for word in self.greeting.split() if word.startswith("http://")
+        )
 
 
 class Machines(NamedTuple):

@@ -10,8 +10,11 @@ import asyncio
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,6 +119,20 @@ class PostgresServer:
         """``immediate`` is a crash: nothing is finished."""
         self.run("pg_ctl", "-w", "-s", "-D", str(self.data), "-m", how, "stop")
 
+    def kill(self) -> None:
+        """End all of its processes by ``kill -9``, the first one first, so that it starts no others."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        children = [
+            int(stat.parent.name)
+            for stat in Path("/proc").glob("[0-9]*/stat")
+            if _parent(stat) == first
+        ]
+        for process in (first, *children):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(Path(f"/proc/{process}").exists() for process in (first, *children)):
+            time.sleep(0.01)
+
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self.folder}&port={self.port}"
 
@@ -142,6 +159,14 @@ class PostgresServer:
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait(WAIT_S)
+
+
+def _parent(stat: Path) -> int:
+    """The parent of a process; 0 where it has ended."""
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _package() -> Path:

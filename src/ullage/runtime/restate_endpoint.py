@@ -31,8 +31,8 @@ AT_ONCE: Final = timedelta(0)
 RETRIES: Final = restate.InvocationRetryPolicy(
     initial_interval=timedelta(milliseconds=50),
     exponentiation_factor=2.0,
-    max_interval=timedelta(milliseconds=500),
-    max_attempts=240,
+    max_interval=timedelta(milliseconds=100),
+    max_attempts=1200,
     on_max_attempts="kill",
 )
 """Some two minutes of attempts. The pause grows with each attempt of a drive, also with the seventh worker that is

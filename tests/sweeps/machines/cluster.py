@@ -1,0 +1,173 @@
+"""A cluster whose parts are killed and started again: servers, workers, the engine and the database, by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tests.machines import Program, ServerProcess, WorkerProcess
+from tests.postgres import PostgresServer, new_server
+from tests.restate import new_restate
+from tests.sweeps.machines.claims import claims_of, judge_claims, log_claims
+from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports
+from ullage.events import Event
+from ullage.runtime.restate_admin import register_workers
+from ullage.store.places import store_at
+
+Kind = Literal["restate", "lease", "sqlite"]
+"""Restate, or leases, over PostgreSQL; or two servers that drive over one SQLite file."""
+
+LEASE_S = 2
+
+
+class Part(NamedTuple):
+    """What can be killed. ``weight`` is how often, beside others."""
+
+    weight: int
+    kill: Callable[[], None]
+    start: Callable[[], None]
+
+
+class Cluster:
+    """Its parts by name. ``servers`` are the URLs of its servers, which stay the same."""
+
+    def __init__(self, kind: Kind, provider: str, folder: Path) -> None:
+        self.kind = kind
+        self.parts: dict[str, Part] = {}
+        self.programs: dict[str, Program] = {}
+        self.servers: list[str] = []
+        self.place = str(folder / "s.db")
+        self._provider = provider
+        self._folder = folder
+        self._postgres: PostgresServer | None = None
+        self._database = ""
+
+    def begin(self, stack: ExitStack) -> None:
+        """Start everything. The stack ends it."""
+        stack.callback(self._end)
+        if self.kind != "sqlite":
+            self._begin_postgres(stack)
+        dispatch = ["--dispatch", self.kind]
+        worker = list(dispatch)
+        if self.kind == "restate":
+            restate = new_restate()
+            stack.callback(restate.kill)
+            self.parts["restate"] = Part(2, restate.kill, restate.start)
+            (port,) = free_ports(1)
+            dispatch += ["--restate", restate.ingress]
+            worker = [*dispatch, "--listen", f"{LOOPBACK}:{port}"]
+        for number, port in enumerate(free_ports(2)):
+            self._begin_server(f"server{number}", port, dispatch)
+        if self.kind != "sqlite":
+            for number in range(2):
+                self._begin_worker(f"worker{number}", worker)
+        if self.kind == "restate":
+            self._register(restate, worker[-1])
+
+    def _begin_postgres(self, stack: ExitStack) -> None:
+        postgres = new_server()
+        stack.callback(postgres.remove)
+        self._database = postgres.new_database()
+        self.place = postgres.url(self._database)
+        asyncio.run(self._make_tables())
+        log_claims(postgres, self._database)
+        self.parts["postgres"] = Part(1, postgres.kill, postgres.start)
+        self._postgres = postgres
+
+    async def _make_tables(self) -> None:
+        store = store_at(self.place)
+        try:
+            await store.sessions(limit=1)
+        finally:
+            await store.close()
+
+    def _begin_server(self, name: str, port: int, dispatch: Sequence[str]) -> None:
+        options = ["--port", str(port)]
+        if self.kind != "sqlite":
+            options += ["--no-drive", *dispatch]
+
+        def start() -> None:
+            self.programs[name] = ServerProcess(
+                *self._where, *options, *self._tools, **self._variables(name)
+            )
+
+        self._add(name, 3, start)
+        self.servers.append(f"http://{LOOPBACK}:{port}")
+
+    def _begin_worker(self, name: str, options: Sequence[str]) -> None:
+        def start() -> None:
+            self.programs[name] = WorkerProcess(
+                *self._where, *options, *self._tools, **self._variables(name)
+            )
+
+        self._add(name, 4, start)
+
+    def _add(self, name: str, weight: int, start: Callable[[], None]) -> None:
+        start()
+        self.parts[name] = Part(
+            weight,
+            lambda: self.programs[name].kill(),  # noqa: PLW0108 - the one that runs then
+            start,
+        )
+
+    @property
+    def _where(self) -> tuple[str, str, Path]:
+        return self._provider, self.place, self._folder
+
+    @property
+    def _tools(self) -> tuple[str, ...]:
+        return "--tools", "write", "--root", str(self._folder)
+
+    def _variables(self, name: str) -> dict[str, str]:
+        return {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
+
+    def _register(self, restate: LocalRestate, address: str) -> None:
+        asyncio.run(register_workers(restate.admin, f"http://{address}"))
+
+    def _end(self) -> None:
+        for program in self.programs.values():
+            program.kill()
+
+    async def ledgers(self, sessions: Sequence[str]) -> dict[str, list[Event]]:
+        """The events of these sessions."""
+        store = store_at(self.place)
+        try:
+            return {name: await store.read(name) for name in sessions}
+        finally:
+            await store.close()
+
+    def judge_writers(self, sessions: Sequence[str]) -> int:
+        """Raises ``AssertionError`` if two drivers wrote to one of them; gives how many writes the fence refused.
+
+        SQLite has no place for such a log: there the calls of a ledger say that only one driver was at work.
+        """
+        if self._postgres is None:
+            return 0
+        claims = claims_of(self._postgres, self._database)
+        for name in sessions:
+            assert claims[name], f"no write of {name} was logged"
+            judge_claims(claims[name])
+        return sum(claim.is_refused for name in sessions for claim in claims[name])
+
+    def said(self) -> str:
+        """What the programs that run now wrote to standard error, the last of it."""
+        lines = []
+        for name, program in self.programs.items():
+            lines += [f"-- {name}", program.said()[-3_000:]]
+        return "\n".join(lines)
+
+
+@contextmanager
+def cluster(kind: Kind, provider: str, folder: Path) -> Iterator[Cluster]:
+    """A cluster that runs, and is removed afterwards. What its programs said is added to a failure."""
+    with ExitStack() as stack:
+        made = Cluster(kind, provider, folder)
+        made.begin(stack)
+        try:
+            yield made
+        except BaseException as problem:
+            problem.add_note(made.said())
+            raise
