@@ -16,6 +16,7 @@ from ullage.errors import CommandRefused, SessionNotFound, SettingError
 from ullage.events import (
     CallEnded,
     CallStarted,
+    Cancelled,
     Event,
     Queued,
     ReadingTaken,
@@ -25,6 +26,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart
 from ullage.runtime.hosting import Host, is_child
+from ullage.runtime.lease_dispatch import LeaseDispatch
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +145,29 @@ async def test_a_host_that_attends_resumes_what_others_left_and_looking_resumes_
                 if isinstance(event, TurnEnded):
                     break
         assert len(await (await host.look("s")).messages()) == 2
+
+
+async def test_a_cancel_at_rest_is_answered_through_a_host_that_drives_nothing(
+    provider: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    calls = LeaseDispatch(serves=False)
+    agent = haiku(path, base_url=provider, yields=True)
+    async with (
+        Host(agent, dispatch=calls, drives=0) as showing,
+        hosting(provider, path, attends=True),
+    ):
+        session = await showing.begin("s")
+        await session.send("Go.")
+        async for event in session.events(after=0):
+            if isinstance(event, TurnEnded):
+                break
+        while (await showing.store.about("s")).held_by:
+            await asyncio.sleep(0.01)
+        answer = await session.cancel()
+        assert (answer.cancelled, answer.persisted) == (True, None)
+        events = await showing.store.read("s")
+        assert any(isinstance(event, Cancelled) for event in events)
 
 
 async def test_a_drained_host_ends_the_model_call_and_leaves_the_rest_to_another(

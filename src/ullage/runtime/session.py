@@ -1011,5 +1011,9 @@ def _check_texts(argument: str, *texts: object) -> None:
 
 
 def is_at_rest(loop: Loop) -> bool:
-    """Whether a session has no work left, or waits for a person."""
-    return bool(loop.paused) or not (loop.turn or loop.queue)
+    """Whether a session has no work left, or waits for a person. A cancel or compaction that was asked for is work."""
+    if loop.cancel:
+        return False
+    if loop.turn:
+        return bool(loop.paused)
+    return not loop.queue and loop.compact_asked is None
