@@ -91,7 +91,11 @@ class Cluster:
 
         def start() -> None:
             self.programs[name] = ServerProcess(
-                *self._where, *options, *self._tools, **self._variables(name)
+                self._provider,
+                self.place,
+                self._folder,
+                *(*options, *self._tools),
+                **self._variables(name),
             )
 
         self._add(name, 3, start)
@@ -100,7 +104,11 @@ class Cluster:
     def _begin_worker(self, name: str, options: Sequence[str]) -> None:
         def start() -> None:
             self.programs[name] = WorkerProcess(
-                *self._where, *options, *self._tools, **self._variables(name)
+                self._provider,
+                self.place,
+                self._folder,
+                *(*options, *self._tools),
+                **self._variables(name),
             )
 
         self._add(name, 4, start)
@@ -112,10 +120,6 @@ class Cluster:
             lambda: self.programs[name].kill(),  # noqa: PLW0108 - the one that runs then
             start,
         )
-
-    @property
-    def _where(self) -> tuple[str, str, Path]:
-        return self._provider, self.place, self._folder
 
     @property
     def _tools(self) -> tuple[str, ...]:
