@@ -45,7 +45,7 @@ class UnusableMessage(InputError):
     "/v1/sessions/{session:str}/messages",
     status_code=202,
     operation_id="send_message",
-    summary="Say something, whatever the agent is doing",
+    summary="Send a message, in any state",
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def send_message(
@@ -199,7 +199,7 @@ async def list_queue(opened: Opened) -> Queue:
 @put(
     "/v1/sessions/{session:str}/queue/{message:str}",
     operation_id="edit_queued",
-    summary="Another content for a waiting message",
+    summary="Edit a waiting message",
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def edit_queued(
@@ -213,7 +213,7 @@ async def edit_queued(
     "/v1/sessions/{session:str}/queue/{message:str}",
     status_code=200,
     operation_id="withdraw_queued",
-    summary="Take a waiting message out",
+    summary="Withdraw a waiting message",
 )
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
     """Returns the message. Refused after its delivery."""

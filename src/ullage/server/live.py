@@ -307,7 +307,7 @@ def live_of(state: AppState) -> LiveSessions:
 @get(
     "/v1/live",
     operation_id="list_live",
-    summary="The sessions of all programs that run on this machine",
+    summary="Running sessions of all programs of this machine",
     responses=UNCHANGED,
 )
 async def list_live(state: AppState, known: IfNoneMatch = "") -> Response[LiveList]:
@@ -321,7 +321,7 @@ async def list_live(state: AppState, known: IfNoneMatch = "") -> Response[LiveLi
 @get(
     "/v1/live/{live:str}",
     operation_id="follow_live",
-    summary="What fills the window of a running session",
+    summary="The window of a running session",
     responses=UNCHANGED,
 )
 async def follow_live(

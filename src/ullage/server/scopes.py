@@ -117,7 +117,7 @@ def require_scope(
 @get(
     "/v1/access",
     operation_id="get_access",
-    summary="What the token of this request allows",
+    summary="Name, scopes and expiry of the token",
 )
 async def get_access(
     request: ASGIConnection[Any, Any, Any, Any], state: State

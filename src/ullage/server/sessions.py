@@ -56,7 +56,7 @@ _decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
     "/v1/sessions",
     status_code=201,
     operation_id="begin_session",
-    summary="Begin a session",
+    summary="Create a session",
 )
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     """Refuses an id that exists already. Without ``model`` the server's own is used."""
@@ -71,7 +71,7 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 @get(
     "/v1/sessions",
     operation_id="list_sessions",
-    summary="List sessions, the one changed last first",
+    summary="List sessions, the last changed first",
 )
 async def list_sessions(
     host: TheHost,
@@ -101,7 +101,7 @@ async def _fullness(
 @get(
     "/v1/search",
     operation_id="search_sessions",
-    summary="Search all sessions by title and by what was said",
+    summary="Search titles and messages of all sessions",
 )
 async def search_sessions(
     host: TheHost,
@@ -234,7 +234,7 @@ async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     "/v1/sessions/import",
     status_code=201,
     operation_id="import_session",
-    summary="Make a session of an exported file",
+    summary="Import an exported session, at rest",
     request_max_body_size=LARGEST,
 )
 async def import_session(

@@ -48,7 +48,7 @@ PRIVATE = frozenset({"mcp", "models", "params"})
     "/v1/sessions/{session:str}/cancel",
     status_code=200,
     operation_id="cancel",
-    summary="Stop the current work",
+    summary="Cancel what runs",
 )
 async def cancel(
     opened: Opened, data: JSONBody[CancelOrder | None] = None
@@ -66,7 +66,7 @@ async def cancel(
     "/v1/sessions/{session:str}/resume",
     status_code=202,
     operation_id="resume",
-    summary="Resume a turn that waits",
+    summary="Continue a turn that failed, used up its budget or was interrupted",
 )
 async def resume(opened: Opened) -> None:
     """After a failure, or with fresh budgets. Refused if nothing waits."""
@@ -155,7 +155,7 @@ async def list_grants(opened: Opened) -> GrantList:
     "/v1/sessions/{session:str}/grants/{grant:str}",
     status_code=204,
     operation_id="revoke_grant",
-    summary="Ask about such calls again",
+    summary="Revoke what is allowed without asking",
 )
 async def revoke_grant(opened: Opened, grant: FromPath[str]) -> None:
     """Refused if there is no such grant in this session or its project."""
@@ -250,7 +250,7 @@ async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
     "/v1/sessions/{session:str}/rename",
     status_code=202,
     operation_id="rename",
-    summary="Another title for the session",
+    summary="Rename the session",
 )
 async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
     """In every list and on every page that shows the session."""
@@ -271,7 +271,7 @@ async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> None:
 @get(
     "/v1/sessions/{session:str}/explain/{message:str}",
     operation_id="explain",
-    summary="Where a message is",
+    summary="Where a message went",
 )
 async def explain(opened: Opened, message: FromPath[str]) -> Where:
     """In view, cleared, in a summary, or dropped, and why."""

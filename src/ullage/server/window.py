@@ -46,7 +46,7 @@ LARGEST_SHOWN: Final = 200
 @get(
     "/v1/sessions/{session:str}/context",
     operation_id="get_context",
-    summary="The window now, breakdown and all",
+    summary="The reading, with all rows",
 )
 async def get_context(opened: Opened) -> Reading:
     """The number that is displayed, compared and enforced: ``snapshot_id`` is the same on every display."""
@@ -88,7 +88,7 @@ async def get_spend(opened: Opened) -> Spend:
 @get(
     "/v1/sessions/{session:str}/map",
     operation_id="get_map",
-    summary="What is in the window and was in it, call by call",
+    summary="The items of the window, call by call",
 )
 async def get_map(opened: Opened) -> SessionMap:
     """With what would make room. Reads the whole session."""
@@ -178,7 +178,7 @@ class NothingInIt(InputError):
     "/v1/look",
     status_code=200,
     operation_id="look_at_log",
-    summary="What fills the window of another agent's session log",
+    summary="The window of another agent's log, which is the body",
     request_max_body_size=LARGEST,
 )
 async def look_at_log(
