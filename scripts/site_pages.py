@@ -26,14 +26,15 @@ PROJECT = {
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
 
 FENCE_MARKS = re.compile(r"^(```\w+)[^\n`\w][^\n`]*$", re.MULTILINE)
-REFERENCE = """## {name}
+REFERENCE = """<a id="{anchor}"></a>
 
 ::: ullage.{name}
     options:
       heading_level: 2
-      show_root_heading: false
-      show_root_toc_entry: false
+      show_root_heading: true
+      show_if_no_docstring: {shows_fields}
 """
+DOCUMENT = re.compile(r"docs/([\w/-]+)\.md")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -57,6 +58,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     origin = origin_of(place)
     text = FENCE_MARKS.sub(r"\1", markdown)
     return LINK.sub(lambda found: link(found, place, origin), text)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """The HTML of a page; docstrings name pages by their files, and the reference links them."""
+    if page.file.src_uri != "reference.md":
+        return html
+    return DOCUMENT.sub(r'<a href="../\1/">\1</a>', html)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -92,7 +100,12 @@ def link(found: re.Match[str], place: str, origin: str) -> str:
 def reference() -> str:
     """The public names, each for mkdocstrings to show."""
     names = sorted(public_names(), key=str.lower)
-    shown = "\n\n".join(REFERENCE.format(name=name) for name in names)
+    shown = "\n\n".join(
+        REFERENCE.format(
+            name=name, anchor=name.lower(), shows_fields=str(name == "events").lower()
+        )
+        for name in names
+    )
     return f"# Reference\n\nWhat `import ullage` gives. Everything else may change.\n\n{shown}\n"
 
 
