@@ -1,6 +1,7 @@
 """Which conversation a call belongs to, in a program that serves many."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,3 +163,18 @@ def test_a_wrong_setting_is_an_error_where_the_plug_in_is_made() -> None:
 
 def said(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"compactor": "x"}, "compactor is a Compactor, or a function"),
+        ({"most": 0}, "most=0 can't be"),
+        ({"most": "all"}, "most='all' can't be"),
+    ],
+)
+def test_an_impossible_setting_of_conversations_is_an_error_at_once(
+    settings: Any, words: str
+) -> None:
+    with pytest.raises(SettingError, match=words):
+        conversations_of(settings)

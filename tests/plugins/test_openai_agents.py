@@ -37,7 +37,7 @@ from tests.plugins.agent_session import (
     simulator,
     summaries,
 )
-from ullage.errors import ContextUnfixable
+from ullage.errors import ContextUnfixable, WrongType
 from ullage.events import CallEnded, Event
 from ullage.plugins.openai_agents import instrument
 
@@ -425,3 +425,9 @@ async def test_spans_of_the_calls_and_of_summaries_are_kept() -> None:
         await talk(agent_of(), instrument(config, window=WINDOW), range(12))
         assert summaries(server) >= 1
         assert spans.types.count("response") == len(server.exchanges)
+
+
+def test_what_can_not_be_instrumented_is_named() -> None:
+    agent: Any = Agent("keeper")
+    with pytest.raises(WrongType, match=r"instrument takes a RunConfig.*not Agent"):
+        instrument(agent)

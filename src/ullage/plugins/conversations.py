@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from ullage.context.strategy import Strategy
+from ullage.errors import SettingError
 from ullage.events import Event
 from ullage.runtime.compactor import Compactor
 from ullage.store.store import Store
@@ -176,6 +177,15 @@ def conversations_of(settings: ConversationSettings, **fixed: str) -> Conversati
     options: dict[str, Any] = {**settings, **fixed}
     own = options.pop("compactor", None)
     most = options.pop("most", MOST_CONVERSATIONS)
+    if own is not None and not isinstance(own, Compactor) and not callable(own):
+        raise SettingError(
+            "compactor is a Compactor, or a function that gives one for the name of each conversation, and not "
+            f"{type(own).__name__}."
+        )
+    if not isinstance(most, int) or most < 1:
+        raise SettingError(
+            f"most={most!r} can't be: give how many conversations are remembered, at least 1."
+        )
     unstored = {**options, "store": None, "on_event": None}
     Compactor(**unstored)  # a wrong setting is an error now, and not in the first call
     if isinstance(own, Compactor):

@@ -23,6 +23,7 @@ import msgspec
 
 from ullage.codec.foreign import as_plain
 from ullage.context.compactor import Fitted
+from ullage.errors import WrongType
 from ullage.events import Outcome
 from ullage.plugins.conversations import (
     Conversations,
@@ -82,6 +83,11 @@ def instrument(
         return cast(Instrumentable, _MeteredAgentModel(target, runs))
     if isinstance(target, ModelProvider):
         return cast(Instrumentable, _MeteredProvider(target, runs))
+    if not isinstance(target, RunConfig):
+        raise WrongType(
+            "instrument takes a RunConfig, a ModelProvider or a Model of openai-agents, and not "
+            f"{type(target).__name__}. An agent is run with the configuration: Runner.run(agent, …, run_config=…)."
+        )
     provider = _MeteredProvider(target.model_provider, runs)
     chosen = target.model
     if isinstance(chosen, Model):
