@@ -1,4 +1,4 @@
-"""The rules of the simulators as the rows of the tables in packages/ullage-simulators/RULES.md.
+"""The rules and models of the simulators as the rows of the tables in packages/ullage-simulators/RULES.md.
 
 uv run python -m tests.simulators.rule_tables      prints them
 """
@@ -10,6 +10,7 @@ from ullage_simulators.anthropic.rules import RULES as ANTHROPIC
 from ullage_simulators.chat.rules import RULES as CHAT
 from ullage_simulators.chat.variants import VARIANTS
 from ullage_simulators.gemini.rules import RULES as GEMINI
+from ullage_simulators.models import MODELS, Model
 from ullage_simulators.openai_rules import SHARED
 from ullage_simulators.refusal import Rule
 from ullage_simulators.responses.rules import RULES as RESPONSES
@@ -61,8 +62,36 @@ def _short(source: str) -> str:
     return parts[2].removeprefix("www.")
 
 
+def models() -> str:
+    """The models, and which earlier reasoning their next input counts."""
+    rows = [
+        "| model | API | window | reasoning in a tool loop | after a user message |",
+        "|---|---|---:|---|---|",
+    ]
+    for model in MODELS:
+        counted = " | ".join(_counted(model))
+        rows.append(f"| `{model.name}` | {model.family} | {model.window:,} | {counted} |")
+    return "\n".join(["## Models", "", *rows]) + "\n"
+
+
+def _counted(model: Model) -> tuple[str, str]:
+    if not model.reasons:
+        return "none", "none"
+    if model.even_unsent:
+        return "counted, even unsent", "counted, even unsent"
+    loop = "counted" if model.loop else "not"
+    turns = "counted" if model.turns else "not"
+    if "draws-rules" in model.traits:
+        loop = "drawn"
+    elif "counts-when-streaming" in model.traits:
+        loop = "when streamed"
+    elif "reasoning-for-ever" in model.traits:
+        turns = "of messages with calls"
+    return loop, turns
+
+
 def markdown() -> str:
-    """All tables."""
+    """All tables of rules."""
     chunks = []
     for title, rules in tables().items():
         rows = [row(name, rule) for name, rule in rules.items()]
@@ -71,4 +100,4 @@ def markdown() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(markdown())
+    sys.stdout.write(f"{markdown()}\n{models()}")
