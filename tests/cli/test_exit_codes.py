@@ -84,7 +84,7 @@ FAILED = [
     Case("ask hi MODEL --max-output 5 --no-stream", 2, "The answer was cut"),
     Case("ask What is a cask MODEL", 2, "stands in quotes"),
     Case("ask - MODEL", 2, "There is nothing to ask"),
-    Case("ask hi", 2, "arguments are required: --model"),
+    Case("ask hi", 2, "needs --model, as in --model anthropic:"),
     Case("ask hi --model mstral-large", 2, "Did you mean mistral:mistral-large"),
     Case("ask hi --model anthropic:clade-haiku-4-5 URL", 2, "mean claude-haiku-4-5"),
     Case("ask hi --model antropic:x", 2, "Did you mean 'anthropic:x'?"),
@@ -98,7 +98,8 @@ FAILED = [
     Case("mcp x", 2, "has no place for 'x'"),
     Case("grants revke", 2, "Did you mean 'revoke'?"),
     Case("grants revoke nope", 2, "There is no grant 'nope'"),
-    Case("token", 2, "arguments are required: ACTION"),
+    Case("token", 2, "`ullage token` needs ACTION"),
+    Case("serve --live=x", 2, "takes no value, and was given 'x'"),
     Case("token ad", 2, "Did you mean `ullage token add`?"),
     Case("token revoke nope", 2, "There is no token 'nope'"),
     Case("watch gone", 2, "gone does not exist"),
@@ -109,12 +110,12 @@ FAILED = [
     Case("statusline gone", 2, "no log at gone"),
     Case("install claude-cod", 2, "Did you mean 'claude-code'?"),
     Case("install codex --statusline", 2, "has no place for that"),
-    Case("uninstall", 2, "arguments are required: CLIENT"),
+    Case("uninstall", 2, "`ullage uninstall` needs CLIENT"),
     Case("trust", 2, "There is no ullage.toml"),
     Case("untrust", 2, "There is no answer about"),
-    Case("worker", 2, "arguments are required: --store"),
+    Case("worker", 2, "`ullage worker` needs --store"),
     Case("cluster", 2, "give --local"),
-    Case("dispatch", 2, "arguments are required: ACTION"),
+    Case("dispatch", 2, "`ullage dispatch` needs ACTION"),
     Case("dispatch register workers", 2, "workers is no URL"),
     Case(
         "dispatch register http://127.0.0.1:1 --admin http://127.0.0.1:1",
@@ -225,5 +226,5 @@ def test_a_sentence_of_argparse_is_ours_with_an_end(
     with pytest.raises(SystemExit):
         made.parse_args([])
     assert capsys.readouterr().err == (
-        "ullage: The following arguments are required: QUESTION. `ullage ask --help` says more.\n"
+        "ullage: `ullage ask` needs QUESTION. `ullage ask --help` says more.\n"
     )

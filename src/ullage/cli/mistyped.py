@@ -15,7 +15,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and how to get help; ends the process with ``FAILED``."""
-        text = message.removeprefix("argument ")
+        text = plain_words(self.prog, message.removeprefix("argument "))
         text = text[:1].upper() + text[1:]
         end = "" if text.endswith((".", "?")) else "."
         sys.stderr.write(f"ullage: {text}{end} `{self.prog} --help` says more.\n")
@@ -49,6 +49,17 @@ class CommandParser(argparse.ArgumentParser):
     def option_names(self) -> list[str]:
         """The options of this parser, as they are typed."""
         return list(self._option_string_actions)
+
+
+def plain_words(program: str, message: str) -> str:
+    """An error of argparse's own as a sentence that says what to do."""
+    subject, _, missing = message.partition("arguments are required: ")
+    if missing:
+        has_model = "--model" in missing.split(", ")
+        example = ", as in --model anthropic:claude-haiku-4-5" if has_model else ""
+        return f"`{program}` needs {missing.replace(', ', ' and ')}{example}"
+    subject, _, value = message.partition(": ignored explicit argument ")
+    return f"{subject} takes no value, and was given {value}" if value else message
 
 
 def unknown_choice(program: str, action: argparse.Action, value: str) -> str:
