@@ -58,12 +58,16 @@ OTHERS = {
     "create_copy",
     "delete_unchanged",
     "draft",
+    "end_postponement",
     "limited_to",
     "release",
     "renew",
+    "revise",
     "save_checkpoint",
     "sessions",
+    "shared",
     "unattended",
+    "waiting_places",
 }
 """Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
 

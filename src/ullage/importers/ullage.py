@@ -301,7 +301,7 @@ PROXY_FILE: Final = "proxy.db"
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
-VERSION = 4
+VERSION = 5
 """The newest schema that is read here."""
 
 

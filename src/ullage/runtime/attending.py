@@ -77,9 +77,9 @@ class Attending:
         most = min(AT_ONCE, self._room())
         if most <= 0:
             return woken
-        for session, seq, _ in await self._store.unattended(most + len(self._failed)):
-            if session not in self._failed and len(woken) < most:
-                await self._wake(session, seq)
-                woken.append(session)
+        for each in await self._store.unattended(most + len(self._failed)):
+            if each.id not in self._failed and len(woken) < most:
+                await self._wake(each.id, each.seq)
+                woken.append(each.id)
         self.woken += len(woken)
         return woken

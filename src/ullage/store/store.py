@@ -20,15 +20,17 @@ that are due and have no living driver, so that any process that serves this sto
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from ullage.agent.copies import SettingsToKeep, keep_nothing
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.records import Records
+
+T = TypeVar("T")
 
 QueueKind = Literal["steer", "follow_up"]
 QueueState = Literal["pending", "delivered", "returned", "withdrawn"]
@@ -102,14 +104,46 @@ class SessionRow(NamedTuple):
 
 
 class Unattended(NamedTuple):
-    """A session that is due and has no living driver. ``seq`` is its last event.
+    """A session that is due and has no living driver. ``seq`` is its last event, ``place`` where its files are.
 
-    ``waits_s`` is for how many seconds any process could have driven it.
+    ``waits_s`` is for how many seconds any process of its place could have driven it.
     """
 
     id: str
     seq: int
     waits_s: float = 0.0
+    place: str = ""
+
+
+class WaitingPlace(NamedTuple):
+    """How many sessions of a place are due and have no living driver, and for how long the first of them."""
+
+    place: str
+    sessions: int
+    oldest_s: float
+
+
+class SharedKey(NamedTuple):
+    """The name of a value that all processes of a store share."""
+
+    kind: str
+    name: str
+
+
+SPENT_BY: Final = "spent_by"
+"""The kind of value that has what a session had spent when that was last counted. It is deleted with the session."""
+
+
+class Revision(NamedTuple, Generic[T]):
+    """The values to store in the place of those that were read, an empty one for none, and what to give the caller."""
+
+    values: tuple[str, ...]
+    result: T
+
+
+Revise = Callable[[tuple[str, ...], float], Revision[T]]
+"""Makes new values of those that are stored, an empty text for each that is not, and the database's time in seconds
+since 1970. Pure: it runs in another thread, and again where the connection was lost."""
 
 
 ASKED_S: Final = 1.0
@@ -245,8 +279,12 @@ class Store(Protocol):
 
     # -- the driver --
 
-    async def unattended(self, limit: int) -> list[Unattended]:
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None = None
+    ) -> list[Unattended]:
         """At most ``limit`` sessions that are due and have no living driver, the longest without one first.
+
+        Those of ``places``; of all places without them.
 
         A driver lives until its lease ends, or until the store knows that its process has ended. A session is left to
         the process that made it due for ``ASKED_S``; later it is listed as soon as it has no driver. The own sessions
@@ -268,12 +306,23 @@ class Store(Protocol):
         """Hold on to it. Raises ``LeaseLost``."""
         ...
 
-    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+    async def waiting_places(self) -> list[WaitingPlace]:
+        """The places of all sessions that ``unattended`` would list without a limit."""
+        ...
+
+    async def release(
+        self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
+    ) -> None:
         """Let it go. Quiet when it was lost before.
 
         ``rests_at`` is the last event up to which the driver found no more to do. If it is the session's last one, the
-        session is due no longer.
+        session is due no longer, or again from ``due_at`` on, in seconds since 1970; a message or a command makes it
+        due before.
         """
+        ...
+
+    async def end_postponement(self, tenant: str) -> None:
+        """All sessions of the tenant that are due from a later time on are due now."""
         ...
 
     async def append(
@@ -378,6 +427,16 @@ class Store(Protocol):
 
     async def delete_unchanged(self, *, age_s: float) -> list[str]:
         """Delete the sessions that nobody drives and nothing was written to for so long; gives their ids."""
+        ...
+
+    async def shared(
+        self, kind: str, names: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        """The values of a kind that all processes of the store share, by their names: of these, or of all."""
+        ...
+
+    async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
+        """Store what ``change`` makes of these values, and give its result. Nobody else changes them meanwhile."""
         ...
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:

@@ -10,10 +10,10 @@ about them. Those of the default tenant have no such beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from ullage.agent.copies import SettingsToKeep, keep_nothing
 from ullage.errors import CommandRefused
@@ -27,13 +27,18 @@ from ullage.store.store import (
     Lease,
     QueueKind,
     Receipt,
+    Revise,
     SessionCursor,
     SessionRow,
+    SharedKey,
     Store,
     StoreObserver,
     Unattended,
+    WaitingPlace,
     Watch,
 )
+
+T = TypeVar("T")
 
 TENANT_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 """The name of a tenant. It begins ids, and names a directory."""
@@ -148,8 +153,14 @@ class TenantStore:
         await self.own(session)
         return await self._store.read_these(session, seqs)
 
-    async def unattended(self, limit: int) -> list[Unattended]:
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None = None
+    ) -> list[Unattended]:
         """None: sessions are found for all tenants at once."""
+        return []
+
+    async def waiting_places(self) -> list[WaitingPlace]:
+        """None, as ``unattended``."""
         return []
 
     async def acquire(
@@ -163,9 +174,15 @@ class TenantStore:
         """See ``Store.renew``."""
         await self._store.renew(lease, ttl_s=ttl_s)
 
-    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+    async def release(
+        self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
+    ) -> None:
         """See ``Store.release``."""
-        await self._store.release(lease, rests_at=rests_at)
+        await self._store.release(lease, rests_at=rests_at, due_at=due_at)
+
+    async def end_postponement(self, tenant: str) -> None:
+        """See ``Store.end_postponement``. Always for this tenant."""
+        await self._store.end_postponement(self.tenant)
 
     async def append(
         self,
@@ -267,6 +284,16 @@ class TenantStore:
     async def delete_unchanged(self, *, age_s: float) -> list[str]:
         """None: old sessions are deleted for all tenants at once."""
         return []
+
+    async def shared(
+        self, kind: str, names: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        """See ``Store.shared``. No content of sessions is among these values, and no handler gives them to a caller."""
+        return await self._store.shared(kind, names)
+
+    async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
+        """See ``Store.revise``, and ``shared``."""
+        return await self._store.revise(keys, change)
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
         """See ``Store.watch``."""

@@ -67,6 +67,7 @@ async def test_what_an_older_store_left_is_due_in_it(
     await store.close()
     with closing(connect(path, "mode=rw")) as database:
         database.execute("DROP TABLE due")
+        database.execute("DROP TABLE shared")
         for name in ("tenant", "place"):
             database.execute(f"ALTER TABLE sessions DROP COLUMN {name}")
         database.execute("UPDATE sessions SET generation = ?", (generation,))

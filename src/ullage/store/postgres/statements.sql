@@ -17,9 +17,31 @@ SELECT make_due(key) FROM sessions WHERE id = $1;
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session WHERE owner <> '' AND expires > now_s();
 
 -- name: unattended
-SELECT id, seq, greatest(0, now_s() - greatest(since, expires)) FROM due JOIN sessions ON key = session
+SELECT id, seq, greatest(0, now_s() - greatest(since, expires)), place FROM due JOIN sessions ON key = session
 WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
-ORDER BY greatest(since, expires), key LIMIT $2;
+    AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
+ORDER BY greatest(since, expires), key LIMIT $3;
+
+-- name: waiting_places
+SELECT place, count(*), max(now_s() - greatest(since, expires)) FROM due JOIN sessions ON key = session
+WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
+GROUP BY place ORDER BY place;
+
+-- name: end_postponement
+UPDATE due SET since = now_s() FROM sessions WHERE key = session AND tenant = $1 AND since > now_s();
+
+-- name: lock_shared
+INSERT INTO shared (kind, name, value) VALUES ($1, $2, '')
+ON CONFLICT (kind, name) DO UPDATE SET value = shared.value RETURNING value, now_s() AS now;
+
+-- name: set_shared
+UPDATE shared SET value = $3 WHERE kind = $1 AND name = $2;
+
+-- name: unset_shared
+DELETE FROM shared WHERE kind = $1 AND name = $2;
+
+-- name: shared
+SELECT name, value FROM shared WHERE kind = $1 AND value <> '' AND ($2::text[] IS NULL OR name = ANY ($2::text[]));
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,

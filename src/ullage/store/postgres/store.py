@@ -6,7 +6,7 @@ import asyncio
 import copy
 import math
 import zlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -34,6 +34,7 @@ from ullage.store.following import (
     is_same_event,
 )
 from ullage.store.leases import busy, is_dead, lost
+from ullage.store.postgres import shared
 from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
@@ -62,10 +63,13 @@ from ullage.store.store import (
     Lease,
     QueueKind,
     Receipt,
+    Revise,
     SessionCursor,
     SessionRow,
+    SharedKey,
     StoreObserver,
     Unattended,
+    WaitingPlace,
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
@@ -245,6 +249,7 @@ class PostgresStore:
                 values=(session, dead, changed_before),
             )
             if row["code"] != Code.BUSY:
+                await self._base.read(lambda found: shared.forget(found, session))
                 return bool(row["code"] == Code.DONE)
             if not is_dead(row["owner"]) or row["owner"] == dead:
                 raise busy(session, row["owner"], row["expires"])
@@ -298,11 +303,20 @@ class PostgresStore:
 
     # -- the driver --
 
-    async def unattended(self, limit: int) -> list[Unattended]:
-        owners = await self._rows("living_owners")
-        dead = [owner for (owner,) in owners if is_dead(owner)]
-        rows = await self._rows("unattended", dead, limit)
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None = None
+    ) -> list[Unattended]:
+        of = None if places is None else list(places)
+        rows = await self._rows("unattended", await self._dead_owners(), of, limit)
         return [Unattended(*row) for row in rows]
+
+    async def waiting_places(self) -> list[WaitingPlace]:
+        rows = await self._rows("waiting_places", await self._dead_owners())
+        return [WaitingPlace(*row) for row in rows]
+
+    async def _dead_owners(self) -> list[str]:
+        owners = await self._rows("living_owners")
+        return [owner for (owner,) in owners if is_dead(owner)]
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
@@ -333,7 +347,10 @@ class PostgresStore:
             values=(*lease, ttl_s),
         )
 
-    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
+    async def release(
+        self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
+    ) -> None:
+        values = (*lease, rests_at) if due_at is None else (*lease, rests_at, due_at)
         await self._write(
             (lease.session,),
             lambda row: (
@@ -341,8 +358,11 @@ class PostgresStore:
                 Change(lease.session) if row["code"] == Code.DONE else None,
             ),
             function="release_lease",
-            values=(*lease, rests_at),
+            values=values,
         )
+
+    async def end_postponement(self, tenant: str) -> None:
+        await self._rows("end_postponement", tenant)
 
     async def append(
         self,
@@ -533,6 +553,17 @@ class PostgresStore:
 
     async def handles(self, session: str) -> list[str]:
         return [row[0] for row in await self._rows_of("kept_handles", session)]
+
+    async def shared(
+        self, kind: str, names: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        of = None if names is None else list(names)
+        return await self._base.read(lambda connection: shared.read(connection, kind, of))
+
+    async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
+        return await self._base.read(
+            lambda connection: shared.revise(connection, keys, change)
+        )
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
         return self._watchers.watching(session, lambda: self._base.watch(session))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
 from ullage.store.changes import Change
 from ullage.store.leases import busy, is_dead, lost
@@ -13,7 +14,7 @@ from ullage.store.sqlite.transaction import (
     session_head,
     statements,
 )
-from ullage.store.store import ASKED_S, Lease, Unattended
+from ullage.store.store import ASKED_S, Lease, Unattended, WaitingPlace
 
 
 def acquire(
@@ -43,9 +44,13 @@ def renew(work: Transaction, lease: Lease, ttl_s: float) -> None:
     work.run("renew_lease", ttl_s, held(work, lease).key)
 
 
-def release(work: Transaction, lease: Lease, rests_at: int | None) -> None:
+def release(
+    work: Transaction, lease: Lease, rests_at: int | None, due_at: float | None
+) -> None:
     """See ``Store.release``."""
-    if rests_at is not None:
+    if due_at is not None:
+        work.run("postpone", *lease, rests_at, due_at)
+    elif rests_at is not None:
         work.run("end_due", *lease, rests_at)
     if work.run("release_lease", *lease).rowcount:
         work.changes.append(Change(lease.session))
@@ -56,12 +61,27 @@ def make_due(work: Transaction, where: SessionHead) -> None:
     work.run("make_due", where.key, ASKED_S)
 
 
-def unattended(database: sqlite3.Connection, limit: int) -> list[Unattended]:
+def unattended(
+    database: sqlite3.Connection, limit: int, places: Sequence[str] | None
+) -> list[Unattended]:
     """See ``Store.unattended``. Drivers of this machine count as dead as soon as their process has ended."""
-    owners = database.execute(statements()["living_owners"])
-    dead = [owner for (owner,) in owners if is_dead(owner)]
-    rows = database.execute(statements()["unattended"], (json.dumps(dead), limit))
+    of = None if places is None else json.dumps(list(places))
+    values = (_dead_owners(database), of, limit)
+    rows = database.execute(statements()["unattended"], values)
     return [Unattended(*row) for row in rows]
+
+
+def waiting_places(database: sqlite3.Connection) -> list[WaitingPlace]:
+    """See ``Store.waiting_places``."""
+    dead = _dead_owners(database)
+    rows = database.execute(statements()["waiting_places"], (dead,))
+    return [WaitingPlace(*row) for row in rows]
+
+
+def _dead_owners(database: sqlite3.Connection) -> str:
+    """The drivers of due sessions whose process has ended, as a list in JSON."""
+    owners = database.execute(statements()["living_owners"])
+    return json.dumps([owner for (owner,) in owners if is_dead(owner)])
 
 
 def holder(where: SessionHead) -> str:

@@ -26,7 +26,7 @@ from ullage.store.sqlite.transaction import (
     session_head,
     statements,
 )
-from ullage.store.store import DEFAULT_TENANT, SessionRow
+from ullage.store.store import DEFAULT_TENANT, SPENT_BY, SessionRow
 
 _OF_A_SESSION = (
     "delete_due",
@@ -202,6 +202,7 @@ def delete(work: Transaction, where: SessionHead) -> None:
     for name in _OF_A_SESSION:
         work.run(name, where.key)
     work.database.executemany(statements()["delete_blob"], orphans)
+    work.run("unset_shared", SPENT_BY, where.session)
     work.changes.append(Change(where.session))
 
 

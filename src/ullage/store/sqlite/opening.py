@@ -18,7 +18,7 @@ from ullage.store.failures import unusable
 from ullage.store.sqlite.failures import ReadOnlyStore, failure, primary_code
 from ullage.store.sqlite.transaction import migrations, schema
 
-VERSION = 4
+VERSION = 5
 """Of the schema, as ``PRAGMA user_version`` has it."""
 
 APPLICATION = 0x556C6C67

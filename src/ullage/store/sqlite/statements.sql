@@ -30,20 +30,45 @@ SELECT DISTINCT owner FROM due JOIN sessions ON key = session
 WHERE owner <> '' AND expires > (julianday('now') - 2440587.5) * 86400.0;
 
 -- name: unattended
-SELECT id, seq, max(0.0, (julianday('now') - 2440587.5) * 86400.0 - max(since, expires))
+SELECT id, seq, max(0.0, (julianday('now') - 2440587.5) * 86400.0 - max(since, expires)), place
 FROM due JOIN sessions ON key = session
 WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
-    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?)))
-ORDER BY max(since, expires), key LIMIT ?;
+    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?1)))
+    AND (?2 IS NULL OR place IN (SELECT value FROM json_each(?2)))
+ORDER BY max(since, expires), key LIMIT ?3;
+
+-- name: waiting_places
+SELECT place, count(*), max((julianday('now') - 2440587.5) * 86400.0 - max(since, expires))
+FROM due JOIN sessions ON key = session
+WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
+    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?1)))
+GROUP BY place ORDER BY place;
 
 -- name: make_due
 INSERT INTO due (session, since) VALUES (?, (julianday('now') - 2440587.5) * 86400.0 + ?)
-ON CONFLICT (session) DO NOTHING;
+ON CONFLICT (session) DO UPDATE SET since = min(since, excluded.since);
 
 -- name: end_due
 DELETE FROM due WHERE session = (
     SELECT key FROM sessions WHERE id = ? AND owner = ? AND generation = ? AND seq = ?
 );
+
+-- name: postpone
+INSERT INTO due (session, since) SELECT key, ?5 FROM sessions WHERE id = ?1 AND owner = ?2 AND generation = ?3 AND seq = ?4
+ON CONFLICT (session) DO UPDATE SET since = excluded.since;
+
+-- name: end_postponement
+UPDATE due SET since = (julianday('now') - 2440587.5) * 86400.0 WHERE since > (julianday('now') - 2440587.5) * 86400.0
+    AND session IN (SELECT key FROM sessions WHERE tenant = ?);
+
+-- name: shared
+SELECT name, value FROM shared WHERE kind = ?1 AND (?2 IS NULL OR name IN (SELECT value FROM json_each(?2)));
+
+-- name: set_shared
+INSERT INTO shared (kind, name, value) VALUES (?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value;
+
+-- name: unset_shared
+DELETE FROM shared WHERE kind = ? AND name = ?;
 
 -- name: delete_due
 DELETE FROM due WHERE session = ?;

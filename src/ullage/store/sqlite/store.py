@@ -7,7 +7,7 @@ import math
 import sqlite3
 import threading
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
@@ -29,7 +29,7 @@ from ullage.store.refusals import (
     was_closed,
 )
 from ullage.store.rows import LEVEL
-from ullage.store.sqlite import drafts, leases, ledger, queue
+from ullage.store.sqlite import drafts, leases, ledger, queue, shared
 from ullage.store.sqlite.bringing import bring
 from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
 from ullage.store.sqlite.looking import look
@@ -42,11 +42,14 @@ from ullage.store.store import (
     Lease,
     QueueKind,
     Receipt,
+    Revise,
     SessionCursor,
     SessionRow,
+    SharedKey,
     Store,
     StoreObserver,
     Unattended,
+    WaitingPlace,
     handle_of,
 )
 
@@ -208,8 +211,15 @@ class SqliteStore:
 
     # -- the driver --
 
-    async def unattended(self, limit: int) -> list[Unattended]:
-        return await self._read(lambda database: leases.unattended(database, limit))
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None = None
+    ) -> list[Unattended]:
+        return await self._read(
+            lambda database: leases.unattended(database, limit, places)
+        )
+
+    async def waiting_places(self) -> list[WaitingPlace]:
+        return await self._read(leases.waiting_places)
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
@@ -227,8 +237,18 @@ class SqliteStore:
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         await self._writer.perform(lambda inside: leases.renew(inside, lease, ttl_s))
 
-    async def release(self, lease: Lease, *, rests_at: int | None = None) -> None:
-        await self._writer.perform(lambda inside: leases.release(inside, lease, rests_at))
+    async def release(
+        self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
+    ) -> None:
+        await self._writer.perform(
+            lambda inside: leases.release(inside, lease, rests_at, due_at)
+        )
+
+    async def end_postponement(self, tenant: str) -> None:
+        def work(inside: Transaction) -> None:
+            inside.run("end_postponement", tenant)
+
+        await self._writer.perform(work, durable=True)
 
     async def append(
         self,
@@ -404,6 +424,16 @@ class SqliteStore:
             ]
 
         return await self._read(work)
+
+    async def shared(
+        self, kind: str, names: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        return await self._read(lambda database: shared.read(database, kind, names))
+
+    async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
+        return await self._writer.perform(
+            lambda inside: shared.revise(inside, keys, change), durable=True
+        )
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
         async def begin() -> None:

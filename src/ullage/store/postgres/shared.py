@@ -1,0 +1,44 @@
+"""Values that all processes of a store share, in PostgreSQL: see ``Store.revise``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from ullage.store.postgres.connecting import PgConnection
+from ullage.store.postgres.migrating import statements
+from ullage.store.store import SPENT_BY, Revise, SharedKey
+
+T = TypeVar("T")
+
+
+async def read(
+    connection: PgConnection, kind: str, names: list[str] | None
+) -> Mapping[str, str]:
+    """See ``Store.shared``."""
+    rows = await connection.fetch(statements()["shared"], kind, names)
+    return {row["name"]: row["value"] for row in rows}
+
+
+async def forget(connection: PgConnection, session: str) -> None:
+    """Delete what was counted of a session that was deleted."""
+    await connection.execute(statements()["unset_shared"], SPENT_BY, session)
+
+
+async def revise(
+    connection: PgConnection, keys: Sequence[SharedKey], change: Revise[T]
+) -> T:
+    """See ``Store.revise``. Rows are locked in one order, so that no two transactions wait for each other."""
+    async with connection.transaction():
+        found: dict[SharedKey, str] = {}
+        now = 0.0
+        for key in sorted(set(keys)):
+            row = await connection.fetchrow(statements()["lock_shared"], *key)
+            found[key], now = row["value"], row["now"]
+        revised = change(tuple(found[key] for key in keys), now)
+        for key, new in zip(keys, revised.values, strict=True):
+            if not new:
+                await connection.execute(statements()["unset_shared"], *key)
+            elif new != found[key]:
+                await connection.execute(statements()["set_shared"], *key, new)
+    return revised.result
