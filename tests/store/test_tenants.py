@@ -52,6 +52,8 @@ USES: dict[str, Callable[[Store], Awaitable[object]]] = {
 """Every method that takes the id of a session that exists."""
 
 OTHERS = {
+    "check",
+    "observe",
     "append",
     "close",
     "create",
