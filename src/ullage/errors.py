@@ -14,6 +14,7 @@
     │   ├── SessionBusy           another driver holds the session; says who and until when
     │   └── LeaseLost             this driver's lease was taken over: its write was rejected
     ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
+    ├── QuotaReached              the tenant's quota of the day allows no more; says when the next day begins
     ├── CompactorBusy             a Compactor was used for two requests at a time
     ├── AnswerInvalid             the model's answers do not fit the type that was asked for; keeps the last one's text
     ├── ContextUnfixable          the next request can't be made to fit the input limit
@@ -137,6 +138,17 @@ class AnswerInvalid(UllageError):
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
+
+
+class QuotaReached(UllageError):
+    """The tenant's quota allows no more today; nothing was stored.
+
+    ``until`` is when the next day begins, in seconds since 1970.
+    """
+
+    def __init__(self, message: str, *, until: float) -> None:
+        super().__init__(message)
+        self.until = until
 
 
 class ContextUnfixable(UllageError):

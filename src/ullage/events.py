@@ -249,11 +249,15 @@ class TurnStarted(
 class TurnPaused(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"
 ):
-    """The turn stops where it is, nothing closed; ``note`` says what it waits for. A later event resumes it."""
+    """The turn stops where it is, nothing closed; ``note`` says what it waits for. A later event resumes it.
+
+    ``until``, in seconds since 1970, is when the tenant's quota begins again: a driver resumes the turn by itself then.
+    """
 
     turn: str
     reason: PauseReason
     note: str = ""
+    until: float = 0.0
 
 
 class TurnResumed(

@@ -34,6 +34,7 @@ from ullage.agent.steps import (
     NextStep,
     Pause,
     Rest,
+    Resume,
     RunTools,
     Settle,
 )
@@ -336,6 +337,8 @@ class World:
                 self.write(
                     [TurnPaused(turn=self.loop.turn, reason=step.reason, note=step.note)]
                 )
+            case Resume():
+                raise AssertionError("no quota is set")
             case EndTurn():
                 assert not self.loop.open, "what is open is closed before the turn ends"
                 assert (

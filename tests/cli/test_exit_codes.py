@@ -50,6 +50,7 @@ DONE = [
     Case("chat MODEL", 0, "", "/quit\n"),
     Case("grants", 0, "Nothing is allowed"),
     Case("token list", 0, "No tokens"),
+    Case("quota list", 0, "No quotas"),
     Case("top --once", 0, "0 sessions"),
     Case("watch --once LOG", 0, "claude-haiku-4-5"),
     Case("statusline LOG", 0),

@@ -85,6 +85,7 @@ async def test_a_session_without_a_driver_shows_how_long_it_waits(tmp_path: Path
                 for family in text_string_to_metric_families(told)
                 for sample in family.samples
                 if sample.name == "ullage_longest_wait_seconds"
+                and sample.labels == {"place": ""}
             )
         assert 0 < waits < 60
 

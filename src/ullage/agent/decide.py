@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED
 from ullage.agent.budgets import Budget, BudgetUse, reached, tools_reached, used_by_turn
 from ullage.agent.loop import CUT, OVERFLOWS, Loop, OpenCall
+from ullage.agent.quotas import QuotaPause
 from ullage.agent.steps import (
     AskApproval,
     CallModel,
@@ -24,6 +25,7 @@ from ullage.agent.steps import (
     NextStep,
     Pause,
     Rest,
+    Resume,
     RunTools,
     Settle,
 )
@@ -115,6 +117,8 @@ class LoopSituation:
     elapsed_s: float = 0.0
     used: BudgetUse = field(default=BudgetUse())
     """By the whole session."""
+    quota: QuotaPause | None = None
+    """Why the tenant may make no further model call."""
 
 
 def decide(situation: LoopSituation) -> NextStep:
@@ -127,7 +131,8 @@ def decide(situation: LoopSituation) -> NextStep:
     if not loop.turn:
         return _at_rest(loop)
     if loop.paused:
-        return Rest()
+        is_over = bool(loop.paused_until) and situation.quota is None
+        return Resume() if is_over else Rest()
     if loop.outcome == "dropped" and (step := _after_drop(situation)):
         return step
     if loop.open:
@@ -280,6 +285,8 @@ def _between_calls(situation: LoopSituation) -> NextStep:
         )
     if breach := _breach(situation):
         return Pause("budget", breach)
+    if situation.quota is not None:
+        return Pause("budget", *situation.quota)
     asked = _compact_asked(loop)
     if asked is not None and not asked.from_:  # what a turn still adds is part of that
         return asked

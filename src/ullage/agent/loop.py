@@ -116,6 +116,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     session_tool_calls: int = 0
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
+    paused_until: float = 0.0
+    """When a turn that waits for the tenant's quota may be resumed, in seconds since 1970; 0 for any other turn."""
     note: str = ""
     trace: str = ""
     """The ``traceparent`` of the request that began the turn."""
@@ -235,7 +237,7 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
 
 
 def _turn_paused(loop: Loop, event: TurnPaused) -> Loop:
-    return replace(loop, paused=event.reason, note=event.note)
+    return replace(loop, paused=event.reason, paused_until=event.until, note=event.note)
 
 
 def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:

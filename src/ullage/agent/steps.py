@@ -70,10 +70,15 @@ class Deliver(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Pause the turn without closing anything."""
+    """Pause the turn without closing anything; ``until`` a time in seconds since 1970, where it resumes by itself."""
 
     reason: PauseReason
     note: str
+    until: float = 0.0
+
+
+class Resume(NamedTuple):
+    """Resume the turn that waited for the tenant's quota."""
 
 
 class EndTurn(NamedTuple):
@@ -98,6 +103,7 @@ NextStep = (
     | FallBack
     | Deliver
     | Pause
+    | Resume
     | EndTurn
     | Rest
 )

@@ -155,6 +155,7 @@ def parser() -> CommandParser:
     _add_mcp(commands)
     _add_grants(commands)
     _add_token(commands)
+    _add_quota(commands)
     _add_watch(commands)
     _add_top(commands)
     _add_other_programs(commands)
@@ -649,6 +650,43 @@ def _add_token(commands: _Commands) -> None:
             help="default: tokens.json in your data directory",
         )
         _add_records(where, "of all servers of this database")
+
+
+def _add_quota(commands: _Commands) -> None:
+    quota = commands.add(
+        "quota", "what each tenant of a store may use in a day", "quota:run"
+    )
+    actions = quota.add_subparsers(
+        dest="action", metavar="ACTION", title="actions", required=True
+    )
+    change = actions.add_parser(
+        "set", help="set limits; those not named stay as they are", allow_abbrev=False
+    )
+    change.add_argument(
+        "tenant", metavar="TENANT", help="`default` is the operator's own"
+    )
+    for name, what in (
+        ("sessions", "sessions begun"),
+        ("tokens", "tokens of input and output, as 500k or 2M"),
+        ("usd", "US dollars by list prices"),
+    ):
+        change.add_argument(
+            f"--{name}", default="", metavar="N", help=f"{what} in a UTC day, or none"
+        )
+    listing = actions.add_parser(
+        "list", help="show all quotas and what is used today", allow_abbrev=False
+    )
+    remove = actions.add_parser(
+        "remove", help="let a tenant use as much as it wants", allow_abbrev=False
+    )
+    remove.add_argument("tenant", metavar="TENANT", help="the tenant's name")
+    for action in (change, listing, remove):
+        action.add_argument(
+            "--store",
+            default="",
+            metavar="STORE",
+            help="the store's file or postgresql://… (default: your own)",
+        )
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:

@@ -60,6 +60,7 @@ from ullage.runtime.message_input import MessageInput
 from ullage.runtime.outcome import Result
 from ullage.runtime.output_type import OutputType
 from ullage.runtime.precedence import Resolved, resolve
+from ullage.runtime.quotas import new_session
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import Session, SessionHost
 from ullage.runtime.session_runtime import AgentRuntime
@@ -488,7 +489,7 @@ class Agent(Generic[OutputT, DepsT]):
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
         """Create the session in the store if it does not exist.
 
-        Raises ``SettingError`` and ``BadKey`` for settings that could not work; then nothing is stored.
+        Raises ``SettingError`` and ``BadKey`` for settings that could not work, ``QuotaReached``; nothing is stored.
         """
         assert self._shared is not None
         store = self._shared.store
@@ -500,7 +501,8 @@ class Agent(Generic[OutputT, DepsT]):
         self._check_settings(resolved)
         resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has just created it
-            await store.create(session, events)
+            async with new_session(store, session):
+                await store.create(session, events)
 
     async def _first_events(
         self, resolved: Settings, own: Mapping[str, object]

@@ -13,6 +13,7 @@ from ullage.errors import SettingError
 from ullage.events import Forked
 from ullage.runtime import authority
 from ullage.runtime.agent import new_session_id
+from ullage.runtime.quotas import new_session
 from ullage.runtime.settings import KEYS, Settings, meaning_of, read_value
 from ullage.store.export import Taken, import_file
 from ullage.store.store import Store
@@ -34,17 +35,22 @@ class Fork(NamedTuple):
 async def fork(
     store: Store, origin: str, session: str = "", *, through: int | None = None
 ) -> Fork:
-    """A new session with the events of ``origin``, up to ``through`` or all of them. Raises as ``Store.fork`` does."""
+    """A new session with the events of ``origin``, up to ``through`` or all of them.
+
+    Raises as ``Store.fork`` does, and ``QuotaReached``.
+    """
     name = session or new_session_id()
     last = (await store.about(origin)).seq if through is None else through
-    added = await store.fork(origin, name, through=last, keep=kept_in_fork)
+    async with new_session(store, name):
+        added = await store.fork(origin, name, through=last, keep=kept_in_fork)
     dropped = [event.dropped for event in added if isinstance(event, Forked)]
     return Fork(name, dropped[-1])
 
 
 async def imported(store: Store, path: Path, session: str = "") -> Taken:
-    """A new session from an exported file. Raises as ``import_file`` does."""
-    return await import_file(store, path, session, keep=harmless)
+    """A new session from an exported file. Raises as ``import_file`` does, and ``QuotaReached``."""
+    async with new_session(store, session):
+        return await import_file(store, path, session, keep=harmless)
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:

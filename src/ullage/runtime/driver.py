@@ -35,6 +35,7 @@ from ullage.agent.steps import (
     NextStep,
     Pause,
     Rest,
+    Resume,
     RunTools,
     Settle,
 )
@@ -58,6 +59,7 @@ from ullage.events import (
     Rewound,
     TurnEnded,
     TurnPaused,
+    TurnResumed,
     TurnStarted,
 )
 from ullage.messages import Message, clean_text
@@ -80,6 +82,7 @@ from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.opening import opened, save_if_due, tell_driven
 from ullage.runtime.output_type import OutputType
+from ullage.runtime.quotas import SessionQuota
 from ullage.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage.runtime.sync_settings import sync_settings, write_instructions
 from ullage.runtime.tooling import run_tools
@@ -131,6 +134,9 @@ class Driver:
         self._current: asyncio.Task[None] | None = None
         self._rests_at: int | None = None
         """The last event up to which no work is left, once that is known of the lease that is held."""
+        self._due_at: float | None = None
+        """When a session is due again that waits for its tenant's quota."""
+        self._quota = SessionQuota(shared.quotas, session)
         self._is_retiring = False
         self._output: OutputType[Any] | None = None
 
@@ -253,7 +259,7 @@ class Driver:
         store = self._shared.store
         ttl_s = (await self.look()).settings.lease_ttl_s
         leases: list[Lease] = []
-        self._rests_at = None
+        self._rests_at = self._due_at = None
 
         async def acquire() -> None:
             lease = await store.acquire(
@@ -278,7 +284,10 @@ class Driver:
             # A lease that can't be given back expires; that does not hide the error that ended the block.
             with contextlib.suppress(StoreUnavailable):
                 for lease in leases:
-                    await to_completion(store.release(lease, rests_at=self._rests_at))
+                    releasing = store.release(
+                        lease, rests_at=self._rests_at, due_at=self._due_at
+                    )
+                    await to_completion(releasing)
 
     async def _renew(self, lease: Lease, ttl_s: float) -> None:
         while True:
@@ -306,6 +315,7 @@ class Driver:
             await (
                 runtime.ledger.load()
             )  # a session at rest without media decides without its messages
+        await self._quota.look(used_by_session(runtime), has_turn=bool(loop.turn))
         step = decide(self._situation(runtime))
         decided_at = runtime.ledger.loop.seq
         if needs_count(runtime, step):
@@ -327,6 +337,8 @@ class Driver:
             await self._give_up(runtime, str(problem))
         if isinstance(step, Rest) and runtime.ledger.loop.seq == decided_at:
             self._rests_at = decided_at
+            if loop.paused and loop.paused_until and self._quota.reached is not None:
+                self._due_at = self._quota.reached.until
             return False
         return True  # what came while the reading was recorded is not decided on yet
 
@@ -402,6 +414,7 @@ class Driver:
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,
             used=used_by_session(runtime),
+            quota=self._quota.reached,
         )
 
     async def _perform(self, runtime: SessionRuntime, step: NextStep) -> None:
@@ -434,9 +447,11 @@ class Driver:
                 await self._deliver(runtime, step)
             case Pause():
                 await write(
-                    [TurnPaused(turn=loop.turn, reason=step.reason, note=step.note)],
+                    [TurnPaused(turn=loop.turn, **step._asdict())],
                     durable=True,
                 )
+            case Resume():
+                await write([resumed(runtime)], durable=True)
             case EndTurn():
                 events: list[Event] = [
                     *runtime.reading_events(),
@@ -541,6 +556,18 @@ def used_by_session(runtime: SessionRuntime) -> BudgetUse:
         input=sums.input + sums.estimated,
         output=sums.output,
         usd=spend.money.usd,
+    )
+
+
+def resumed(runtime: SessionRuntime) -> TurnResumed:
+    """The event that resumes the paused turn, with its budgets counted from here."""
+    spent = used_by_session(runtime)
+    return TurnResumed(
+        turn=runtime.ledger.loop.turn,
+        tokens=spent.tokens,
+        usd=spent.usd,
+        input=spent.input,
+        output=spent.output,
     )
 
 

@@ -13,11 +13,13 @@ import time
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
+from ullage.agent.quotas import TenantQuota
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import FirstCall
 from ullage.runtime.agent import Agent, new_session_id
 from ullage.runtime.attending import Attending
 from ullage.runtime.dispatch import Dispatch, Embedded
+from ullage.runtime.quotas import Quotas, new_session
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.store import DEFAULT_TENANT, Store
@@ -164,7 +166,8 @@ class Host:
         *,
         tenant: str = DEFAULT_TENANT,
     ) -> Session:
-        """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
+        """A new session. Raises ``CommandRefused`` for a taken id, ``QuotaReached``, ``SettingError``,
+        ``StoreUnavailable``."""
         own = {
             name: value for name, value in (settings or {}).items() if value is not None
         }
@@ -174,7 +177,8 @@ class Host:
         agent._check_settings(resolved)
         name = session or prefix_of(tenant) + new_session_id()
         events = await agent._first_events(resolved, own)
-        await shared.store.create(name, events)
+        async with new_session(shared.store, name):
+            await shared.store.create(name, events)
         return await self.wake(name)
 
     async def look(self, session: str) -> Session:
@@ -285,11 +289,6 @@ class Host:
         """How many sessions its search for lost work has woken."""
         return self._attending.woken if self._attending is not None else 0
 
-    async def longest_wait_s(self) -> float:
-        """For how long the oldest due session of the store has had no driver. Raises ``StoreUnavailable``."""
-        oldest = await self.store.unattended(1)
-        return oldest[0].waits_s if oldest else 0.0
-
     @property
     def open_sessions(self) -> int:
         """How many sessions are open."""
@@ -334,6 +333,10 @@ class TenantHost:
         """See ``Host.forget``. Raises ``SessionNotFound`` for another tenant's session."""
         await self.store.own(session)
         await self._host.forget(session)
+
+    async def quota(self) -> TenantQuota | None:
+        """The tenant's quota with what was used of it today, if it has one."""
+        return await Quotas(self.store).today()
 
     def first_calls(self) -> tuple[FirstCall, ...]:
         """See ``Host.first_calls``. None for a tenant: they are learnt from sessions of all of them."""

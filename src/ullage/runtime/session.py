@@ -60,7 +60,6 @@ from ullage.events import (
     SessionEvent,
     SettingsChanged,
     TurnEnded,
-    TurnResumed,
     Uncompacted,
 )
 from ullage.messages import (
@@ -88,7 +87,7 @@ from ullage.runtime.approvals import (
     revoked_event,
 )
 from ullage.runtime.dispatch import Dispatch
-from ullage.runtime.driver import Driver, used_by_session
+from ullage.runtime.driver import Driver, resumed
 from ullage.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -400,7 +399,8 @@ class Session(Generic[OutputT]):
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
         returns the state of the first receipt. ``trace`` is the ``traceparent`` that spans of the turn belong below
-        (https://www.w3.org/TR/trace-context/). Raises ``BadKey`` for a missing key; then nothing is stored.
+        (https://www.w3.org/TR/trace-context/). Raises ``BadKey`` for a missing key, ``QuotaReached`` where the tenant
+        may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
             raise WrongType(
@@ -409,6 +409,7 @@ class Session(Generic[OutputT]):
         _check_texts("id", id)
         self._check_deps(self._open)
         await self._check_key()
+        await self._open.quotas.check_calls()
         message = await self.message(*pieces, id=id)
         self._driving.want(self._wanted)
         return await self._store(message, kind, trace)
@@ -686,19 +687,13 @@ class Session(Generic[OutputT]):
     async def resume(self) -> None:
         """Resume a paused turn, with its budgets counted from zero, or an interrupted one.
 
-        Raises ``CommandRefused`` if there is nothing to resume.
+        Raises ``CommandRefused`` if there is nothing to resume, ``QuotaReached``.
         """
         loop = (await self._driving.look()).ledger.loop
         if loop.paused:
-            spent = used_by_session(self._driving.runtime or await self._driving.look())
-            resumed = TurnResumed(
-                turn=loop.turn,
-                tokens=spent.tokens,
-                usd=spent.usd,
-                input=spent.input,
-                output=spent.output,
-            )
-            await self._command(resumed)
+            await self._open.quotas.check_calls()
+            runtime = self._driving.runtime or await self._driving.look()
+            await self._command(resumed(runtime))
         elif await self.is_interrupted():
             self._check_deps(self._open)
             await self._open.store.command(self.id, [])  # due, also if this driver dies
@@ -789,6 +784,7 @@ class Session(Generic[OutputT]):
             raise CommandRefused(
                 f"There is no message {quoted(chosen)} in view. Choose one that is in view."
             )
+        await self._open.quotas.check_calls()
         await self._command(
             CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
         )

@@ -55,6 +55,7 @@ from ullage.runtime.precedence import (
     refuse_beyond,
     resolve,
 )
+from ullage.runtime.quotas import Quotas
 from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.setting_values import is_storable
 from ullage.runtime.settings import Settings
@@ -107,6 +108,11 @@ class AgentRuntime:
     """The agent's name, as its hand-overs use it."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)
     """The agents that a session of this one may be handed over to, by name."""
+    quotas: Quotas = field(init=False)
+    """What the tenant of the store may use today."""
+
+    def __post_init__(self) -> None:
+        self.quotas = Quotas(self.store)
 
     def acting(self, loop: Loop) -> AgentRuntime | None:
         """The agent that continues the conversation; ``None`` if this program does not have it."""

@@ -24,6 +24,7 @@ from ullage.server import (
     health,
     live,
     page,
+    quota,
     scopes,
     sessions,
     steering,
@@ -90,6 +91,7 @@ HANDLERS = (
     health.ready,
     health.drain,
     health.get_metrics,
+    quota.get_quota,
     scopes.get_access,
 )
 

@@ -15,6 +15,7 @@ from prometheus_client import generate_latest
 from ullage.errors import StoreUnavailable
 from ullage.runtime.agent import program_name
 from ullage.runtime.hosting import Host
+from ullage.runtime.quotas import all_quotas
 from ullage.server.api_types import Health, Readiness
 from ullage.server.metrics import Metrics
 
@@ -73,7 +74,8 @@ async def _look(metrics: Metrics, host: Host) -> None:
     metrics.count_swept(host.swept_sessions)
     metrics.ready.set(not await host.problems())
     try:
-        oldest = await host.longest_wait_s()
+        metrics.note_waiting(await host.store.waiting_places())
+        metrics.note_quotas(await all_quotas(host.store))
     except StoreUnavailable:
-        oldest = math.nan
-    metrics.waiting.set(oldest)
+        metrics.waiting.clear()
+        metrics.waiting.labels("").set(math.nan)

@@ -6,7 +6,7 @@ Each process counts the events that it writes, so that two servers on one store 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from prometheus_client import (
@@ -16,9 +16,25 @@ from prometheus_client import (
     Histogram,
 )
 
-from ullage.events import CallEnded, CallStarted, DraftPiece, Event, ToolEnded, TurnEnded
+from ullage.agent.quotas import QUOTA_KINDS, TenantQuota
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    DraftPiece,
+    Event,
+    ToolEnded,
+    TurnEnded,
+    TurnPaused,
+)
 from ullage.messages import Message
-from ullage.store.store import Lease, QueueKind, Receipt, Store, StoreObserver
+from ullage.store.store import (
+    Lease,
+    QueueKind,
+    Receipt,
+    Store,
+    StoreObserver,
+    WaitingPlace,
+)
 from ullage.usage import KINDS
 
 T = TypeVar("T")
@@ -83,7 +99,8 @@ class Metrics(StoreObserver):
         )
         self.waiting = Gauge(
             "longest_wait_seconds",
-            "For how long the oldest due session of the store has had no driver",
+            "For how long the oldest due session of each place has had no driver",
+            ["place"],
             **named,
         )
         self.takeovers = Counter(
@@ -96,6 +113,22 @@ class Metrics(StoreObserver):
             "swept_sessions", "Sessions that the search for lost work woke", **named
         )
         self.ready = Gauge("ready", "Whether this process is ready: 1 or 0", **named)
+        self.quota_pauses = Counter(
+            "quota_pauses", "Turns that paused because of their tenant's quota", **named
+        )
+        self.quota_refusals = Counter(
+            "quota_refusals", "Requests that a tenant's quota refused", **named
+        )
+        of_quota = ["tenant", "what"]
+        self.quota_limit = Gauge(
+            "quota_limit",
+            "A tenant's quota of a day, as the store has it",
+            of_quota,
+            **named,
+        )
+        self.quota_used = Gauge(
+            "quota_used", "What all processes used of it today", of_quota, **named
+        )
         self._swept = 0
         self._estimates: dict[tuple[str, str], int] = {}
 
@@ -121,6 +154,8 @@ class Metrics(StoreObserver):
         match event:
             case TurnEnded():
                 self.turns.labels(event.reason).inc()
+            case TurnPaused(until=until) if until:
+                self.quota_pauses.inc()
             case ToolEnded():
                 self.tools.labels(event.outcome).inc()
             case CallStarted(purpose="main", estimate=estimate) if estimate is not None:
@@ -131,6 +166,24 @@ class Metrics(StoreObserver):
                 self._note_call(event)
             case _:
                 pass
+
+    def note_waiting(self, places: Iterable[WaitingPlace]) -> None:
+        """Show for how long the sessions of each place wait for a driver."""
+        self.waiting.clear()
+        self.waiting.labels("").set(0)
+        for each in places:
+            self.waiting.labels(each.place).set(each.oldest_s)
+
+    def note_quotas(self, quotas: Mapping[str, TenantQuota]) -> None:
+        """Show the quotas of all tenants, by their names."""
+        self.quota_limit.clear()
+        self.quota_used.clear()
+        for tenant, kept in quotas.items():
+            for what in QUOTA_KINDS:
+                limit = getattr(kept.quota, what)
+                if limit is not None:
+                    self.quota_limit.labels(tenant, what).set(limit)
+                    self.quota_used.labels(tenant, what).set(getattr(kept.used, what))
 
     def _note_call(self, event: CallEnded) -> None:
         self.calls.labels(event.purpose, event.outcome, event.error_kind).inc()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -23,6 +25,7 @@ from ullage.errors import (
     LedgerError,
     MissingExtra,
     ProviderError,
+    QuotaReached,
     SessionBusy,
     SessionNotFound,
     SettingError,
@@ -94,6 +97,9 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ),
     LeaseLost: ProblemKind(
         409, "session-busy", "Another process has taken over the session: try again."
+    ),
+    QuotaReached: ProblemKind(
+        429, "quota", "GET /v1/quota says what is left and when the next day begins."
     ),
     CompactorBusy: ProblemKind(
         409, "compactor-busy", "Wait for the request before, or use a Compactor for each."
@@ -233,6 +239,9 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
         headers["retry-after"] = "2"
+    if isinstance(error, QuotaReached):
+        headers["retry-after"] = str(max(1, math.ceil(error.until - time.time())))
+        request.app.state.metrics.quota_refusals.inc()
     if isinstance(error, TooManyStreams):
         headers["connection"] = "close"
     return answer(masked(request, of_error(error)), headers)

@@ -24,6 +24,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "drain": None,
     "get_access": "read",
     "get_metrics": "read",
+    "get_quota": "read",
     "look_at_log": "read",
     "list_sessions": "read",
     "search_sessions": "read",

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ullage.cli.parser import parser
+from ullage.cli.quota import limit_of, run
+from ullage.errors import SettingError
+
+
+def told(capsys: pytest.CaptureFixture[str], path: Path, words: str) -> str:
+    assert run(parser().parse_args([*words.split(), "--store", str(path)])) == 0
+    return capsys.readouterr().out
+
+
+def test_quotas_are_set_changed_listed_and_removed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    assert "No quotas in" in told(capsys, path, "quota list")
+    said = told(capsys, path, "quota set acme --tokens 2M --usd 12.5")
+    assert said.startswith("acme: 0 of 2,000,000 tokens, $0.00 of $12.50 on 20")
+    said = told(capsys, path, "quota set acme --sessions 5 --usd none")
+    assert said.startswith("acme: 0 of 5 sessions, 0 of 2,000,000 tokens on 20")
+    assert told(capsys, path, "quota list").count("\n") == 1
+    assert "no quota any more" in told(capsys, path, "quota remove acme")
+    assert "No quotas in" in told(capsys, path, "quota list")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("quota set acme", "give --sessions"),
+        ("quota set Acme! --tokens 1", "can't name a tenant"),
+        ("quota set acme --tokens many", "give a number"),
+        ("quota set acme --usd 1e9", "give dollars"),
+        ("quota remove acme", "has no quota"),
+    ],
+)
+def test_a_mistake_is_said_and_changes_nothing(
+    words: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingError, match=says):
+        run(parser().parse_args([*words.split(), "--store", str(tmp_path / "s.db")]))
+
+
+def test_limits_have_units_and_may_be_none() -> None:
+    assert limit_of("tokens", "200k") == 200_000
+    assert limit_of("sessions", "0") == 0
+    assert limit_of("usd", "0.25") == 0.25
+    assert limit_of("usd", "none") is None
