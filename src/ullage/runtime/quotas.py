@@ -46,6 +46,9 @@ KNOWN_S: Final = 5.0
 
 Clock = Callable[[], float]
 
+_quota: Final = msgspec.json.Decoder(TenantQuota)
+_spent_by: Final = msgspec.json.Decoder(SpentBy)
+
 
 class Quotas:
     """The quota of one tenant: that of the ``store``, if it is a tenant's, and otherwise the operator's own."""
@@ -91,7 +94,7 @@ class Quotas:
             kept = _read(before[0], now)
             if kept is None:
                 return Revision(before, None)
-            known = msgspec.json.decode(before[1], type=SpentBy) if before[1] else None
+            known = _spent_by.decode(before[1]) if before[1] else None
             after = counted(kept, known, spent)
             return Revision((_text(after), _text(spent)), after)
 
@@ -223,7 +226,7 @@ def _read(text: str, now: float) -> TenantQuota | None:
     """The quota of a value, on today's day; ``None`` for an empty one."""
     if not text:
         return None
-    return on_day_of(msgspec.json.decode(text, type=TenantQuota), now)
+    return on_day_of(_quota.decode(text), now)
 
 
 def _text(value: TenantQuota | SpentBy) -> str:
