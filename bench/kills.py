@@ -27,8 +27,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", default="storm")
     args = parser.parse_args()
-    halves = {"restate": args.rounds // 2, "lease": args.rounds // 3}
-    shares = {**halves, "sqlite": args.rounds - sum(halves.values())}
+    halves: dict[Kind, int] = {"restate": args.rounds // 2, "lease": args.rounds // 3}
+    shares: dict[Kind, int] = {**halves, "sqlite": args.rounds - sum(halves.values())}
     if args.kind:
         shares = {args.kind: args.rounds}
     for kind, rounds in shares.items():

@@ -189,7 +189,8 @@ class Driver:
                 if not self._awaits_other or not await self._wait_for_other():
                     return
                 continue
-            except LeaseLost:
+            except LeaseLost as problem:
+                log.info("A driver leaves: %s", problem)
                 if self._takes_over:
                     return
                 continue

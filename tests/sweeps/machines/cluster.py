@@ -44,6 +44,8 @@ class Cluster:
         self._folder = folder
         self._postgres: PostgresServer | None = None
         self._database = ""
+        self.restate: LocalRestate | None = None
+        self._workers = ""
 
     def begin(self, stack: ExitStack) -> None:
         """Start everything. The stack ends it."""
@@ -53,7 +55,7 @@ class Cluster:
         dispatch = ["--dispatch", self.kind]
         worker = list(dispatch)
         if self.kind == "restate":
-            restate = new_restate()
+            restate = self.restate = new_restate()
             stack.callback(restate.kill)
             self.parts["restate"] = Part(2, restate.kill, restate.start)
             (port,) = free_ports(1)
@@ -64,8 +66,8 @@ class Cluster:
         if self.kind != "sqlite":
             for number in range(2):
                 self._begin_worker(f"worker{number}", worker)
-        if self.kind == "restate":
-            self._register(restate, worker[-1])
+        self._workers = worker[-1]
+        self.register()
 
     def _begin_postgres(self, stack: ExitStack) -> None:
         postgres = new_server()
@@ -123,13 +125,21 @@ class Cluster:
 
     @property
     def _tools(self) -> tuple[str, ...]:
-        return "--tools", "write", "--root", str(self._folder)
+        return "--tools", "write", "--root", str(self._folder), "--log", "info"
 
     def _variables(self, name: str) -> dict[str, str]:
         return {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
 
-    def _register(self, restate: LocalRestate, address: str) -> None:
-        asyncio.run(register_workers(restate.admin, f"http://{address}"))
+    def register(self) -> None:
+        """Tell Restate where the workers are, if there is one."""
+        if self.restate is not None:
+            workers = f"http://{self._workers}"
+            asyncio.run(register_workers(self.restate.admin, workers))
+
+    def sql(self, statement: str) -> str:
+        """What a statement gives in the database of a cluster with PostgreSQL."""
+        assert self._postgres is not None
+        return self._postgres.sql(statement, self._database)
 
     def _end(self) -> None:
         for program in self.programs.values():

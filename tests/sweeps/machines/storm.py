@@ -8,7 +8,7 @@ import multiprocessing
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,9 +125,21 @@ async def storm(
     machines: Cluster, seed: str, kills: int, tally: Tally, clock: Metronome
 ) -> None:
     """One round: people use the cluster, ``kills`` parts die and come back, and all is judged at rest."""
-    dice = random.Random(seed)
+    dying = _kill(machines, random.Random(seed), kills, tally)
+    await used(machines, dying, seed, tally, clock)
+
+
+async def used(
+    machines: Cluster,
+    meanwhile: Coroutine[Any, Any, None],
+    seed: str,
+    tally: Tally,
+    clock: Metronome,
+    servers: Sequence[str] = (),
+) -> None:
+    """People use the cluster until ``meanwhile`` has ended, and all is judged at rest. ``servers`` are the URLs."""
     people = [
-        Person(f"{seed}-{number}", machines.servers, f"{seed} {number}")
+        Person(f"{seed}-{number}", servers or machines.servers, f"{seed} {number}")
         for number in range(PEOPLE)
     ]
     try:
@@ -135,7 +147,7 @@ async def storm(
         async with background(_all(person.follow() for person in people)):
             over = asyncio.Event()
             living = asyncio.gather(*(person.live(over) for person in people))
-            await _kill(machines, dice, kills, tally)
+            await meanwhile
             log.info("all are back")
             over.set()
             began = time.monotonic(), clock.now_s
@@ -210,14 +222,21 @@ async def _come_back(machines: Cluster, victim: str, pause_s: float) -> None:
             await asyncio.sleep(0.2)
 
 
-def run(kind: Kind, folder: Path, seed: str, rounds: int, kills: int) -> Iterator[Tally]:
-    """So many rounds of so many kills; gives the sums after each round."""
-    tally = Tally()
+@contextmanager
+def in_use(kind: Kind, folder: Path) -> Iterator[tuple[Cluster, Metronome]]:
+    """A cluster with a model behind it, and a clock for it."""
     with (
         running(scenario()) as simulator,
         metronome() as clock,
         cluster(kind, simulator.url("anthropic"), folder) as machines,
     ):
+        yield machines, clock
+
+
+def run(kind: Kind, folder: Path, seed: str, rounds: int, kills: int) -> Iterator[Tally]:
+    """So many rounds of so many kills; gives the sums after each round."""
+    tally = Tally()
+    with in_use(kind, folder) as (machines, clock):
         for number in range(rounds):
             asyncio.run(storm(machines, f"{seed}{number}", kills, tally, clock))
             yield tally
