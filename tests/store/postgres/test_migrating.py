@@ -51,3 +51,8 @@ async def test_newer_tables_are_used_unless_they_say_that_this_version_can_not(
     with pytest.raises(StoreUnavailable, match="newer Ullage"):
         await migrate_at(server.url(name))
     await later.close()
+
+
+def test_each_migration_has_a_number_of_its_own() -> None:
+    versions = [step.version for step in steps()]
+    assert versions == list(range(1, len(versions) + 1))
