@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from textual.app import SystemCommand
 
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.commands import COMMANDS, Command, Typed
+from ullage.cli.chat.prompt import Prompt
 from ullage.cli.chat.themes import THEMES
 from ullage.display.text import Span
-
-if TYPE_CHECKING:
-    from ullage.cli.chat.app import ChatApp
 
 LISTED = frozenset({"resume", "rewind", "pin", "explain", "theme"})
 """Commands that show a list where they are given nothing."""
 
 
-def palette_commands(app: ChatApp) -> Iterator[SystemCommand]:
+class Commanded(Protocol):
+    """What carries out the commands of the palette."""
+
+    @property
+    def prompt(self) -> Prompt: ...
+
+    def action_fold(self, what: str) -> object: ...
+
+    async def run_command(self, typed: Typed) -> None: ...
+
+
+def palette_commands(app: Commanded) -> Iterator[SystemCommand]:
     """What the palette offers."""
     for command in COMMANDS:
         about = command.about[:1].upper() + command.about[1:]
@@ -43,7 +52,7 @@ def theme_choices() -> list[Choice]:
     return [Choice((Span(name),), name) for name in THEMES]
 
 
-async def _run(app: ChatApp, command: Command) -> None:
+async def _run(app: Commanded, command: Command) -> None:
     """Carry out a command, or begin to write it where it needs something more."""
     needs_more = command.takes and not command.takes.startswith("[")
     if needs_more and command.name not in LISTED:
