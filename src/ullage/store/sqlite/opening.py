@@ -27,6 +27,12 @@ APPLICATION = 0x556C6C67
 BUSY_TIMEOUT_S = 10.0
 """How long a write waits for another process's. Theirs take milliseconds; a backup may take seconds."""
 
+PAGE_BYTES = 1_024
+"""Of a new file. A commit writes each page that it touches as a whole, and an event is smaller than SQLite's 4,096."""
+
+LOG_PAGES = 4_000
+"""After so many pages the log is moved into the file, as often as with pages of 4,096 bytes."""
+
 OLDEST_SQLITE = (3, 35, 0)
 
 _FOR_ALL = (
@@ -139,6 +145,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
             f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere."
         )
     if database.execute("PRAGMA page_count").fetchone()[0] == 0:
+        database.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
         database.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -150,6 +157,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         )
     database.executescript(
         "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
+        f"PRAGMA wal_autocheckpoint = {LOG_PAGES};"
     )
     bring_up_to_date(database, path, mark)
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
 
-PAGES_AT_ONCE = 1_000
+PAGES_AT_ONCE = 4_000
 
 POLL_S = 0.05
 """The interval of checks for commits of other processes, while there are watchers."""
