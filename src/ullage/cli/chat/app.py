@@ -533,7 +533,9 @@ class ChatApp(App[str]):
 
     def _set_theme(self, name: str) -> None:
         if self._environment.get("NO_COLOR"):
-            raise CommandRefused("NO_COLOR is set, so there are no colours to choose.")
+            raise CommandRefused(
+                "NO_COLOR is set, so there are no colours to choose. Unset it and start again."
+            )
         apply_theme(self, name)
         if self._choices_file is not None:
             remember_theme(self._choices_file, name)
