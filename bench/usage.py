@@ -257,6 +257,21 @@ def table(cases: Sequence[Case]) -> list[str]:
     return lines
 
 
+def page_table(cases: Sequence[Case]) -> list[str]:
+    """The cases in which one of the two differs from the truth, and how many others there are."""
+    differing = [
+        case
+        for case in cases
+        if not (_is_equal(case, case.ours) and _is_equal(case, case.theirs))
+    ]
+    equal = len(cases) - len(differing)
+    return [*table(differing), "", f"Both are equal to the truth in {equal} more."]
+
+
+def _is_equal(case: Case, found: Answered | None) -> bool:
+    return found is not None and _cell(case, found).startswith("equal")
+
+
 def _sums(sums: Sums) -> str:
     if sums.usd is None:
         return f"{sums.total:,}"
@@ -295,17 +310,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     cases = list(invented(options.ccusage))
-    lines = table(cases)
-    if options.kept:
-        lines += ["", *table(list(real(options.kept, options.ccusage)))]
+    clients = list(real(options.kept, options.ccusage)) if options.kept else []
+    times: list[str] = []
     if options.megabytes:
-        lines += ["", *speed_table(*speed(options.ccusage, options.megabytes))]
-    print("\n".join(lines))
+        times = ["", *speed_table(*speed(options.ccusage, options.megabytes))]
+    print("\n".join([*table([*cases, *clients]), *times]))
     if options.write:
         page = PAGE.read_text("utf-8")
         head, mark, rest = page.partition(BEGIN)
         tail = rest.partition(END)[2]
-        PAGE.write_text("\n".join([head + mark, "", *lines, "", END]) + tail, "utf-8")
+        shown = [*page_table([*cases, *clients]), *times]
+        PAGE.write_text("\n".join([head + mark, "", *shown, "", END]) + tail, "utf-8")
     return 0 if all(case.is_right for case in cases) else 1
 
 

@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -34,17 +34,16 @@ _SEQUENCE = re.compile(r"\x1b\[([\d;]*)([A-Za-z])")
 _PIECES = re.compile(r"\x1b\[[\d;]*[A-Za-z]|.", re.DOTALL)
 
 
-def played() -> str:
-    """All that the demonstration writes to a terminal."""
+def played(command: Sequence[str], width: int = WIDTH, **variables: str) -> str:
+    """All that a command writes to a terminal of this width, with these variables too. Ends the script if it fails."""
     near, far = pty.openpty()
-    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, width, 0, 0))
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in ("NO_COLOR", "COLUMNS", "LINES")
     }
-    environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "ullage", "demo", "--fast"]
+    environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **variables}
     process = subprocess.Popen(
         command, stdin=far, stdout=far, stderr=far, env=environment, cwd=ROOT
     )
@@ -60,7 +59,7 @@ def played() -> str:
         written += more
     os.close(near)
     if process.wait() != 0:
-        raise SystemExit(f"The demonstration ended with {process.returncode}.")
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}.")
     return written.decode("utf-8")
 
 
@@ -128,21 +127,28 @@ def _coloured(style: str, cells: Iterable[tuple[str, str]]) -> str:
     return f"{style}{text}\x1b[0m" if style else text
 
 
-def picture() -> str:
-    """The end of a run as an SVG picture, without anything of the machine it was drawn on."""
+def drawn(written: str, title: str, width: int = WIDTH, shown: int = SHOWN) -> str:
+    """The last lines of what was written to a terminal, as an SVG picture."""
     console = Console(
         record=True,
-        width=WIDTH,
+        width=width,
         file=io.StringIO(),
         force_terminal=True,
         color_system="standard",
     )
     grid = Grid()
-    grid.write(played())
+    grid.write(written)
     last = max(place for place, text in enumerate(grid.texts) if text)
-    for line in grid.lines[: last + 1][-SHOWN:]:
+    for line in grid.lines[: last + 1][-shown:]:
         console.print(Text.from_ansi(line), soft_wrap=True)
-    return console.export_svg(title="ullage demo", unique_id="ullage-demo")
+    return console.export_svg(title=title, unique_id=re.sub(r"\W+", "-", title))
+
+
+def picture() -> str:
+    """The end of a run as an SVG picture, without anything of the machine it was drawn on."""
+    return drawn(
+        played([sys.executable, "-m", "ullage", "demo", "--fast"]), "ullage demo"
+    )
 
 
 def main(arguments: list[str]) -> None:

@@ -5,7 +5,7 @@ uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
 uv run python -m bench.clients --lanes                also which conversation a proxy gives each call
-uv run python -m bench.clients --write                also the tables of docs/clients.md, or of docs/proxy.md
+uv run python -m bench.clients --write                also the table of docs/clients.md, or of docs/proxy.md
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from bench.clients.installation import (
 )
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
-from bench.clients.table import lanes_table, line, proxy_table, summary, written
+from bench.clients.table import (
+    details,
+    lanes_table,
+    line,
+    proxy_table,
+    summary,
+    written,
+)
 from bench.results import with_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(line(results[-1]), flush=True)
     if options.lanes:
         print(lanes_table(results))
+    print(details(results))
     print(summary(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))

@@ -1,10 +1,9 @@
-"""The bench's results as lines, and as the tables of ``docs/clients.md``."""
+"""The bench's results as lines, and as the table of ``docs/clients.md``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.clients.before import EARLIER
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
     LANES,
@@ -68,15 +67,14 @@ def summary(results: Sequence[ScenarioResult]) -> str:
 
 
 def written(page: str, results: Sequence[ScenarioResult]) -> str:
-    """The page with the tables of these results."""
-    for table in (
-        accuracy_table(results),
-        row_table(results),
-        scenario_table(results),
-        refusal_table(results),
-    ):
-        page = with_table(page, table)
-    return page
+    """The page with the table of these results."""
+    return with_table(page, accuracy_table(results))
+
+
+def details(results: Sequence[ScenarioResult]) -> str:
+    """What is printed and not kept on the page: rows, scenarios, refusals."""
+    tables = (row_table(results), scenario_table(results), refusal_table(results))
+    return "\n\n".join(table.text() for table in tables)
 
 
 def lanes_table(results: Sequence[ScenarioResult]) -> str:
@@ -99,52 +97,34 @@ def lanes_table(results: Sequence[ScenarioResult]) -> str:
 
 
 def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
-    """Two rows for each client: before, and now."""
+    """A row for each client: which calls are read as they were billed, and how close the estimates before them were."""
     rows: list[tuple[str, ...]] = []
     for name, client in CLIENTS.items():
         mine = [each for each in results if each.client == name and not each.skipped]
         if not mine:
             continue
-        before = EARLIER[name]
         estimates = [each for result in mine for each in result.estimates]
         rows.append(
             (
-                f"{client.title} {before.version}, before",
-                before.refused,
-                before.log,
-                f"{before.later} / – / {before.worst}",
-                before.first,
-                before.after_compaction,
-                "–",
-                "–",
-                "–",
-            )
-        )
-        rows.append(
-            (
-                f"**{client.title} {client.version}**",
-                _refused(mine),
+                f"{client.title} {client.version}",
                 _inputs(mine),
                 _sizes(estimates, "later"),
                 _signed(estimates, "first"),
                 _signed(estimates, "after compaction"),
                 _signed(estimates, "after model"),
                 _inside(estimates),
-                _rows(mine),
             )
         )
     columns = (
         "client",
-        "requests refused",
         "inputs read = billed",
         "error: median / p95 / worst",
         "first call",
         "after compaction",
         "after a model switch",
         "inside interval",
-        "rows off",
     )
-    return Table("Each client, before and now", columns, tuple(rows))
+    return Table("Each client", columns, tuple(rows))
 
 
 def scenario_table(results: Sequence[ScenarioResult]) -> Table:
@@ -169,17 +149,16 @@ def proxy_table(results: Sequence[ScenarioResult]) -> Table:
         rows.append(
             (
                 f"{client.title} {client.version}",
-                str(len(mine)),
                 *(_lane_sum(mine, lane) for lane in LANES),
                 _signed(estimates, "first"),
                 _sizes(estimates, "later"),
                 _inside(estimates),
-                str(sum(bool(each.failures) for each in mine)),
             )
         )
-    columns = ("client", "scenarios", *LANES, "first call", "later: median / p95 / worst")
-    more = ("inside the interval", "failed")
-    return Table("Clients through the proxy", (*columns, *more), tuple(rows))
+    columns = ("client", *LANES, "first call", "later: median / p95 / worst")
+    return Table(
+        "Clients through the proxy", (*columns, "inside the interval"), tuple(rows)
+    )
 
 
 def _lane_sum(results: Sequence[ScenarioResult], name: str) -> str:
@@ -256,16 +235,6 @@ def _reasons(lanes: Iterable[LaneResult]) -> list[str]:
     return [f"{lane.lane}: {lane.reason}" for lane in lanes if lane.reason]
 
 
-def _refused(results: Sequence[ScenarioResult]) -> str:
-    requests = sum(result.requests for result in results)
-    refusals = [each for result in results for each in result.refusals]
-    wrongly = sum(each.times for each in refusals if not each.rightly)
-    rightly = sum(each.times for each in refusals if each.rightly)
-    if rightly:
-        return f"{wrongly} of {requests} (and {rightly} rightly)"
-    return f"{wrongly} of {requests}"
-
-
 def _inputs(results: Sequence[ScenarioResult]) -> str:
     if not any(result.logs for result in results):
         return "log not read"
@@ -302,11 +271,6 @@ def _inside(estimates: Sequence[Estimate]) -> str:
         return NOTHING
     inside = sum(each.is_inside for each in estimates)
     return f"{inside} of {len(estimates)}"
-
-
-def _rows(results: Sequence[ScenarioResult]) -> str:
-    off = worst(row for each in results for row in each.rows)
-    return NOTHING if off is None else _off(off)
 
 
 def _furthest(rows: Iterable[RowResult]) -> str:

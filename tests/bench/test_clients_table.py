@@ -1,11 +1,10 @@
 from msgspec.structs import replace
 
-from bench.clients.before import EARLIER
-from bench.clients.clients import CLIENTS
 from bench.clients.comparison import Estimate, LaneResult, Refusal, ScenarioResult
 from bench.clients.rows import RowResult
 from bench.clients.table import (
     accuracy_table,
+    details,
     lanes_table,
     line,
     proxy_table,
@@ -74,20 +73,23 @@ def test_the_summary_names_what_failed() -> None:
     assert summary([GOOD]) == "\n1 scenarios ran, 0 not run; none failed."
 
 
-def test_a_client_has_a_row_for_before_and_one_for_now() -> None:
-    before, now = accuracy_table([GOOD, REFUSED, SKIPPED]).rows
-    assert before[:2] == ("Codex 0.169.0, before", "every request")
-    assert now == (
-        "**Codex 0.169.0**",
-        "1 of 3",
+def test_a_client_has_one_row() -> None:
+    (row,) = accuracy_table([GOOD, REFUSED, SKIPPED]).rows
+    assert row == (
+        "Codex 0.169.0",
         "2 of 2, summary 0 of 1",
         "0.50 / 0.5 / 0.5 %",
         "-30.0 %",
         "-25.0 %",
         "none",
         "2 of 3",
-        "-2.0 % (tools)",
     )
+
+
+def test_rows_scenarios_and_refusals_are_printed() -> None:
+    printed = details([GOOD, REFUSED, SKIPPED])
+    for text in ("-1.2 % (shell)", "not run: it takes no commands", "`param_unknown`"):
+        assert text in printed
 
 
 def test_a_scenario_that_was_not_run_says_why() -> None:
@@ -120,16 +122,12 @@ def test_each_refused_rule_is_listed_once_with_what_is_known_of_it() -> None:
     assert refusal_table([GOOD]).rows == (("none", "0", "", ""),)
 
 
-def test_the_page_has_the_tables_that_a_run_replaces() -> None:
+def test_the_page_has_the_table_that_a_run_replaces() -> None:
     page = (ROOT / "docs" / "clients.md").read_text("utf-8")
-    assert "| **Codex 0.169.0** | 1 of 3 |" in written(page, [GOOD, REFUSED])
-
-
-def test_every_client_has_figures_from_before() -> None:
-    assert set(EARLIER) == set(CLIENTS)
+    assert "| Codex 0.169.0 | 2 of 2, summary 0 of 1 |" in written(page, [GOOD, REFUSED])
 
 
 def test_the_proxys_table_counts_the_bills_of_each_lane() -> None:
     (row,) = proxy_table([GOOD]).rows
-    assert row[:6] == ("Codex 0.169.0", "1", "2 of 2", "–", "0 of 1", "–")
-    assert row[6] == "-30.0 %"
+    assert row[:5] == ("Codex 0.169.0", "2 of 2", "–", "0 of 1", "–")
+    assert row[5] == "-30.0 %"

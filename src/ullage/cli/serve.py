@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
 
+SIMULATED_TOOLS: Final = f"{LOOKING},write"
+"""Those of a simulated model where none are named: one of them asks, so that an approval can be seen."""
+
 STOPPED: Final = "Stopped. The next `ullage serve` resumes unfinished turns."
 
 
@@ -72,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
             simulation = stack.enter_context(
                 simulated(args.scenario, root=args.root, base_url=args.base_url)
             )
-            args.tools = args.tools or LOOKING
+            args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         place = with_bus(place, args.bus)

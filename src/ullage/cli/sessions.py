@@ -242,7 +242,8 @@ def no_session(found: Found) -> NoSessionFound:
     """The error that lists every place."""
     places = "\n".join(looked_lines(found))
     return NoSessionFound(
-        f"No session log was found. Looked for:\n{places}\nName one: `ullage context FILE`."
+        f"No session log was found. Looked for:\n{places}\n"
+        "Start your agent once, or name a log: `ullage context FILE`. `ullage demo` shows an agent at work."
     )
 
 

@@ -150,6 +150,9 @@ small, so that a few messages fill it.
 - Write while it works: *Enter* goes in before the next call, *Tab* when the turn is over.
 - `/context` in the terminal, or the right column of the page, shows what fills the window."""
 
+APPROVAL_HINT: Final = "\n- `write a note` shows how a call waits for your approval."
+"""The line of the welcome for a model that has the tool `write`."""
+
 NOTES: Final = """# The cellar
 
 Six casks, weighed and measured every day. One kilogram a week is the usual loss; the air that takes its place is the
@@ -248,7 +251,8 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
         ]:
             return _using(ask, named, files)
         said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"
-        opening = f"{WELCOME}\n\n{said}" if ask.step == 1 else said
+        hint = APPROVAL_HINT if "write" in names else ""
+        opening = f"{WELCOME}{hint}\n\n{said}" if ask.step == 1 else said
         if "read" not in names or not files:
             return ScriptedAnswer(
                 reasoning="There is nothing to look up for this.", text=opening

@@ -1,0 +1,85 @@
+"""Pictures of what newcomers see in their first minutes: uv run python -m scripts.screenshot_first_minutes
+
+The README's commands are run in an empty home with the sample log; the third picture is the page while a call waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from scripts.first_minutes import (
+    LOOP,
+    SERVICE,
+    WINDOW,
+    command_of,
+    prepare,
+    seen,
+    without_uv,
+)
+from scripts.page_pictures import IMAGES, chromium
+from scripts.screenshot_demo import drawn, played
+
+WIDTH = 100
+SHOWN = 60
+SIZE = (1280, 800)
+SAID = (
+    ("How do the casks do?", "gave 8 lines"),
+    ("And which one leaks?", "top it up first"),
+    ("write a note", "Allow this call?"),
+)
+"""What is said on the page, and what is waited for."""
+
+
+def shown(part: str, home: Path) -> str:
+    """What the README's command with these words shows on a terminal, as an SVG picture."""
+    written = played(without_uv(command_of(part)), WIDTH, HOME=str(home), ULLAGE_DATA="")
+    words = shlex.split(
+        re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command_of(part))
+    )
+    return drawn(written, " ".join(words), WIDTH, SHOWN)
+
+
+async def waiting_call(address: str, file: Path) -> None:
+    """The page while a call waits for approval."""
+    async with chromium() as browser:
+        width, height = SIZE
+        page = await browser.new_page(viewport={"width": width, "height": height})
+        await page.goto(address)
+        await page.get_by_text("Say something to begin.").wait_for(timeout=60_000)
+        for text, answer in SAID:
+            await page.locator("#say").fill(text)
+            await page.locator("#say").press("Enter")
+            await page.get_by_text(answer).wait_for(timeout=120_000)
+        await page.locator("section.approval").wait_for()
+        await page.wait_for_timeout(1000)
+        await page.screenshot(path=file, animations="disabled")
+
+
+def main() -> None:
+    """Write the three pictures."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        prepare(home)
+        for part, file in ((WINDOW, "first-window.svg"), (LOOP, "first-loop.svg")):
+            (IMAGES / file).write_text(shown(part, home), encoding="utf-8")
+        command = [*without_uv(command_of(SERVICE)), "--port", "0"]
+        environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+        serving = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            line = seen(serving.stdout, "no output").readline()
+            address = seen(re.search(r"http://\S+", line), line)[0]
+            asyncio.run(waiting_call(address, IMAGES / "first-service.png"))
+        finally:
+            serving.terminate()
+            serving.wait()
+
+
+if __name__ == "__main__":
+    main()
