@@ -166,7 +166,8 @@ async def _output(words: Sequence[str], environment: Mapping[str, str]) -> bytes
                 data += piece
             if len(data) > most:
                 raise InputError(
-                    f"The image in the clipboard has more than {FILE_BYTES:,} bytes, the most a message can hold. Copy a smaller part of it."
+                    f"The image in the clipboard has more than {FILE_BYTES:,} bytes, the most a message can hold. "
+                    "Send a smaller part of it."
                 )
             await program.wait()
     except TimeoutError:
