@@ -62,7 +62,8 @@ class TableRecords:
                 return
             if new is not None and len(new) > LARGEST_RECORD:
                 raise CommandRefused(
-                    f"{key!r} takes {len(new):,} bytes, and a record of {kind} at most {LARGEST_RECORD:,}."
+                    f"{key!r} takes {len(new):,} bytes, and a record of {kind} at most {LARGEST_RECORD:,}. "
+                    "Make it shorter. Nothing was changed."
                 )
             code = self._read(
                 lambda connection, old=old, new=new: _change(  # type: ignore[misc]
