@@ -54,6 +54,7 @@ USES: dict[str, Callable[[Store], Awaitable[object]]] = {
 OTHERS = {
     "check",
     "observe",
+    "records",  # of the service: tokens, grants by root, calibration; no path of a tenant shows them
     "append",
     "close",
     "create",
