@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -143,6 +144,25 @@ class PostgresServer:
         stops = ("-v", "ON_ERROR_STOP=1")
         return self.run("psql", *where, "-XAtq", *stops, "-c", statement)
 
+    def make_folder(self, name: str) -> None:
+        """Make a folder beside the data that the server may write to."""
+        made = self.folder / name
+        made.mkdir()
+        if self._user is not None:
+            os.chown(made, NOBODY, NOBODY)
+
+    def run_script(self, script: Path, variables: Mapping[str, str]) -> None:
+        """Run a shell script as the image of PostgreSQL does: its programs are found, and connect as the superuser."""
+        path = f"{self._programs}:/usr/bin:/bin"
+        found = {"PATH": path, "PGHOST": str(self.folder), "PGPORT": str(self.port)}
+        subprocess.run(
+            ["/bin/sh", str(script)],
+            env={**found, **variables},
+            check=True,
+            capture_output=True,
+            timeout=WAIT_S,
+        )
+
     def new_database(self, template: str = "template0") -> str:
         """The name of a new database."""
         self._made += 1
@@ -176,9 +196,10 @@ def _package() -> Path:
     return Path(found.origin).parent
 
 
-def new_server() -> PostgresServer:
-    """A new server that runs; the caller removes it."""
-    server = PostgresServer(Path(tempfile.mkdtemp(prefix="ullage-pg-")))
+def new_server(settings: str = "", port: int = 5432) -> PostgresServer:
+    """A new server that runs; the caller removes it. ``settings`` are added to those of ``SETTINGS``."""
+    folder = Path(tempfile.mkdtemp(prefix="ullage-pg-"))
+    server = PostgresServer(folder, SETTINGS + settings, port)
     server.start()
     return server
 

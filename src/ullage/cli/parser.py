@@ -823,7 +823,7 @@ def _add_trust(commands: _Commands) -> None:
     )
     store = commands.add(
         "store",
-        "bring a PostgreSQL store up to date, or copy a file's sessions into one",
+        "bring a PostgreSQL store up to date; copy, archive, delete and restore sessions",
         "store_commands:run",
     )
     actions = store.add_subparsers(
@@ -840,10 +840,50 @@ def _add_trust(commands: _Commands) -> None:
         allow_abbrev=False,
     )
     copy.add_argument("file", metavar="FILE", help="the database file of SQLite")
+    _add_retention(actions)
     for action in (migrate, copy):
         action.add_argument(
             "database", metavar="URL", help="postgresql://USER@HOST/DATABASE"
         )
+
+
+def _add_retention(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    prune = actions.add_parser(
+        "prune",
+        help="archive or delete the sessions that nothing was written to for so long",
+        allow_abbrev=False,
+    )
+    restore = actions.add_parser(
+        "restore", help="bring archived sessions back, at rest", allow_abbrev=False
+    )
+    for action in (prune, restore):
+        action.add_argument(
+            "store", metavar="STORE", help="the database: postgresql://…, or a file"
+        )
+    prune.add_argument(
+        "--unchanged",
+        type=_period,
+        required=True,
+        metavar="TIME",
+        help="how long nothing was written to them, such as 90d",
+    )
+    prune.add_argument(
+        "--tenant", default="", metavar="TENANT", help="only sessions of this tenant"
+    )
+    how = prune.add_mutually_exclusive_group(required=True)
+    how.add_argument(
+        "--archive",
+        default="",
+        metavar="DIRECTORY",
+        help="write each to a compressed file there, read that back, and delete the session",
+    )
+    how.add_argument("--delete", action="store_true", help="delete them for good")
+    how.add_argument(
+        "--dry-run", action="store_true", help="only list them; nothing is changed"
+    )
+    restore.add_argument(
+        "files", nargs="+", metavar="FILE", help="files that `ullage store prune` wrote"
+    )
 
 
 USUAL_PROXY = "usual"

@@ -1,4 +1,4 @@
-"""``ullage store``: bring a database of PostgreSQL up to date, and copy all sessions of a file into one."""
+"""``ullage store``: tables of PostgreSQL brought up to date, sessions copied, archived, deleted and brought back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from ullage.cli.exit_codes import DONE, FAILED
+from ullage.cli.retention import prune_sessions, restore_sessions
 from ullage.cli.stores import own_file
 from ullage.display.text import counted, printable
 from ullage.errors import MissingExtra, StoreUnavailable
@@ -21,6 +22,11 @@ from ullage.store.urls import is_database_url, shown_place
 
 def run(args: argparse.Namespace) -> int:
     """0 when all was done, 1 when sessions were left. Raises ``StoreUnavailable``, ``MissingExtra``."""
+    match args.action:
+        case "prune":
+            return asyncio.run(prune_sessions(args))
+        case "restore":
+            return asyncio.run(restore_sessions(args))
     if not is_database_url(args.database):
         raise StoreUnavailable(
             f"{args.database} is no URL of PostgreSQL. Name the database as postgresql://USER@HOST/DATABASE."

@@ -8,12 +8,15 @@ nothing else. docs/store.md describes the format.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import stat
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 import msgspec
 
@@ -31,6 +34,12 @@ VERSION = 1
 
 AT_ONCE = 500
 """Events and lines that are held in memory at a time."""
+
+PACKED: Final = ".gz"
+"""The end of the name of a compressed file."""
+
+LEVEL: Final = 6
+"""Of the compression."""
 
 PIECE_BYTES = 512 * 1024
 """Of kept data on one line."""
@@ -57,6 +66,8 @@ class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+_KEPT: Final = b'{"kept":'
+_GZIP: Final = b"\x1f\x8b"
 _HEADER_BYTES: Final = 100_000  # of the first line
 _of_header: Final = msgspec.json.Decoder(Header)
 _of_piece: Final = msgspec.json.Decoder(KeptPiece)
@@ -123,14 +134,17 @@ async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
 
 
 async def export_file(store: Store, session: str, path: Path) -> None:
-    """Write the session to a file, in the place of one that is there once all of it is written.
+    """Write the session to a file, in the place of one that is there once all of it is written and on the disk.
 
-    Raises as ``export_lines`` does; the file that was there is then as it was.
+    A name that ends with ``.gz`` gets a compressed file. Raises as ``export_lines`` does; the file that was there is
+    then as it was.
     """
     await store.about(session)
     part = path.with_name(f".{path.name}.part")
     try:
-        with await asyncio.to_thread(part.open, "wb") as file:
+        with await asyncio.to_thread(part.open, "wb") as whole:
+            is_packed = path.suffix == PACKED
+            file = gzip.GzipFile("", "wb", LEVEL, whole) if is_packed else whole
             waiting: list[bytes] = []
             async for line in export_lines(store, session):
                 waiting.append(line)
@@ -138,12 +152,20 @@ async def export_file(store: Store, session: str, path: Path) -> None:
                     await asyncio.to_thread(file.writelines, waiting)
                     waiting = []
             await asyncio.to_thread(file.writelines, waiting)
+            if is_packed:
+                file.close()
+            await asyncio.to_thread(_on_the_disk, whole)
         await asyncio.to_thread(part.replace, path)
     except OSError as problem:
         raise unusable(problem, path, "file") from problem
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _on_the_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 async def import_file(
@@ -197,6 +219,29 @@ async def import_file(
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
+def check_file(path: Path) -> None:
+    """Read an exported file back, line by line. Raises ``UnreadableInput`` unless the whole session is in it."""
+    with _opened(path) as file:
+        header = _header(file, path)
+        events = kept = 0
+        digest = sha256()
+        for _, line in _numbered(file):
+            try:
+                if not line.startswith(_KEPT):
+                    decode_event(line)
+                    events += 1
+                    continue
+                piece = _of_piece.decode(line)
+            except (UndecodableRow, msgspec.MsgspecError):
+                break
+            digest = sha256() if piece.number == 0 else digest
+            digest.update(piece.data)
+            is_whole = piece.number == piece.of - 1
+            kept += is_whole and digest.hexdigest().startswith(piece.kept)
+    if (events, kept) != (header.events, header.kept):
+        raise UnreadableInput(f"{path} does not hold the whole session. Export it again.")
+
+
 class _ExportFile(NamedTuple):
     header: Header
     events: list[Event]
@@ -218,7 +263,7 @@ def _read_file(path: Path) -> _ExportFile:
                     else json_excess(line)
                 ):
                     skipped.append((number, excess))
-                elif line.startswith(b'{"kept":'):
+                elif line.startswith(_KEPT):
                     piece = _of_piece.decode(line)
                     kept.setdefault(piece.kept, []).append(piece)
                 else:
@@ -242,7 +287,9 @@ def _opened(path: Path) -> IO[bytes]:
     file = os.fdopen(descriptor, "rb")
     status = os.fstat(descriptor)
     if stat.S_ISREG(status.st_mode) and status.st_size <= SESSION_FILE_BYTES:
-        return file
+        is_packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+        return cast(IO[bytes], _Unpacked(file)) if is_packed else file
     file.close()
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableInput(
@@ -251,6 +298,30 @@ def _opened(path: Path) -> IO[bytes]:
     raise UnreadableInput(
         f"{path} has {status.st_size:,} bytes; the most that is imported is {SESSION_FILE_BYTES:,}."
     )
+
+
+class _Unpacked(gzip.GzipFile):
+    """The content of a compressed file, up to the most that is imported."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._given = 0
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """See ``io.IOBase.readline``. Raises ``UnreadableInput`` for too much, and for a damaged file."""
+        try:
+            line = super().readline(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+            raise UnreadableInput(
+                f"The compressed file is damaged: {problem}. Use another copy of it."
+            ) from problem
+        self._given += len(line)
+        if self._given > SESSION_FILE_BYTES:
+            raise UnreadableInput(
+                f"The compressed file holds more than {SESSION_FILE_BYTES:,} bytes, the most that is imported. "
+                "Use a smaller one."
+            )
+        return line
 
 
 def _numbered(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -64,3 +64,10 @@ def was_closed(place: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"The store of {place} was closed. Open another one to continue."
     )
+
+
+def changed_since(session: str) -> CommandRefused:
+    """The session is not the one that was looked at before."""
+    return CommandRefused(
+        f"The session {session!r} has changed meanwhile, so it was not deleted. Look at it again."
+    )

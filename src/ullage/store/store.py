@@ -20,6 +20,7 @@ that are due and have no living driver, so that any process that serves this sto
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
@@ -240,8 +241,12 @@ class Store(Protocol):
         """
         ...
 
-    async def delete(self, session: str) -> None:
-        """Remove a session and all that is its alone. Raises ``SessionNotFound``, ``SessionBusy``."""
+    async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
+        """Remove a session and all that is its alone. Raises ``SessionNotFound``, ``SessionBusy``.
+
+        With ``changed_before``, in seconds since 1970, raises ``CommandRefused`` for one that changed at that time or
+        later.
+        """
         ...
 
     async def sessions(

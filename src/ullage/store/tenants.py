@@ -9,6 +9,7 @@ about them. Those of the default tenant have no such beginning.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -122,10 +123,10 @@ class TenantStore:
         self._check_new(row.id)
         await self._store.create_copy(row._replace(tenant=self.tenant), events, pieces)
 
-    async def delete(self, session: str) -> None:
+    async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         """See ``Store.delete``."""
         await self.own(session)
-        await self._store.delete(session)
+        await self._store.delete(session, changed_before=changed_before)
 
     async def sessions(
         self,

@@ -48,6 +48,7 @@ from ullage.store.postgres.rows import (
 )
 from ullage.store.records import Records
 from ullage.store.refusals import (
+    changed_since,
     damaged_message,
     history_lost,
     id_taken,
@@ -233,11 +234,12 @@ class PostgresStore:
             job=job,
         )
 
-    async def delete(self, session: str) -> None:
-        if not await self._delete(session, None):
-            raise no_session(session)
+    async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
+        if not await self._delete(session, changed_before):
+            await self.about(session)
+            raise changed_since(session)
 
-    async def _delete(self, session: str, changed_before: float | None) -> bool:
+    async def _delete(self, session: str, changed_before: float) -> bool:
         """Whether there was such a session, unchanged since; raises ``SessionBusy``."""
         dead = ""
         while True:

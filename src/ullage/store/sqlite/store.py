@@ -23,6 +23,7 @@ from ullage.store.changes import Subscription, Watchers
 from ullage.store.failures import UNREADABLE
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.refusals import (
+    changed_since,
     damaged_message,
     history_lost,
     not_kept,
@@ -145,9 +146,13 @@ class SqliteStore:
             durable=True,
         )
 
-    async def delete(self, session: str) -> None:
+    async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         def work(inside: Transaction) -> None:
-            ledger.delete(inside, session_head(inside.database, session))
+            where = session_head(inside.database, session)
+            row = SessionRow(*inside.run("about_session", session).fetchone())
+            if row.changed >= changed_before:
+                raise changed_since(session)
+            ledger.delete(inside, where)
 
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()

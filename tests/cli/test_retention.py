@@ -1,0 +1,87 @@
+"""``ullage store prune`` and ``ullage store restore``."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.store.sessions import said
+from ullage.cli import main
+from ullage.events import MessageAdded
+from ullage.store.sqlite.store import SqliteStore
+
+
+@pytest.fixture
+def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A store with sessions that nothing was written to for two days."""
+    path = tmp_path / "s.db"
+
+    async def fill() -> None:
+        store = SqliteStore(path)
+        for name, tenant in (("old", "default"), ("acme:old", "acme")):
+            await store.create(
+                name, [MessageAdded(message=said(f"m-{name}", "Hi."))], tenant=tenant
+            )
+
+        def age(inside: object) -> None:
+            inside.database.execute("UPDATE sessions SET changed = changed - 172800")  # type: ignore[attr-defined]
+
+        await store._writer.perform(age)
+        await store.create("young")
+        await store.close()
+
+    asyncio.run(fill())
+    main(["adopt", "--unfinished", str(path)])
+    capsys.readouterr()
+    return path
+
+
+def ids(path: Path) -> set[str]:
+    async def read() -> set[str]:
+        store = SqliteStore(path)
+        try:
+            return {f"{row.tenant} {row.id}" for row in await store.sessions()}
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def test_old_sessions_are_listed_archived_and_brought_back(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prune = ["store", "prune", str(place), "--unchanged", "1d"]
+    assert main([*prune, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        said.splitlines()[-1]
+        == "2 sessions would go, 0 would be left. Nothing was changed."
+    )
+    assert len(ids(place)) == 3
+
+    archive = tmp_path / "archive"
+    assert main([*prune, "--archive", str(archive)]) == 0
+    assert "2 sessions archived to" in capsys.readouterr().out
+    assert ids(place) == {"default young"}
+
+    files = sorted(str(file) for file in archive.glob("*/*.jsonl.gz"))
+    assert main(["store", "restore", str(place), *files]) == 0
+    assert ids(place) == {"default young", "default old", "acme acme:old"}
+    assert main(["store", "restore", str(place), *files, __file__]) != 0
+    said = capsys.readouterr().err
+    assert said.count("There is a session") == 2
+    assert f"{__file__}: " in said
+
+
+def test_sessions_are_deleted_only_by_that_word(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["store", "prune", str(place), "--unchanged", "1d"]) != 0
+    assert "--archive --delete --dry-run is required" in capsys.readouterr().err
+    assert len(ids(place)) == 3
+    prune = ["store", "prune", str(place), "--unchanged", "1d", "--tenant", "acme"]
+    assert main([*prune, "--delete"]) == 0
+    assert "1 session deleted, 0 left." in capsys.readouterr().out
+    assert ids(place) == {"default young", "default old"}
