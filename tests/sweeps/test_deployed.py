@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import pytest
 from ullage_simulators import running
 
 from tests.deployed import GIVEN, Deployment, deployed
@@ -147,6 +148,7 @@ def until_taken_over(here: Deployment, names: Sequence[str], worker: str) -> Non
     raise AssertionError(f"{worker} still drives: {found}")
 
 
+@pytest.mark.timeout(1_500)
 def test_what_compose_describes_outlives_its_parts(tmp_path: Path) -> None:
     with (
         running(script(LONG_STORY, delay_s=0.15)) as simulator,
