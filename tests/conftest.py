@@ -21,7 +21,7 @@ import ullage_simulators
 from hypothesis import HealthCheck, settings
 
 import ullage
-from tests.programs import missing
+from tests.programs import bring, missing
 from tests.tiers import PROFILE, each_tenth, examples
 
 settings.register_profile(
@@ -108,6 +108,9 @@ LINUX = frozenset(
 )
 """Directories and files of tests that need Linux: they try bubblewrap, Landlock and seccomp, or look into /proc."""
 
+SANDBOXED = LINUX | {"runtime/test_ceiling.py"}
+"""Those that run commands in the sandbox."""
+
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
@@ -138,6 +141,13 @@ def pytest_collection_modifyitems(
     second_tier = [item for item in items if item.get_closest_marker("sweep")]
     config.hook.pytest_deselected(items=second_tier)
     items[:] = [item for item in items if not item.get_closest_marker("sweep")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Installs Debian's bubblewrap for the tests of the sandbox; without it they fail."""
+    path = item.path.relative_to(Path(__file__).parent)
+    if IS_LINUX and not SANDBOXED.isdisjoint((path.parts[0], path.as_posix())):
+        bring("bubblewrap", "bwrap")
 
 
 ELSEWHERE = frozenset({"ullage.plugins.google_adk", "ullage.plugins.litellm"})

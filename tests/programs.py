@@ -39,6 +39,11 @@ def needed(package: str, what: str, *names: str, variable: str = "") -> str:
     )
 
 
+def bring(package: str, *names: str) -> None:
+    """Install a program that is missing, where that is possible."""
+    _path(package, names or (package,), "")
+
+
 @cache
 def _path(package: str, names: tuple[str, ...], variable: str) -> str:
     if said := os.environ.get(variable, ""):

@@ -79,9 +79,10 @@ async def test_last_work_that_does_not_end_is_given_up() -> None:
 
 async def test_a_coroutine_that_ignores_its_cancel_keeps_no_caller_waiting() -> None:
     thread = LoopThread("test")
-    is_ignoring = threading.Event()
+    has_begun, is_ignoring = threading.Event(), threading.Event()
 
     async def ignores() -> None:
+        has_begun.set()
         while True:
             try:
                 await asyncio.sleep(60)
@@ -89,7 +90,7 @@ async def test_a_coroutine_that_ignores_its_cancel_keeps_no_caller_waiting() -> 
                 is_ignoring.set()
 
     waiting = asyncio.create_task(thread.run_async(ignores))
-    await asyncio.sleep(0)
+    assert await asyncio.to_thread(has_begun.wait, 60)
     closing = asyncio.create_task(asyncio.to_thread(thread.close))
     async with asyncio.timeout(60):
         with pytest.raises(ThreadClosed):

@@ -298,11 +298,12 @@ async def test_an_overflow_that_no_compaction_helps_is_the_providers_own_error(
         plugin = Ullage(window=200_000, on_event=events.append)
         agent = agent_of(server, plugin)
         history, _ = await talk(agent, range(1))
-        with pytest.raises(ModelHTTPError, match="context_length_exceeded"):
+        with (
+            agent.override(instructions="Look. " * 20_000),
+            pytest.raises(ModelHTTPError, match="context_length_exceeded"),
+        ):
             await agent.run(
-                "Look. " * 20_000,
-                message_history=history,
-                event_stream_handler=READERS[how],
+                "Look.", message_history=history, event_stream_handler=READERS[how]
             )
         await talk(agent, range(1, 3), history, event_stream_handler=READERS[how])
         known = [each for each in reported(events) if each is not None]

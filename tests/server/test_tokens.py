@@ -291,20 +291,25 @@ def test_what_is_added_while_a_server_runs_is_required_at_once(
 
 
 @pytest.fixture
-async def table() -> AsyncIterator[Callable[[], TokenTable]]:
-    """Opens the tokens of one database as another machine each time."""
+def database() -> Iterator[str]:
     server = shared_server()
     name = server.new_database(TEMPLATE)
+    yield server.url(name)
+    server.drop_database(name)
+
+
+@pytest.fixture
+async def table(database: str) -> AsyncIterator[Callable[[], TokenTable]]:
+    """Opens the tokens of one database as another machine each time."""
     stores: list[PostgresStore] = []
 
     def new() -> TokenTable:
-        stores.append(PostgresStore(server.url(name)))
+        stores.append(PostgresStore(database))
         return TokenTable(stores[-1].records())
 
     yield new
     for store in stores:
         await store.close()
-    server.drop_database(name)
 
 
 async def test_a_token_of_one_machine_is_accepted_and_refused_by_a_server_of_another(
