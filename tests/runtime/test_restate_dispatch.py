@@ -44,15 +44,15 @@ async def test_a_drive_that_may_succeed_elsewhere_is_tried_again(
     async def drive(session: str) -> bool:
         nonlocal attempts
         attempts += 1
-        if attempts == 3:
-            ended.set()
-        return attempts == 3
+        if attempts < 3:
+            return False
+        ended.set()
+        return True  # also once more: Restate repeats an attempt whose end it did not hear of
 
     async with background(dispatch.serve(drive)):
         await register(dispatch, shared_restate())
         await dispatch.wake(request.node.name, 1)
         await ended.wait()
-        assert attempts == 3
     await dispatch.close()
 
 

@@ -519,3 +519,33 @@ class FieldProblem(Struct, frozen=True, kw_only=True):
 
     field: str
     message: str
+
+
+class CountLeft(Struct, frozen=True, kw_only=True):
+    """A limit of the day, what was used of it at all servers, and what is left."""
+
+    limit: int
+    used: int
+    left: int
+
+
+class MoneyLeft(Struct, frozen=True, kw_only=True):
+    """The same in US dollars, by list prices."""
+
+    limit: float
+    used: float
+    left: float
+
+
+class QuotaView(Struct, frozen=True, kw_only=True):
+    """The quota of one UTC day; ``null`` where there is no limit.
+
+    ``day`` is its date, ``ends`` when the next one begins, in seconds since 1970. A tenant without a quota has neither.
+    """
+
+    tenant: str
+    day: str
+    ends: float | None
+    sessions: CountLeft | None
+    tokens: CountLeft | None
+    usd: MoneyLeft | None

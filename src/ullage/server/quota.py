@@ -3,40 +3,10 @@
 from __future__ import annotations
 
 from litestar import get
-from msgspec import Struct
 
 from ullage.agent.quotas import TenantQuota
+from ullage.server.api_types import CountLeft, MoneyLeft, QuotaView
 from ullage.server.requests import TheHost
-
-
-class CountLeft(Struct, frozen=True, kw_only=True):
-    """A limit of the day, what was used of it at all servers, and what is left."""
-
-    limit: int
-    used: int
-    left: int
-
-
-class MoneyLeft(Struct, frozen=True, kw_only=True):
-    """The same in US dollars, by list prices."""
-
-    limit: float
-    used: float
-    left: float
-
-
-class QuotaView(Struct, frozen=True, kw_only=True):
-    """The quota of one UTC day; ``null`` where there is no limit.
-
-    ``day`` is its date, ``ends`` when the next one begins, in seconds since 1970. A tenant without a quota has neither.
-    """
-
-    tenant: str
-    day: str
-    ends: float | None
-    sessions: CountLeft | None
-    tokens: CountLeft | None
-    usd: MoneyLeft | None
 
 
 @get(
