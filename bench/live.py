@@ -17,24 +17,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
 
+from bench.cluster import bus_in, cpu_of_all, store_place
 from bench.process import local_server
 from bench.results import Table, machine, ratio
-from bench.server import MODEL
-from bench.store_postgres import SETTINGS, cpu_of
-from tests.nats import NatsServer
+from bench.store_postgres import cpu_of
+from tests.machines import ServerProcess
 from tests.postgres import PostgresServer
 
 PIECES = 100
@@ -44,39 +41,21 @@ CANCELS = 40
 WARM_S = 2.0
 
 
-class LiveServer:
-    """``ullage serve`` in a process of its own, as a machine of its own."""
-
-    def __init__(
-        self, name: str, provider: str, store: str, place: Path, bus: str = ""
-    ) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", "0", "--bus", bus]
-        self.process = subprocess.Popen(
-            [*command, "--store", store, "--model", MODEL, "--base-url", provider],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=place,
-            env={
-                **os.environ,
-                "ANTHROPIC_API_KEY": "x",
-                "ULLAGE_MACHINE": name,
-                "XDG_DATA_HOME": str(place / "data"),
-            },
-        )
-        assert self.process.stdout is not None
-        words = self.process.stdout.readline().split()
-        self.url = next(word for word in words if word.startswith("http://"))
-
-    @property
-    def cpu_s(self) -> float:
-        """Seconds of CPU so far."""
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
+def live_server(
+    stack: ExitStack, name: str, provider: str, store: str, place: Path, *options: str
+) -> ServerProcess:
+    """``ullage serve`` in a process of its own, as a machine of its own, until the stack ends."""
+    data = str(place / "data")
+    server = ServerProcess(
+        provider,
+        store,
+        place,
+        *("--port", "0", *options),
+        ULLAGE_MACHINE=name,
+        XDG_DATA_HOME=data,
+    )
+    stack.callback(server.end)
+    return server
 
 
 class Delays(dict[str, float]):
@@ -143,13 +122,13 @@ class Streamed(NamedTuple):
 
 
 async def stream_all(
-    one: LiveServer, other: LiveServer, server: PostgresServer | None, streams: int
+    one: ServerProcess, other: ServerProcess, server: PostgresServer | None, streams: int
 ) -> Streamed:
     """All sessions stream at once, each followed at both servers."""
     names = [f"s{number}" for number in range(streams)]
 
     def cpu() -> tuple[float, float, float]:
-        return one.cpu_s, other.cpu_s, cpu_of(server) if server else 0.0
+        return cpu_of_all(one), cpu_of_all(other), cpu_of(server) if server else 0.0
 
     here, there = Delays(), Delays()
     async with httpx2.AsyncClient(base_url=one.url, timeout=120) as client:
@@ -171,7 +150,9 @@ async def stream_all(
     return Streamed(here, there, used)  # type: ignore[arg-type]
 
 
-async def cancels(driving: LiveServer, asked: LiveServer, prefix: str) -> list[float]:
+async def cancels(
+    driving: ServerProcess, asked: ServerProcess, prefix: str
+) -> list[float]:
     """Seconds until a cancel is answered by a server; another turn of a session that ``driving`` drives each time."""
     taken = []
     async with (
@@ -227,33 +208,6 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:,.1f}"
 
 
-@contextmanager
-def store_of(
-    arguments: argparse.Namespace, place: Path
-) -> Iterator[tuple[str, PostgresServer | None]]:
-    """Where the store is, and its server."""
-    if arguments.sqlite:
-        yield str(place / "s.db"), None
-        return
-    server = PostgresServer(Path(tempfile.mkdtemp(prefix="ullage-bench-")), SETTINGS)
-    server.start()
-    try:
-        yield server.url(server.new_database()), server
-    finally:
-        server.remove()
-
-
-@contextmanager
-def bus_in(folder: Path) -> Iterator[str]:
-    """The address of a NATS server that runs meanwhile."""
-    server = NatsServer(folder)
-    server.start()
-    try:
-        yield server.url
-    finally:
-        server.kill()
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
@@ -266,12 +220,12 @@ def main() -> None:
         provider = stack.enter_context(
             local_server("-m", "bench.live_provider", str(PIECES), str(EVERY_S))
         )
-        store, server = stack.enter_context(store_of(arguments, place))
+        store, server = stack.enter_context(
+            store_place(place, is_sqlite=arguments.sqlite)
+        )
         bus = stack.enter_context(bus_in(place)) if arguments.bus else ""
-        one = LiveServer("a", provider, store, place, bus)
-        stack.callback(one.end)
-        other = LiveServer("b", provider, store, place, bus)
-        stack.callback(other.end)
+        one = live_server(stack, "a", provider, store, place, "--bus", bus)
+        other = live_server(stack, "b", provider, store, place, "--bus", bus)
         streamed = asyncio.run(stream_all(one, other, server, arguments.streams))
         turns = TURNS * arguments.streams
         here = asyncio.run(cancels(one, one, "here"))

@@ -17,15 +17,15 @@ import argparse
 import asyncio
 import tempfile
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.cluster import store_place
 from bench.process import local_server
 from bench.results import Table, machine
-from bench.store_postgres import SETTINGS
 from tests.postgres import PostgresServer
 from tests.store.sessions import content_bytes
 from ullage.events import Event
@@ -36,12 +36,33 @@ from ullage.store.store import Store
 STEPS = 60
 
 
+class DatabaseState(NamedTuple):
+    """What PostgreSQL has counted so far: bytes of tables and indexes, commits, and syncs of its log."""
+
+    size: int
+    commits: int
+    syncs: int
+
+    @classmethod
+    def now(cls, server: PostgresServer) -> DatabaseState:
+        """The counts. Connections hand theirs over a second after they were at work."""
+        time.sleep(1.5)
+        found = server.sql(
+            "SELECT sum(pg_database_size(datname)), sum(xact_commit), "
+            "(SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal') "
+            "FROM pg_stat_database WHERE datname IS NOT NULL"
+        )
+        return cls(*map(int, found.split("|")))
+
+
 class WrittenBytes(NamedTuple):
     """Bytes for each step: written, and said. ``events`` are how many of each kind a step has."""
 
     written: float
     said: float
     events: dict[str, float]
+    database: tuple[float, ...] = ()
+    """Of each count of ``DatabaseState``, what a step adds."""
 
 
 class WrittenCounter:
@@ -61,34 +82,24 @@ class WrittenCounter:
         lines = Path(f"/proc/self/task/{writer}/io").read_text().splitlines()
         return int(dict(line.split(": ") for line in lines)["wchar"])
 
-
-@contextmanager
-def place_of(
-    arguments: argparse.Namespace, folder: Path
-) -> Iterator[tuple[str, PostgresServer | None]]:
-    """Where the store is, and its server."""
-    if not arguments.postgres:
-        yield str(folder / "s.db"), None
-        return
-    server = PostgresServer(Path(tempfile.mkdtemp(prefix="ullage-bench-")), SETTINGS)
-    server.start()
-    try:
-        yield server.url(server.new_database()), server
-    finally:
-        server.remove()
+    def database(self) -> DatabaseState | None:
+        """The counts of PostgreSQL; ``None`` for SQLite."""
+        return None if self._server is None else DatabaseState.now(self._server)
 
 
 async def measured(store: Store, url: str, counter: WrittenCounter) -> WrittenBytes:
     """A loop of ``STEPS`` steps, without the first ones: those make the tables and grow the file."""
     made = 0
     began = (0, 0)
+    before: DatabaseState | None = None
 
     async def read_log(number: int) -> str:
         """Read one log."""
-        nonlocal made, began
+        nonlocal made, began, before
         made += 1
         if made == STEPS // 6:
             rows = await store.read("loop")
+            before = counter.database()
             began = (counter.now(), rows[-1].seq)
         lines = " ".join(f"line {line} valve {line * made % 97} ok" for line in range(30))
         return f"log {made}: {lines}"
@@ -108,13 +119,20 @@ async def measured(store: Store, url: str, counter: WrittenCounter) -> WrittenBy
         await session.send("Read the logs.")
         (await session.wait()).or_raise()
         written = counter.now() - began[0]
+        after = counter.database()
     events: list[Event] = await store.read("loop", after=began[1])
     steps = made - STEPS // 6
     kinds = Counter(type(event).__name__ for event in events)
+    growth: tuple[float, ...] = ()
+    if before is not None and after is not None:
+        growth = tuple(
+            (new - old) / steps for old, new in zip(before, after, strict=True)
+        )
     return WrittenBytes(
         written / steps,
         content_bytes(events) / steps,
         {name: count / steps for name, count in kinds.most_common()},
+        growth,
     )
 
 
@@ -125,7 +143,9 @@ async def main() -> None:
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        place, server = stack.enter_context(place_of(arguments, folder))
+        place, server = stack.enter_context(
+            store_place(folder, is_sqlite=not arguments.postgres)
+        )
         url = stack.enter_context(
             local_server("-m", "bench.loop_server", str(STEPS), "0")
         )
@@ -144,6 +164,8 @@ async def main() -> None:
     )
     print(Table("Written for what was said", columns, (row,)).text())
     print(", ".join(f"{name} {count:.1f}" for name, count in found.events.items()))
+    for name, added in zip(DatabaseState._fields, found.database, strict=False):
+        print(f"{name} of the database, a step: {added:,.1f}")
     print(machine())
 
 
