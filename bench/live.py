@@ -59,12 +59,12 @@ def live_server(
 
 
 class Delays(dict[str, float]):
-    """When each piece came to the clients of one server: by its text, which is when the provider sent it."""
+    """When each piece came to the clients of one server: by its text, whose last word is when the provider sent it."""
 
     @property
     def seconds(self) -> list[float]:
         """From the provider to the client."""
-        return sorted(at - float(sent) for sent, at in self.items())
+        return sorted(at - float(sent.split()[-1]) for sent, at in self.items())
 
 
 def percentile(seconds: list[float], share: float) -> float:

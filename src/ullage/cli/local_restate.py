@@ -39,6 +39,8 @@ bind-address = "127.0.0.1:{ingress}"
 [admin]
 bind-address = "127.0.0.1:{admin}"
 disable-web-ui = true
+[worker.invoker]
+concurrent-invocations-limit = 10000
 """
 
 
