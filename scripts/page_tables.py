@@ -1,8 +1,8 @@
-"""Prints the tables of docs/http.md and docs/wire.md that are made from the code: paths, and providers.
+"""Writes the pages that are made from the code: docs/all-paths.md and docs/all-providers.md.
 
     uv run python -m scripts.page_tables
 
-A test compares the pages with these tables.
+A test compares the pages with what this makes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 from litestar.handlers import HTTPRouteHandler
@@ -19,6 +20,28 @@ from ullage.server.app import HANDLERS
 
 SESSION = "/v1/sessions/{session}"
 """Written as ``…`` in the table."""
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def made_pages() -> dict[str, str]:
+    """Each page by its file's name, as Markdown."""
+    made_by = "Made by `uv run python -m scripts.page_tables`"
+    return {
+        "all-paths.md": f"""# All paths of HTTP
+
+{made_by}; [HTTP](http.md) says how they are used. `…` is `/v1/sessions/{{id}}`; write the slash in
+`parent/call`, the id of a tool call's own session, as `%2F`. Parameters and answers are in `/schema/openapi.json`.
+
+{paths_table()}
+""",
+        "all-providers.md": f"""# All providers
+
+{made_by}; [providers](wire.md) says how they are used.
+
+{providers_table()}
+""",
+    }
 
 
 def paths_table() -> str:
@@ -69,4 +92,5 @@ def _key(row: Provider) -> str:
 
 
 if __name__ == "__main__":
-    print(paths_table(), providers_table(), sep="\n\n")
+    for name, text in made_pages().items():
+        (DOCS / name).write_text(text, "utf-8")

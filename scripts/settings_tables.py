@@ -1,8 +1,8 @@
-"""Prints the tables of docs/settings.md, made from the settings themselves.
+"""Writes docs/all-settings.md, made from the settings themselves.
 
     uv run python -m scripts.settings_tables
 
-A test compares the page with these tables.
+A test compares the page with what this makes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,28 @@ from ullage.codec.rules import FieldTree
 from ullage.codec.wires import WIRES
 from ullage.runtime.authority import ANYONE, Authority
 from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return f"""# All settings
+
+Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says where they are set.
+
+{table()}
+
+## Who may set what
+
+{authority_table()}
+
+### Fields of params
+
+The fields of the second column come from the session itself, whoever sets them.
+
+{params_table()}
+"""
 
 
 def table() -> str:
@@ -114,4 +136,4 @@ def _shown(value: object) -> str:
 
 
 if __name__ == "__main__":
-    print(table(), authority_table(), params_table(), sep="\n\n")
+    PAGE.write_text(page(), "utf-8")
