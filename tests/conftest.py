@@ -21,6 +21,7 @@ import ullage_simulators
 from hypothesis import HealthCheck, settings
 
 import ullage
+from tests.postgres import database_url  # noqa: F401 - a fixture for all
 from tests.programs import bring, missing
 from tests.tiers import PROFILE, each_tenth, examples
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from tests.postgres import TEMPLATE, shared_server
+from tests.postgres import database
 from tests.server.served import MODEL, WAIT_S, Process, patiently, process
 from ullage.events import CallStarted, Event
 from ullage.store.postgres.store import PostgresStore
@@ -27,13 +27,16 @@ STORY = {"text": "The cask was filled in spring and by autumn it was opened agai
 class Program:
     """A command of ``ullage`` that goes on until it is ended, in a process of its own. Its errors go to a file."""
 
+    module: ClassVar[str] = "ullage"
+    """What Python runs."""
+
     def __init__(
         self, arguments: Sequence[str], folder: Path, ready: str, **variables: str
     ) -> None:
         """Returns once the program has printed a line with ``ready``, which is ``greeting``."""
         self._errors = (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("w+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ullage", *arguments],
+            [sys.executable, "-m", self.module, *arguments],
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
@@ -193,11 +196,8 @@ def machines(
     lease_s: str = "2",
 ) -> Iterator[Machines]:
     """Servers and workers of a new database. ``workers`` are the options of each."""
-    postgres = shared_server()
-    name = postgres.new_database(TEMPLATE)
-    place = postgres.url(name)
     with ExitStack() as stack:
-        stack.callback(postgres.drop_database, name)
+        place = stack.enter_context(database())
         servers, working = [], []
         for number in range(2):
             begun = process(

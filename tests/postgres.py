@@ -14,11 +14,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from ullage.store.postgres.store import PostgresStore
 
@@ -214,3 +216,19 @@ def shared_server() -> PostgresServer:
     asyncio.run(store.open())
     asyncio.run(store.close())
     return server
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """The URL of a new database with the tables of the store, in the server of this process."""
+    server = shared_server()
+    name = server.new_database(TEMPLATE)
+    yield server.url(name)
+    server.drop_database(name)
+
+
+@pytest.fixture
+def database_url() -> Iterator[str]:
+    """See ``database``."""
+    with database() as url:
+        yield url

@@ -50,16 +50,15 @@ def _path(package: str, names: tuple[str, ...], variable: str) -> str:
         return said
     if found := _found(names):
         return found
-    with _one_process_at_a_time():
+    with alone("install"):
         return _found(names) or (_found(names) if _installed(package) else "")
 
 
 @contextmanager
-def _one_process_at_a_time() -> Iterator[None]:
-    """Tests run in several processes, and apt-get in one."""
-    with (Path(tempfile.gettempdir()) / f"ullage-tests-install-{os.geteuid()}").open(
-        "w"
-    ) as lock:
+def alone(what: str) -> Iterator[None]:
+    """Tests run in several processes, and what a block of this name does in one at a time."""
+    place = Path(tempfile.gettempdir()) / f"ullage-tests-{what}-{os.geteuid()}"
+    with place.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

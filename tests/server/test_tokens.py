@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres import TEMPLATE, shared_server
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.server.tokens import (
@@ -291,20 +290,12 @@ def test_what_is_added_while_a_server_runs_is_required_at_once(
 
 
 @pytest.fixture
-def database() -> Iterator[str]:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
-
-
-@pytest.fixture
-async def table(database: str) -> AsyncIterator[Callable[[], TokenTable]]:
+async def table(database_url: str) -> AsyncIterator[Callable[[], TokenTable]]:
     """Opens the tokens of one database as another machine each time."""
     stores: list[PostgresStore] = []
 
     def new() -> TokenTable:
-        stores.append(PostgresStore(database))
+        stores.append(PostgresStore(database_url))
         return TokenTable(stores[-1].records())
 
     yield new

@@ -1,10 +1,11 @@
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.postgres import TEMPLATE, shared_server
+from tests.postgres import database
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
@@ -22,16 +23,8 @@ def new_place(
         names = (str(tmp_path / f"sessions-{number}.db") for number in count())
         yield lambda: next(names)
         return
-    server = shared_server()
-    made: list[str] = []
-
-    def new() -> str:
-        made.append(server.new_database(TEMPLATE))
-        return server.url(made[-1])
-
-    yield new
-    for name in made:
-        server.drop_database(name)
+    with ExitStack() as made:
+        yield lambda: made.enter_context(database())
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.postgres import TEMPLATE, shared_server
+from tests.postgres import database
 from tests.store.sessions import said
 from tests.store.test_retention import full
 from tests.tiers import examples
@@ -188,7 +188,7 @@ async def test_everything_that_a_store_holds_is_in_its_copy(
     kind: str, steps: list[Step], events: list[Event]
 ) -> None:
     SENT.clear()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, new_place(kind, Path(folder)) as place:
         source = SqliteStore(Path(folder) / "s.db")
         for name in ("s0", "s1", "s2"):
             SENT[name] = []
@@ -196,32 +196,29 @@ async def test_everything_that_a_store_holds_is_in_its_copy(
         for step, event in zip(steps, events, strict=False):
             with suppress(CommandRefused):
                 await take(source, step, event)
-        place, remove = new_place(kind, Path(folder))
         target = store_at(place)
         assert set((await outcomes(source, target)).values()) == {"copied"}
         assert await held_by(target) == await held_by(source)
         await source.close()
         await target.close()
-        remove()
 
 
-def new_place(kind: str, folder: Path) -> tuple[str, Callable[[], None]]:
-    """The place of an empty store, and what removes it."""
+@contextmanager
+def new_place(kind: str, folder: Path) -> Iterator[str]:
+    """The place of an empty store."""
     if kind == "sqlite":
-        return str(folder / "copy.db"), lambda: None
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    return server.url(name), lambda: server.drop_database(name)
+        yield str(folder / "copy.db")
+        return
+    with database() as url:
+        yield url
 
 
 async def test_a_session_that_the_database_can_not_hold_is_left_and_named(
-    sqlite_store: SqliteStore,
+    sqlite_store: SqliteStore, database_url: str
 ) -> None:
     await sqlite_store.create("odd", [TurnStarted(id="nul \0", turn="t")])
     await sqlite_store.create("usual", [TurnStarted(turn="t")])
-    place, remove = new_place("postgres", Path())
-    target = store_at(place)
+    target = store_at(database_url)
     assert await outcomes(sqlite_store, target) == {"odd": "refused", "usual": "copied"}
     assert [row.id for row in await target.sessions()] == ["usual"]
     await target.close()
-    remove()

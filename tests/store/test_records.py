@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres import TEMPLATE, shared_server
+from tests.postgres import database
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.records import FileRecords, Records
 
@@ -21,18 +21,16 @@ def opened(
     if request.param == "files":
         yield lambda: FileRecords(tmp_path)
         return
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
     stores: list[PostgresStore] = []
+    with database() as url:
 
-    def new() -> Records:
-        stores.append(PostgresStore(server.url(name)))
-        return stores[-1].records()
+        def new() -> Records:
+            stores.append(PostgresStore(url))
+            return stores[-1].records()
 
-    yield new
-    for store in stores:
-        store._base.close()
-    server.drop_database(name)
+        yield new
+        for store in stores:
+            store._base.close()
 
 
 def test_what_was_put_is_read_by_others_until_it_is_removed(
@@ -75,10 +73,10 @@ def test_the_own_change_is_seen_at_once(opened: Callable[[], Records]) -> None:
     assert after.version != before.version
 
 
-def test_of_writers_at_once_to_one_record_each_sees_what_the_others_wrote() -> None:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    stores = [PostgresStore(server.url(name)) for _ in range(3)]
+def test_of_writers_at_once_to_one_record_each_sees_what_the_others_wrote(
+    database_url: str,
+) -> None:
+    stores = [PostgresStore(database_url) for _ in range(3)]
 
     def add(records: Records, mark: bytes) -> None:
         for _ in range(10):
@@ -96,4 +94,3 @@ def test_of_writers_at_once_to_one_record_each_sees_what_the_others_wrote() -> N
     assert sorted(body) == sorted(b"a" * 10 + b"b" * 10 + b"c" * 10)
     for store in stores:
         store._base.close()
-    server.drop_database(name)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from ullage_simulators import running
 
-from tests.postgres import TEMPLATE, PostgresServer, new_server, shared_server
+from tests.postgres import PostgresServer, database, new_server
 from tests.server.served import Frame, Process, frames_of, process, script
 from ullage.events import CallEnded, CancelAsked, Event, Queued, TurnEnded, TurnStarted
 from ullage.store.places import store_at
@@ -65,9 +65,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "s.db")
         return
-    name = shared_server().new_database(TEMPLATE)
-    yield shared_server().url(name)
-    shared_server().drop_database(name)
+    with database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ullage_simulators import running
 
-from tests.postgres import TEMPLATE, shared_server
+from tests.postgres import database
 from tests.server.served import patiently, process, script
 from ullage.events import CallEnded
 from ullage.store.places import store_at
@@ -54,13 +54,10 @@ def test_two_servers_stop_at_one_quota_and_finish_after_a_raise(
     steps = [{**looks, "when": {"step": step}} for step in range(1, 5)]
     story = script(*steps, {"text": "Done."}, delay_s=0.002)
     with running(story) as simulator, ExitStack() as stack:
-        database = ""
+        url = ""
         place = str(tmp_path / "s.db")
         if kind == "postgres":
-            postgres = shared_server()
-            name = postgres.new_database(TEMPLATE)
-            stack.callback(postgres.drop_database, name)
-            place = database = postgres.url(name)
+            place = url = stack.enter_context(database())
         said = quota(place, "set", "default", "--tokens", "3000", "--sessions", "8")
         assert "0 of 8 sessions, 0 of 3,000 tokens" in said
         servers = [
@@ -70,7 +67,7 @@ def test_two_servers_stop_at_one_quota_and_finish_after_a_raise(
                     tmp_path / "s.db",
                     "--tools",
                     "list",
-                    database=database,
+                    database=url,
                 )
             )
             for _ in range(2)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.postgres import TEMPLATE, PostgresServer, new_server, shared_server
+from tests.postgres import PostgresServer, new_server
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import Event, TurnStarted
 from ullage.store.postgres import base, connecting, lanes, news
@@ -27,14 +27,6 @@ def own_server() -> Iterator[PostgresServer]:
     server = new_server()
     yield server
     server.remove()
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
 
 
 @pytest.fixture
@@ -64,8 +56,10 @@ def processes(server: PostgresServer) -> list[int]:
     return found
 
 
-async def test_reads_under_way_are_refused_when_the_store_is_closed(url: str) -> None:
-    store = PostgresStore(url)
+async def test_reads_under_way_are_refused_when_the_store_is_closed(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
     await store.open()
     # one more than there are connections
     reading = [
@@ -79,12 +73,14 @@ async def test_reads_under_way_are_refused_when_the_store_is_closed(url: str) ->
     assert "was closed" in str(given[0])
 
 
-async def test_a_write_that_meets_the_close_is_stored_or_refused(url: str) -> None:
-    kept = PostgresStore(url)
+async def test_a_write_that_meets_the_close_is_stored_or_refused(
+    database_url: str,
+) -> None:
+    kept = PostgresStore(database_url)
     await kept.create("s")
     stored = 0
     for _ in range(10):
-        store = PostgresStore(url)
+        store = PostgresStore(database_url)
         await store.open()
         closing = asyncio.create_task(store.close())
         given: list[tuple[Event, ...] | BaseException] = []
@@ -177,8 +173,10 @@ async def test_news_come_again_after_the_server_stood_still(
     await store.close()
 
 
-def test_a_caller_whose_event_loop_was_closed_keeps_nobody_waiting(url: str) -> None:
-    store = PostgresStore(url)
+def test_a_caller_whose_event_loop_was_closed_keeps_nobody_waiting(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
     asyncio.run(store.create("s"))
     loop = asyncio.new_event_loop()
     asking: list[asyncio.Task[object]] = []
@@ -212,11 +210,13 @@ asyncio.run(main())
 """
 
 
-def test_what_waits_is_written_when_the_process_ends_without_a_close(url: str) -> None:
+def test_what_waits_is_written_when_the_process_ends_without_a_close(
+    database_url: str,
+) -> None:
     subprocess.run(
-        [sys.executable, "-c", ENDS_WITHOUT_CLOSE, url], check=True, timeout=60
+        [sys.executable, "-c", ENDS_WITHOUT_CLOSE, database_url], check=True, timeout=60
     )
-    assert len(asyncio.run(_read(url))) == 100
+    assert len(asyncio.run(_read(database_url))) == 100
 
 
 async def _read(url: str) -> list[Event]:

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from tests.postgres import TEMPLATE, PostgresServer, new_server, shared_server
+from tests.postgres import PostgresServer, new_server, shared_server
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
@@ -33,14 +33,6 @@ def own_server() -> Iterator[PostgresServer]:
     server = new_server()
     yield server
     server.remove()
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
 
 
 async def test_a_crash_of_the_server_loses_nothing_durable_and_writes_nothing_twice(
@@ -96,12 +88,12 @@ async def test_a_crash_of_the_server_loses_nothing_durable_and_writes_nothing_tw
 
 
 async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again(
-    url: str,
+    database_url: str,
 ) -> None:
-    store = PostgresStore(url)
+    store = PostgresStore(database_url)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=600)
-    name = url.partition("?")[0].rpartition("/")[2]
+    name = database_url.partition("?")[0].rpartition("/")[2]
     ends = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
         f"WHERE datname = '{name}' AND application_name = 'ullage'"
@@ -121,9 +113,9 @@ async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again
 
 
 async def test_a_statement_that_the_server_gets_to_late_is_not_written_a_second_time(
-    url: str,
+    database_url: str,
 ) -> None:
-    store = PostgresStore(url)
+    store = PostgresStore(database_url)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=600)
     connection = lane_of("s", store._base._lanes).connection
@@ -135,7 +127,7 @@ async def test_a_statement_that_the_server_gets_to_late_is_not_written_a_second_
     await store._base.run(partial(_ended, connection))
     assert len(await writing) == 1
     os.kill(backend, signal.SIGCONT)
-    name = url.partition("?")[0].rpartition("/")[2]
+    name = database_url.partition("?")[0].rpartition("/")[2]
     running = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {backend} AND datname = '{name}'"
     async with asyncio.timeout(60):
         while await asyncio.to_thread(shared_server().sql, running) != "0\n":
@@ -163,9 +155,11 @@ asyncio.run(main())
 """
 
 
-async def test_a_program_that_is_killed_keeps_what_was_acknowledged(url: str) -> None:
+async def test_a_program_that_is_killed_keeps_what_was_acknowledged(
+    database_url: str,
+) -> None:
     program = subprocess.Popen(
-        [sys.executable, "-c", KILLED, url], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", KILLED, database_url], stdout=subprocess.PIPE, text=True
     )
     assert program.stdout is not None
     for _ in range(50):
@@ -175,7 +169,7 @@ async def test_a_program_that_is_killed_keeps_what_was_acknowledged(url: str) ->
     program.stdout.close()
     program.wait()
     last = int(rest[-1]) if rest else 50
-    store = PostgresStore(url)
+    store = PostgresStore(database_url)
     events = await store.read("s")
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     # one more may be stored that was not acknowledged
@@ -208,17 +202,17 @@ async def test_a_server_that_does_not_run_is_said_at_once_and_by_name(
     ids=["database", "user"],
 )
 async def test_a_wrong_url_is_said_without_its_password(
-    url: str, change: tuple[str, str], said: str
+    database_url: str, change: tuple[str, str], said: str
 ) -> None:
-    store = PostgresStore(url.replace(*change, 1))
+    store = PostgresStore(database_url.replace(*change, 1))
     with pytest.raises(StoreUnavailable, match=said) as refused:
         await store.sessions()
     assert "secret" not in str(refused.value)
     await store.close()
 
 
-async def test_a_follower_finds_what_no_notification_told_of(url: str) -> None:
-    store, other = PostgresStore(url), PostgresStore(url)
+async def test_a_follower_finds_what_no_notification_told_of(database_url: str) -> None:
+    store, other = PostgresStore(database_url), PostgresStore(database_url)
     await store.create("s")
     stream = store.follow("s")
     lease = await other.acquire("s", "o", ttl_s=600)
@@ -237,8 +231,10 @@ async def test_a_follower_finds_what_no_notification_told_of(url: str) -> None:
     await store.close()
 
 
-async def test_a_lost_lease_and_a_long_row_fail_alone_in_a_group(url: str) -> None:
-    store = PostgresStore(url)
+async def test_a_lost_lease_and_a_long_row_fail_alone_in_a_group(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
     await store.create("s")
     await store.create("t")
     lease = await store.acquire("s", "o", ttl_s=600)

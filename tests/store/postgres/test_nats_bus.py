@@ -9,7 +9,6 @@ import pytest
 from nats.aio.client import Client
 
 from tests.nats import NatsServer
-from tests.postgres import TEMPLATE, shared_server
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, Event, TurnStarted
 from ullage.store.postgres import news
@@ -25,14 +24,6 @@ WAIT_S = 60
 PIECES = 40
 NO_PIECE = b'["x",[["s",1,[["c","0","text","p","no number"]]]]]'
 NEVER_S = 3_600.0
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
 
 
 @pytest.fixture
@@ -84,8 +75,8 @@ class Pair:
 
 
 @pytest.fixture
-async def pair(url: str, bus: NatsServer) -> AsyncIterator[Pair]:
-    both = Pair(url, bus.url)
+async def pair(database_url: str, bus: NatsServer) -> AsyncIterator[Pair]:
+    both = Pair(database_url, bus.url)
     yield both
     await both.close()
 
@@ -174,12 +165,12 @@ async def test_messages_that_nobody_of_ours_wrote_change_nothing(
 
 
 async def test_a_bus_that_is_not_there_is_said_without_its_password(
-    url: str, bus: NatsServer, monkeypatch: pytest.MonkeyPatch
+    database_url: str, bus: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bus.kill()
     monkeypatch.setattr("ullage.store.postgres.nats_bus.CONNECT_S", 1)
     address = bus.url.replace("nats://", "nats://ada:secret@")
-    store = PostgresStore(str(with_bus(url, address)))
+    store = PostgresStore(str(with_bus(database_url, address)))
     with pytest.raises(StoreUnavailable, match="can't be used") as said:
         await store.create("s")
     await store.close()
@@ -188,7 +179,7 @@ async def test_a_bus_that_is_not_there_is_said_without_its_password(
 
 
 async def test_a_bus_that_lets_nobody_in_is_said(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ullage.store.postgres.nats_bus.CONNECT_S", 2)
     server = NatsServer(tmp_path, "--user", "ada", "--pass", "right")
@@ -196,12 +187,12 @@ async def test_a_bus_that_lets_nobody_in_is_said(
     try:
         for user in ("", "ada:wrong@"):
             address = server.url.replace("nats://", f"nats://{user}")
-            store = PostgresStore(str(with_bus(url, address)))
+            store = PostgresStore(str(with_bus(database_url, address)))
             with pytest.raises(StoreUnavailable, match=r"(?i)authorization"):
                 await store.create("s")
             await store.close()
         address = server.url.replace("nats://", "nats://ada:right@")
-        store = PostgresStore(str(with_bus(url, address)))
+        store = PostgresStore(str(with_bus(database_url, address)))
         await store.create("s")
         await store.close()
     finally:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.postgres import TEMPLATE, shared_server
 from tests.store.test_overhead import call
 from tests.tokens.test_calibration import after, seen
 from ullage.agent.grants import Grant
@@ -26,17 +25,9 @@ WAIT_S = 60
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
-
-
-@pytest.fixture
-async def machines(url: str) -> AsyncIterator[tuple[Records, Records]]:
+async def machines(database_url: str) -> AsyncIterator[tuple[Records, Records]]:
     """The records as two machines have them."""
-    one, other = PostgresStore(url), PostgresStore(url)
+    one, other = PostgresStore(database_url), PostgresStore(database_url)
     yield one.records(), other.records()
     await one.close()
     await other.close()
@@ -63,9 +54,9 @@ async def test_a_change_of_another_machine_is_seen_without_asking_the_database(
 
 
 async def test_records_that_could_not_be_looked_at_for_long_are_not_used(
-    url: str,
+    database_url: str,
 ) -> None:
-    store = PostgresStore(url)
+    store = PostgresStore(database_url)
     records = store._base.records
     records.recent("tokens")
     await store.close()  # nothing looks any more
@@ -136,8 +127,8 @@ async def test_first_calls_and_grants_of_one_machine_are_known_to_the_other(
     assert not (tmp_path / "a").exists()
 
 
-async def test_a_tenant_s_store_has_the_same_records(url: str) -> None:
-    store = PostgresStore(url)
+async def test_a_tenant_s_store_has_the_same_records(database_url: str) -> None:
+    store = PostgresStore(database_url)
     view = TenantStore(store, "acme")
     records = view.records()
     assert records is store.records()

@@ -2,11 +2,12 @@
 
 The rows of events do not say it. So the functions that append are wrapped here: what a driver claims (owner and
 generation, as it sent them) is stored with the numbers of the events that it wrote, and with each write that was
-refused because the lease was another one by then.
+refused because the lease was another one by then. For an SQLite file the programs write such a log: see ``logged``.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -65,6 +66,18 @@ def claims_of(server: PostgresServer, database: str) -> dict[str, list[Claim]]:
     for row in rows.splitlines():
         session, owner, generation, first, last, refused = row.split("|")
         claim = Claim(owner, int(generation), int(first), int(last), refused == "1")
+        found[session].append(claim)
+    return found
+
+
+def claims_of_file(file: sqlite3.Connection) -> dict[str, list[Claim]]:
+    """The claims of each session in the order of their commits. How many events a write had is not known."""
+    rows = file.execute(
+        "SELECT session, owner, generation, first FROM claims ORDER BY rowid"
+    )
+    found: dict[str, list[Claim]] = defaultdict(list)
+    for session, owner, generation, first in rows:
+        claim = Claim(owner, generation, first, first - 1, is_refused=False)
         found[session].append(claim)
     return found
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tests.machines import Program, ServerProcess, WorkerProcess
 from tests.postgres import PostgresServer, new_server
 from tests.restate import new_restate
-from tests.sweeps.machines.claims import claims_of, judge_claims, log_claims
+from tests.sweeps.machines.claims import (
+    claims_of,
+    claims_of_file,
+    judge_claims,
+    log_claims,
+)
 from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports
 from ullage.events import Event
 from ullage.runtime.restate_admin import register_workers
@@ -21,6 +27,15 @@ Kind = Literal["restate", "lease", "sqlite"]
 """Restate, or leases, over PostgreSQL; or two servers that drive over one SQLite file."""
 
 LEASE_S = 2
+
+
+class LoggedServer(ServerProcess):
+    """A server that logs the leases of its writes to SQLite."""
+
+    module = "tests.sweeps.machines.logged"
+
+
+ROOT = Path(__file__).parents[3]
 
 
 class Part(NamedTuple):
@@ -92,7 +107,9 @@ class Cluster:
             options += ["--no-drive", *dispatch]
 
         def start() -> None:
-            self.programs[name] = ServerProcess(
+            self.programs[name] = (
+                ServerProcess if self.kind != "sqlite" else LoggedServer
+            )(
                 self._provider,
                 self.place,
                 self._folder,
@@ -128,7 +145,8 @@ class Cluster:
         return "--tools", "write", "--root", str(self._folder), "--log", "info"
 
     def _variables(self, name: str) -> dict[str, str]:
-        return {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
+        named = {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
+        return {**named, "PYTHONPATH": str(ROOT)}
 
     def register(self) -> None:
         """Tell Restate where the workers are, if there is one."""
@@ -156,11 +174,13 @@ class Cluster:
     def judge_writers(self, sessions: Sequence[str]) -> int:
         """Raises ``AssertionError`` if two drivers wrote to one of them; gives how many writes the fence refused.
 
-        SQLite has no place for such a log: there the calls of a ledger say that only one driver was at work.
+        On SQLite refused writes are not counted: their transactions are undone, with the log.
         """
-        if self._postgres is None:
-            return 0
-        claims = claims_of(self._postgres, self._database)
+        if self._postgres is not None:
+            claims = claims_of(self._postgres, self._database)
+        else:
+            with closing(sqlite3.connect(self.place)) as file:
+                claims = claims_of_file(file)
         for name in sessions:
             assert claims[name], f"no write of {name} was logged"
             judge_claims(claims[name])

@@ -12,7 +12,7 @@ from tests.sweeps.machines.storm import run
 KILLS = 12
 
 
-@pytest.mark.timeout(1_500)
+@pytest.mark.timeout(900, func_only=True)
 @pytest.mark.parametrize("kind", ["restate", "lease", "sqlite"])
 def test_whatever_is_killed_nothing_is_lost_or_doubled_and_all_comes_to_rest(
     kind: Kind, tmp_path: Path
