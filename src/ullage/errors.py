@@ -38,6 +38,7 @@
         │   └── DamagedAnswer     a part of the answer came damaged, so none of it counts as finished
         ├── LimitExceeded         the answer is larger, or takes longer, than is accepted; not asked for again
         └── Unreachable           no connection, or a broken one; may be tried again
+            ├── NoSuchHost        no server has the name in the address
             └── NoAnswer          the request was sent whole and no answer began in time
 
 A message says what happened, to what, and what to do next; the cause is kept with ``raise … from``.
@@ -321,6 +322,12 @@ class Unreachable(ProviderError):
     """The provider could not be reached, or the connection broke."""
 
     may_retry = True
+
+
+class NoSuchHost(Unreachable):
+    """No server has the name in the address: asking again gives the same answer."""
+
+    may_retry = False
 
 
 class NoAnswer(Unreachable):

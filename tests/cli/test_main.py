@@ -104,6 +104,30 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.parametrize("words", ["context nothing-there", "contxt", "run hi --zap"])
+def test_a_failure_that_nobody_reads_is_a_failure_all_the_same(
+    words: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ullage {words} 2>&1 | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        env=home_of(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_a_setting_that_is_no_option_is_said_to_be_a_setting(tmp_path: Path) -> None:
+    done = ullage("run", "hi", "--trigger", "0.5", home=tmp_path)
+    assert done.returncode == 2
+    assert "It is a setting: `trigger = …` in ullage.toml" in done.stderr
+    assert "the variable ULLAGE_TRIGGER" in done.stderr
+
+
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs a device that is always full"
 )

@@ -19,7 +19,7 @@ async def test_settings_are_resolved_again_only_after_the_session_has_changed_it
         await session.wait()
         runtime = await session._look()
         before, endpoint = runtime.resolve_settings(), runtime.endpoint()
-        await session.pin("m-1")
+        await session.rename("one")
         await session.wait()
         assert runtime.resolve_settings() is before
         assert runtime.endpoint() is endpoint

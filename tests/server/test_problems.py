@@ -71,6 +71,33 @@ def test_what_is_wrong_with_a_body_is_said_field_by_field(api: Api) -> None:
     assert "openapi.json" in problem.next
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "words"),
+    [
+        ("POST", "/v1/sessions", b'{"id":', "The body of POST /v1/sessions is no JSON"),
+        ("POST", "/v1/sessions", b'{"idd":"x"}', "unknown field `idd`"),
+        ("GET", "/v1/sesions", None, "no path /v1/sesions. Did you mean '/v1/sessions'?"),
+        ("PUT", "/v1/sessions", b"{}", "PUT is no method of /v1/sessions"),
+        ("POST", "/v1/sessions", b" " * 2_000_000, "is larger than this server takes"),
+    ],
+)
+def test_a_refused_request_is_told_what_was_wrong_with_it(
+    api: Api, method: str, path: str, body: bytes | None, words: str
+) -> None:
+    json = {"Content-Type": "application/json"}
+    answer = api.request(method, path, content=body, headers=json)
+    problem = msgspec.json.decode(answer.content, type=Problem)
+    assert words in problem.detail
+    assert problem.next
+
+
+def test_a_message_that_nobody_has_can_not_be_pinned(api: Api) -> None:
+    session = api.session("pinless")
+    answer = api.post(f"/v1/sessions/{session}/pins", json={"messages": ["nope"]})
+    assert answer.status_code == 409
+    assert "There is no message 'nope' in view" in answer.json()["detail"]
+
+
 def test_a_path_that_is_none_and_a_method_that_is_none_are_problems_too(api: Api) -> None:
     for answer, status in (
         (api.get("/v1/nothing"), 404),

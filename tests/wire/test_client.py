@@ -10,8 +10,20 @@ import httpx2
 import pytest
 
 from tests.wire.local_server import SECRET, Reply, chat, problem, serving
-from ullage.errors import BadKey, NoAnswer, NotFound, SettingError, Unreachable
-from ullage.wire.client import PIECES_AT_ONCE, Client, Post, Timeouts
+from ullage.errors import (
+    BadKey,
+    NoAnswer,
+    NotFound,
+    SettingError,
+    Unreachable,
+)
+from ullage.wire.client import (
+    PIECES_AT_ONCE,
+    Client,
+    Post,
+    Timeouts,
+    _no_connection,
+)
 from ullage.wire.endpoints import Endpoint, Key
 
 
@@ -236,3 +248,16 @@ async def test_others_get_a_turn_while_a_body_comes_in_pieces_of_a_byte() -> Non
         assert len(await incoming.body()) == 10 * PIECES_AT_ONCE
         task.cancel()
     assert turns >= 10
+
+
+def test_a_name_that_no_server_has_is_not_tried_again() -> None:
+    endpoint = Endpoint(
+        provider="openai", wire="chat", base_url="http://no-such-host.invalid/v1"
+    )
+    problem = httpx2.ConnectError("Name or service not known")
+    problem.__cause__ = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    found = _no_connection(post(endpoint), problem)
+    assert "no server has that name" in str(found)
+    assert not found.may_retry
+    problem.__cause__ = socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
+    assert _no_connection(post(endpoint), problem).may_retry

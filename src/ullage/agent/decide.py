@@ -52,6 +52,7 @@ FALLS_BACK = (
     "ServerError",
     "DamagedAnswer",
     "Unreachable",
+    "NoSuchHost",
     "NoAnswer",
 )
 """Kinds of error behind which another model continues: they are of the provider, and not of the request."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from ullage.cli.exit_codes import DONE, FAILED, INTERRUPTED
-from ullage.cli.mistyped import CommandParser
+from ullage.cli.mistyped import CommandParser, complain, discard
 from ullage.cli.parser import parser
 from ullage.display.text import safe
 from ullage.errors import UllageError
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except BrokenPipeError:
-        _discard_output()  # the reader has what it wanted
+        discard(sys.stdout)  # the reader has what it wanted
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -38,35 +37,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(problem, MemoryError)
             else "is nested too deep"
         )
-        print(
-            f"ullage: What was read {what}. Nothing was changed; give a smaller file.",
-            file=sys.stderr,
-        )
+        complain(f"What was read {what}. Nothing was changed; give a smaller file.")
         return FAILED
     except UllageError as problem:
-        print(f"ullage: {safe(str(problem))}", file=sys.stderr)
+        complain(safe(str(problem)))
         return FAILED
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
-        print(
-            f"ullage: This needs the simulators. Install them: {extra_command('simulators')}",
-            file=sys.stderr,
+        complain(
+            f"This needs the simulators. Install them: {extra_command('simulators')}"
         )
         return FAILED
     except OSError as problem:
-        print(
-            f"ullage: The output can't be written: {problem.strerror or problem}.",
-            file=sys.stderr,
-        )
-        _discard_output()
+        complain(f"The output can't be written: {problem.strerror or problem}.")
+        discard(sys.stdout)
         return FAILED
-
-
-def _discard_output() -> None:
-    """Let what is still to be printed go nowhere, or the interpreter would complain about it at its end."""
-    with contextlib.suppress(OSError, ValueError):  # a stream of a test has no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ullage.cli.exit_codes import FAILED
+
+TAKE_SETTINGS = ("run", "chat", "serve", "worker")
+"""Commands that run agents, whose settings have options only where they are changed often."""
+
+
+def complain(text: str) -> None:
+    """Say on standard error what is wrong. Where nobody reads that, the exit code says it alone."""
+    try:
+        print(f"ullage: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Let what is still to be printed go nowhere, or the interpreter would complain about it at its end."""
+    with contextlib.suppress(OSError, ValueError):  # a stream of a test has no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -18,7 +37,7 @@ class CommandParser(argparse.ArgumentParser):
         text = plain_words(self.prog, message.removeprefix("argument "))
         text = text[:1].upper() + text[1:]
         end = "" if text.endswith((".", "?")) else "."
-        sys.stderr.write(f"ullage: {text}{end} `{self.prog} --help` says more.\n")
+        complain(f"{text}{end} `{self.prog} --help` says more.")
         self.exit(FAILED)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -88,8 +107,22 @@ def unknown_words(program: str, options: Iterable[str], unknown: Sequence[str]) 
     if name in known:
         return f"{name} stands behind the command, as in `{program} {name}`."
     meant = similar(name, known)
-    hint = f" Did you mean {meant}?" if meant else ""
+    hint = f" Did you mean {meant}?" if meant else _as_setting(program, name)
     return f"`{program}` has no option {name}.{hint}"
+
+
+def _as_setting(program: str, option: str) -> str:
+    """How to set what has no option; empty where it is no setting, or the command takes none."""
+    from ullage.runtime.settings import KEYS, environment_name
+
+    key = option.removeprefix("--").replace("-", "_")
+    if key not in KEYS or program.rpartition(" ")[2] not in TAKE_SETTINGS:
+        return ""
+    variable = environment_name(key)
+    ways = f"`{key} = …` in ullage.toml" + (
+        f", or the variable {variable}" if variable else ""
+    )
+    return f" It is a setting: {ways}."
 
 
 def _listed(known: Sequence[str]) -> str:

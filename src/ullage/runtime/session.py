@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -681,7 +681,7 @@ class Session(Generic[OutputT]):
         ):
             raise CommandRefused(
                 f"There is no grant {quoted(grant)} in this session or its project. "
-                "`session.grants()` has those there are."
+                "Choose one from the list of grants."
             )
 
     async def resume(self) -> None:
@@ -818,9 +818,23 @@ class Session(Generic[OutputT]):
         await self._command(Renamed(title=line))
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
-        """Protect these messages from every compaction, or no longer."""
+        """Protect these messages from every compaction, or no longer.
+
+        Raises ``CommandRefused`` for a message to protect that is neither in view nor waiting.
+        """
         _check_texts("message_ids", *message_ids)
+        if pinned:
+            await self._check_messages(message_ids)
         await self._command(Pinned(messages=message_ids, pinned=pinned))
+
+    async def _check_messages(self, message_ids: Iterable[str]) -> None:
+        ledger = (await self._look()).ledger
+        waiting = {queued.message.id for queued in ledger.loop.queue}
+        for chosen in message_ids:
+            if chosen not in ledger.meter._fold.view.entries and chosen not in waiting:
+                raise CommandRefused(
+                    f"There is no message {quoted(chosen)} in view. Choose one that is in view."
+                )
 
     async def _command(self, event: Event) -> None:
         await self._open.store.command(self.id, [event])

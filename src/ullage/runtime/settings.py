@@ -11,7 +11,6 @@ is made from this file. Pure but for ``~`` in a directory.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from ullage.runtime import authority
 from ullage.runtime import setting_values as values
 from ullage.runtime.authority import Authority
 from ullage.runtime.setting_values import McpServerSetting, ValueReader
+from ullage.similar import did_you_mean
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
 Place = Literal["argument", "session", "user file", "project file", "environment"]
@@ -620,10 +620,7 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
     """The end of a message: the known name that was probably meant."""
-    close = difflib.get_close_matches(
-        name.lower().replace("-", "_"), known, n=1, cutoff=0.0
-    )
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return did_you_mean(name.lower().replace("-", "_"), known, cutoff=0.5)
 
 
 def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:

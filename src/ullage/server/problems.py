@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, SerializationException
 
 from ullage.errors import (
     AnswerInvalid,
@@ -33,11 +33,15 @@ from ullage.errors import (
     UllageError,
 )
 from ullage.server.api_types import FieldProblem, Problem
+from ullage.similar import did_you_mean
 
 log = logging.getLogger("ullage.server")
 
 LEFT: Final = "client disconnected prematurely"
 """The framework's message for a client that disconnected in the middle of its body."""
+
+LONGEST_PATH: Final = 200
+"""Characters of a path that an error repeats."""
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -194,6 +198,27 @@ def of_http_error(error: HTTPException) -> Problem:
     return problem(status, name, error.detail, errors=tuple(_fields(error.extra)))
 
 
+def in_words(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
+    """The same, with a detail that names what was asked for: the framework's own says "Not Found" or less."""
+    found = of_http_error(error)
+    path = request.url.path[:LONGEST_PATH]
+    asked = f"{request.method} {path}"
+    detail = found.detail
+    if found.errors:
+        wrong = "; ".join(f"{each.field}: {each.message}" for each in found.errors)
+        detail = f"{asked} does not fit its description: {wrong}."
+    elif isinstance(error.__cause__, SerializationException):
+        detail = f"The body of {asked} is no JSON: {detail}."
+    elif found.status == 404 and detail == found.title:
+        known = [route.path for route in request.app.routes]
+        detail = f"There is no path {path}.{did_you_mean(path, known)}"
+    elif found.status == 405:
+        detail = f"{request.method} is no method of {path}: the header Allow names those it takes."
+    elif found.status == 413:
+        detail = f"The body of {asked} is larger than this server takes. Nothing of it was used."
+    return msgspec.structs.replace(found, detail=detail)
+
+
 def _title(status: int) -> str:
     """The status's reason phrase of RFC 9110. Before version 3.13, two of Python's own are those of older documents."""
     renamed = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -255,7 +280,7 @@ def handle_http_error(
         return answer(problem(400, "bad-request", "The body broke off."))
     if error.status_code >= 500:
         log.error("A request failed: %s", error, exc_info=error)
-    return answer(masked(request, of_http_error(error)), error.headers)
+    return answer(masked(request, in_words(request, error)), error.headers)
 
 
 def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 import time
 import zlib
@@ -35,6 +36,7 @@ from ullage.envelope import (
 from ullage.errors import (
     LimitExceeded,
     NoAnswer,
+    NoSuchHost,
     NotFound,
     ProviderError,
     SettingError,
@@ -451,6 +453,10 @@ def _no_connection(post: Post, problem: httpx2.TransportError) -> Unreachable:
         if isinstance(cause, ssl.SSLError):
             return Unreachable(
                 f"{_who(post)} has no certificate that is trusted here: {said}. Check SSL_CERT_FILE."
+            )
+        if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
+            return NoSuchHost(
+                f"{_who(post)} can't be reached: no server has that name ({said}). Check the address and the network."
             )
         cause = cause.__cause__ or cause.__context__
     if isinstance(problem, httpx2.ConnectError | httpx2.ProxyError):

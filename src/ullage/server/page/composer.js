@@ -34,6 +34,13 @@ export class Composer {
       event.preventDefault();
       this.attach(files);
     };
+    for (const example of document.querySelectorAll("[data-example]")) {
+      example.onclick = () => {
+        this.box.value = example.textContent;
+        this.box.oninput();
+        this.box.focus();
+      };
+    }
     this.box.onkeydown = (event) => this.key(event);
     this.box.oninput = () => {
       this.keep();
