@@ -7,7 +7,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.server.served import script
 from tests.sweeps.machines.cluster import Cluster, Kind, cluster
 from tests.sweeps.machines.people import FILE, LONG, Person
 from tests.sweeps.machines.verdict import judge_session
+from ullage.events import CallEnded, CallStarted, Event
 from ullage.tasks import background
 
 log = logging.getLogger(__name__)
@@ -61,16 +62,21 @@ class Tally:
     """Writes of drivers that had lost their lease."""
     rests: list[float] = field(default_factory=list)
     """For each round: seconds from the last start to the rest of all sessions."""
+    unattended: list[float] = field(default_factory=list)
+    """For each round: the most of these seconds in which a session with work left had no call of the model."""
 
     def __str__(self) -> str:
         kills = ", ".join(f"{many} {name}" for name, many in sorted(self.kills.items()))
         rests = sorted(self.rests)
         median = rests[len(rests) // 2]
+        unattended = sorted(self.unattended)
         return (
             f"{self.kills.total()} kills ({kills}); {self.messages} messages, {self.cancels} cancels, "
             f"{self.approvals} approvals acknowledged, {self.breaks} requests and streams broken, "
             f"{self.resets} resets; {self.events} events; {self.refused} writes refused by the fence; "
-            f"at rest after a median of {median:.1f} s, at most {rests[-1]:.1f} s"
+            f"at rest after a median of {median:.1f} s, at most {rests[-1]:.1f} s; "
+            f"no session with work left was without a call of the model for more than a median of "
+            f"{unattended[len(unattended) // 2]:.1f} s, at most {unattended[-1]:.1f} s"
         )
 
 
@@ -99,10 +105,10 @@ async def used(
             await meanwhile
             log.info("all are back")
             over.set()
-            began = time.monotonic()
+            began = time.time()
             async with asyncio.timeout(REST_S):
                 await living
-            tally.rests.append(time.monotonic() - began)
+            tally.rests.append(time.time() - began)
             names = [person.session for person in people]
             ledgers = await machines.ledgers(names)
             async with asyncio.timeout(REST_S):
@@ -111,6 +117,8 @@ async def used(
     finally:
         for person in people:
             await person.close()
+    unattended = [unattended_s(ledger, began) for ledger in ledgers.values()]
+    tally.unattended.append(max(unattended))
     for person in people:
         judge_session(person, ledgers[person.session])
         tally.messages += len(person.said)
@@ -120,6 +128,17 @@ async def used(
         tally.breaks += person.breaks
         tally.events += len(ledgers[person.session])
     tally.refused += await asyncio.to_thread(machines.judge_writers, names)
+
+
+def unattended_s(ledger: Sequence[Event], since: float) -> float:
+    """Seconds from a time to the ledger's last event in which no call of the model was under way."""
+    idle, free_from = 0.0, since
+    for event in ledger:
+        if isinstance(event, CallStarted):
+            idle += max(event.at - free_from, 0.0)
+        elif isinstance(event, CallEnded):
+            free_from = max(event.at, since)
+    return idle + max(ledger[-1].at - free_from, 0.0)
 
 
 async def _all(tasks: Iterator[Any]) -> None:
