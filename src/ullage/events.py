@@ -346,7 +346,10 @@ class CallEnded(
 class CallRetried(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_retried"
 ):
-    """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds."""
+    """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds.
+
+    Attempt 0 was not made yet: it waits for its place within a rate limit that all processes of the store share.
+    """
 
     call: str
     attempt: int

@@ -387,6 +387,10 @@ def _turn_notice(
     event: TurnPaused | TurnResumed | TurnEnded | CallRetried | CallEnded | Cancelled,
 ) -> Notice | None:
     match event:
+        case CallRetried(attempt=0):
+            return _notice(
+                "warn", f"{printable(event.error)} Waiting {event.wait_s:.0f} s"
+            )
         case CallRetried():
             return _notice(
                 "warn",

@@ -182,6 +182,11 @@ ENDPOINTS: Final = Authority(
     project="never",
     why="decides where the conversation is sent, and with which key",
 )
+RATES: Final = Authority(
+    session="never",
+    project="never",
+    why="is shared by all sessions with the same key",
+)
 TOOLS: Final = Authority(
     session="narrower",
     project="asked",

@@ -38,6 +38,9 @@ DROP_WAIT_S: Final = 0.5
 
 _LONGEST_WAIT_S: Final = 8.0
 
+SHOWN_WAIT_S: Final = 1.0
+"""Seconds from which on a wait for the rate limit is told of."""
+
 LIMITS_S: Final = 3.0
 """The time limit for asking an endpoint for its limits, in seconds."""
 
@@ -183,6 +186,7 @@ async def _stream(
     runtime: SessionRuntime, request: Request, call: str, options: Options
 ) -> Answer:
     ledger, settings = runtime.ledger, runtime.settings
+    endpoint = runtime.endpoint()
     retried: list[CallRetried] = []
 
     def note_retry(retrying: Retrying) -> None:
@@ -195,8 +199,16 @@ async def _stream(
             )
         )
 
+    def note_wait(seconds: float) -> None:
+        if seconds >= SHOWN_WAIT_S:
+            note = (
+                f"The rate limit of {endpoint.provider or endpoint.base_url} is used up."
+            )
+            retried.append(CallRetried(call=call, attempt=0, wait_s=seconds, error=note))
+
     async def pause(seconds: float) -> None:
-        await ledger.write(tuple(retried))
+        if retried:
+            await ledger.write(tuple(retried))
         retried.clear()
         runtime.waits_to_retry = True
         await asyncio.sleep(seconds)
@@ -204,7 +216,7 @@ async def _stream(
 
     events = stream(
         request,
-        runtime.endpoint(),
+        endpoint,
         client=runtime.shared.client,
         message_id=f"{call}.answer",
         call=call,
@@ -212,6 +224,8 @@ async def _stream(
         options=options,
         retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
         on_retry=note_retry,
+        slot=runtime.shared.slots.for_call(endpoint, request.model, settings.rate_limits),
+        on_wait=note_wait,
         sleep=pause,
         history=runtime.requests.history,
     )

@@ -273,6 +273,9 @@ async def summarise(
             call=call,
             policy=ledger.meter.policy,
             media=runtime.media if wanted.extends else {},
+            slot=lambda: runtime.shared.slots.for_call(
+                endpoint, model, settings.rate_limits
+            ),
         )
     except ProviderError as problem:
         if wanted.compaction is not None and is_not_offered(problem):

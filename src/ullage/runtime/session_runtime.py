@@ -43,6 +43,7 @@ from ullage.messages import (
 )
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
+from ullage.runtime.call_slots import CallSlots
 from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.hooks import Hook
 from ullage.runtime.layers import Layer
@@ -110,9 +111,12 @@ class AgentRuntime:
     """The agents that a session of this one may be handed over to, by name."""
     quotas: Quotas = field(init=False)
     """What the tenant of the store may use today."""
+    slots: CallSlots = field(init=False)
+    """The slots for calls within the rate limits of providers."""
 
     def __post_init__(self) -> None:
         self.quotas = Quotas(self.store)
+        self.slots = CallSlots(self.store)
 
     def acting(self, loop: Loop) -> AgentRuntime | None:
         """The agent that continues the conversation; ``None`` if this program does not have it."""

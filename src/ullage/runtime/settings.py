@@ -80,6 +80,7 @@ def _setting(
 _MOST: Final = 10**12
 _COUNT: Final = values.whole(1, _MOST)
 _FROM_NONE: Final = values.whole(0, _MOST)
+_RATE: Final = values.optional(_COUNT)
 _SECONDS: Final = values.real(0, 7 * 86_400, above=True)
 _SHARE: Final = values.real(0, 1, above=True)
 
@@ -300,6 +301,17 @@ class Settings:
         values.whole(1, 100),
         who=authority.EFFORT,
     )
+    requests_per_minute: int | None = _setting(
+        None, "requests a minute to a model, of all processes of a store together", _RATE,
+        default_text="as the provider says", who=authority.RATES,
+    )  # fmt: skip
+    input_tokens_per_minute: int | None = _setting(
+        None, "the same for input that was not read from a cache", _RATE, unit="tokens",
+        default_text="as the provider says", who=authority.RATES,
+    )  # fmt: skip
+    output_tokens_per_minute: int | None = _setting(
+        None, "the same for output", _RATE, unit="tokens", default_text="as the provider says", who=authority.RATES,
+    )  # fmt: skip
     connect_s: float = _setting(
         10.0, "the time limit for a connection", _SECONDS, unit="seconds"
     )
@@ -562,6 +574,16 @@ class Settings:
         return ReasoningPolicy(
             include_in_context=self.include_in_context, strip=self.strip
         )
+
+    @property
+    def rate_limits(self) -> dict[str, float]:
+        """The limits of a key and model that are set, per minute."""
+        limits = {
+            "requests": self.requests_per_minute,
+            "input_tokens": self.input_tokens_per_minute,
+            "output_tokens": self.output_tokens_per_minute,
+        }
+        return {kind: float(most) for kind, most in limits.items() if most is not None}
 
     @property
     def options(self) -> Options:

@@ -55,6 +55,9 @@ class AgentSettings(TypedDict, total=False):
     max_repeats: int | None
     drop_retries: int | None
     tries: int | None
+    requests_per_minute: int | None
+    input_tokens_per_minute: int | None
+    output_tokens_per_minute: int | None
     connect_s: float | None
     first_byte_s: float | None
     between_s: float | None

@@ -30,7 +30,7 @@ from ullage.meter.limits import lookup
 from ullage.models.providers import provider_named
 from ullage.reasoning import ReasoningPolicy
 from ullage.tasks import to_completion
-from ullage.wire.call import Retries, ask
+from ullage.wire.call import CallSlot, Retries, ask
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
 
@@ -115,12 +115,13 @@ async def bounded_answer(
     call: str,
     policy: ReasoningPolicy,
     media: Mapping[str, bytes],
+    slot: Callable[[], CallSlot] | None = None,
     make_body: Callable[[int | None], Mapping[str, Any]] | None = None,
 ) -> Answer:
     """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
 
     A server of one's own that rejects the limit is asked once more without one. ``make_body`` gives the body for a
-    limit, in the place of the encoded request.
+    limit, in the place of the encoded request, and ``slot`` the place of each request within the rate limits.
     """
     most = most_output(
         wanted, known_output, wire=endpoint.wire, provider=endpoint.provider
@@ -137,6 +138,7 @@ async def bounded_answer(
             policy=policy,
             options=options,
             retries=Retries(tries=SUMMARY_TRIES),
+            slot=None if slot is None else slot(),
             body=None if make_body is None else make_body(options.max_output),
         )
 

@@ -18,7 +18,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -42,12 +42,14 @@ from ullage.errors import (
     LimitExceeded,
     ModelLoading,
     ProviderError,
+    RateLimited,
     RequestRejected,
     ServerError,
     Unreachable,
 )
 from ullage.messages import Message, Request, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
+from ullage.usage import Usage
 from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
 
@@ -93,6 +95,30 @@ class Retrying(NamedTuple):
     attempt: int
     wait_s: float
     error: ProviderError
+
+
+class CallSlot(Protocol):
+    """The place of one call within the provider's rate limits."""
+
+    async def wait_s(self) -> float:
+        """Seconds until the call may be sent; 0: now. It is asked again after them, as its place may have moved."""
+        ...
+
+    def heard(self, status: int, headers: Mapping[str, str]) -> None:
+        """See ``wire.client.Heard``."""
+        ...
+
+    async def refused(self, wait_s: float, *, again: bool) -> float:
+        """The provider refused the call and asks to wait so long. Seconds until it may be sent ``again``."""
+        ...
+
+    def give_back(self) -> None:
+        """The call is not sent."""
+        ...
+
+    def ended(self, usage: Usage | None) -> None:
+        """The call has its answer."""
+        ...
 
 
 class Prepared(NamedTuple):
@@ -166,6 +192,8 @@ async def stream(
     history: History | None = None,
     body: Mapping[str, Any] | None = None,
     on_retry: Callable[[Retrying], None] | None = None,
+    slot: CallSlot | None = None,
+    on_wait: Callable[[float], None] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One model call as it comes; the last thing given is the ``Answer``.
@@ -175,7 +203,8 @@ async def stream(
     that breaks later ends with an answer that is ``dropped`` and holds what came; one that reports an error after it
     has begun, with an answer that is ``failed``.
     A loop hands in its ``history``: then a request costs what was added since the last one. A ready ``body`` is that of
-    a request that does not stream.
+    a request that does not stream. With a ``slot`` it waits for its place within the rate limits before it is sent, and
+    ``on_wait`` is told for how many seconds; a store that can't give one raises ``StoreUnavailable``.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     if endpoint.base_url in client.without_usage:
@@ -186,11 +215,13 @@ async def stream(
     attempt = 0
     loading = Loading(retries.loading_s)
     while True:
+        if slot is not None:
+            await _wait_for(slot, on_wait, sleep)
         attempt += 1
         emitted = False
         try:
             async with aclosing(
-                _attempt(prepared, client, message_id, call, options.max_output)
+                _attempt(prepared, client, message_id, call, options.max_output, slot)
             ) as events:
                 async for event in events:
                     if isinstance(event, Answer):
@@ -198,6 +229,8 @@ async def stream(
                             raise event.error or Unreachable(
                                 f"{_where(prepared)} ended its answer before it began. Try again."
                             )
+                        if slot is not None:
+                            slot.ended(event.usage)
                         yield event
                         return
                     emitted = True
@@ -225,11 +258,40 @@ async def stream(
                 attempt -= 1
             elif not emitted:
                 wait = _wait_before(attempt, problem, retries)
+            refused = slot if isinstance(problem, RateLimited) else None
+            if refused is not None:
+                wait = await _wait_after_refusal(refused, wait, problem, retries)
             if wait is None:
                 raise
             if on_retry is not None:
                 on_retry(Retrying(max(1, attempt), wait, problem))
-        await sleep(wait)
+        await (sleep(wait) if refused is None else _wait_for(refused, None, sleep))
+
+
+async def _wait_for(
+    slot: CallSlot,
+    on_wait: Callable[[float], None] | None,
+    sleep: Callable[[float], Awaitable[None]],
+) -> None:
+    """Return when the call may be sent."""
+    try:
+        while (wait_s := await slot.wait_s()) > 0:
+            if on_wait is not None:
+                on_wait(wait_s)
+            await sleep(wait_s)
+    except BaseException:
+        slot.give_back()
+        raise
+
+
+async def _wait_after_refusal(
+    slot: CallSlot, wait_s: float | None, problem: ProviderError, retries: Retries
+) -> float | None:
+    """Have all calls of the key wait. Seconds until this one may be sent again; ``None`` if it is not."""
+    asked_s = wait_s if wait_s is not None else problem.retry_after_s
+    blocked_s = retries.first_s if asked_s is None else min(asked_s, retries.patience_s)
+    again_s = await slot.refused(blocked_s, again=wait_s is not None)
+    return None if wait_s is None else again_s
 
 
 async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
@@ -247,10 +309,12 @@ async def _attempt(
     message_id: str,
     call: str | None,
     max_output: int | None,
+    slot: CallSlot | None,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One attempt. What it reports of usage is held back until it gives something, so that a repeat leaves no trace."""
     own = prepared.repaired.names
-    async with client.send(prepared.post) as incoming:
+    heard = None if slot is None else slot.heard
+    async with client.send(prepared.post, heard) as incoming:
         if not prepared.request.stream or not incoming.is_stream:
             yield _renamed_answer(
                 await _whole(prepared, incoming, message_id, call, max_output), own

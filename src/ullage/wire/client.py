@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -90,6 +90,10 @@ class Post:
     @property
     def url(self) -> str:
         return self.endpoint.base_url + self.path
+
+
+Heard = Callable[[int, Mapping[str, str]], None]
+"""Is told the status and the headers of an answer, with lower-case names."""
 
 
 class Incoming:
@@ -256,13 +260,18 @@ class Client:
             await http.aclose()
 
     @asynccontextmanager
-    async def send(self, post: Post) -> AsyncIterator[Incoming]:
+    async def send(
+        self, post: Post, heard: Heard | None = None
+    ) -> AsyncIterator[Incoming]:
         """Send one request, once, and give its answer. Raises ``ProviderError`` for one that is refused or never comes.
 
-        Nothing is retried here. The key is in the headers that are sent and in no error.
+        ``heard`` is told of each answer, also of a refusal. Nothing is retried here. The key is in the headers that are
+        sent and in no error.
         """
         response = await self._begin(post)
         try:
+            if heard is not None:
+                heard(response.status_code, dict(response.headers))
             if 300 <= response.status_code < 400:
                 raise _redirected(
                     post, response.status_code, response.headers.get("location", "")

@@ -63,6 +63,8 @@ class ScriptLine:
 class Scenario:
     """A run's script. ``key``: the only API key accepted; without one, any is. ``delay_s`` goes before each event.
 
+    ``requests_per_minute`` and ``tokens_per_minute`` limit each key and model; 0: no limit.
+
     ``counts`` is whether the count endpoints are there. ``lenient``: rules that are only assumed warn.
     ``assistant`` answers what no line of ``answers`` is for.
     """
@@ -75,6 +77,8 @@ class Scenario:
     chunk: int = 16
     max_body_bytes: int = 0
     max_images: int = 0
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
     counts: bool = True
     lenient: bool = False
     drawn: Mapping[str, Any] = field(default_factory=dict)
@@ -151,6 +155,15 @@ def _is_too_deep(content: Any) -> bool:
     return True
 
 
+_WHOLE: Final = (
+    "chunk",
+    "max_body_bytes",
+    "max_images",
+    "requests_per_minute",
+    "tokens_per_minute",
+)
+
+
 def read(content: Any) -> Scenario:
     """A scenario from the object a file holds. Raises ``SimulatorError``."""
     given = _table(
@@ -159,17 +172,16 @@ def read(content: Any) -> Scenario:
     server = _table(
         given.get("server", {}),
         "[server]",
-        {"key", "delay_s", "chunk", "max_body_bytes", "max_images", "counts", "lenient"},
+        {"key", "delay_s", "counts", "lenient", *_WHOLE},
     )
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
-    whole = {"chunk": int, "max_body_bytes": int, "max_images": int}
     kinds = {
         "key": str,
         "delay_s": (int, float),
         "counts": bool,
         "lenient": bool,
-        **whole,
+        **dict.fromkeys(_WHOLE, int),
     }
     _check(server, "[server]", kinds)
     return Scenario(

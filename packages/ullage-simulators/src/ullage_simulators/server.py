@@ -33,6 +33,7 @@ from ullage_simulators.faults import (
     without_cache,
 )
 from ullage_simulators.prompt import PromptPieces, count
+from ullage_simulators.rate_limit import RateLimit
 from ullage_simulators.refusal import CallRefused, Refused
 from ullage_simulators.scenario import Scenario, load
 from ullage_simulators.simulators import simulators
@@ -99,6 +100,7 @@ class App:
         self.wires = wires
         self.exchanges: list[Exchange] = []
         self._on_exchange = on_exchange
+        self._rate_limits: dict[tuple[str, str, str], RateLimit] = {}
         self._closing = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -210,6 +212,12 @@ class App:
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
             warnings = call.warnings
+            limit = self._rate_limit(wire, headers, query, call)
+            if endpoint.kind == "generate" and (wait_s := limit.take()) is not None:
+                refused = wire.trouble(429)
+                exchange = Exchange(number, wire.name, "", "", 429, said=refused.text)
+                shown = limit.headers(wire.name, wait_s)
+                return exchange, _Answer(429, [_body(wire.error(refused))], headers=shown)
             if endpoint.kind == "count":
                 counted = count(
                     _understood(wire, call), call.model, call.drawn, stream=False
@@ -218,6 +226,8 @@ class App:
                 answer = _Answer(200, [_body(wire.count_reply(call, counted))])
             else:
                 bill, answer = self._generate(wire, call, faults)
+                limit.spend(bill.input - bill.cache_read)
+                answer.headers |= limit.headers(wire.name, None)
                 accepted = Exchange(
                     number, wire.name, "", "", 200, body, bill=bill, faults=kinds
                 )
@@ -232,6 +242,20 @@ class App:
         if frames:
             return exchange, _Answer(200, frames, wire.content_type, streams=True)
         return exchange, _Answer(refused.status, [_body(wire.error(refused))])
+
+    def _rate_limit(
+        self,
+        wire: WireSimulator,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+        call: CallInProgress,
+    ) -> RateLimit:
+        of = (wire.name, wire.key(headers, query), call.model.name)
+        if of not in self._rate_limits:
+            scenario = self.memory.scenario
+            limits = scenario.requests_per_minute, scenario.tokens_per_minute
+            self._rate_limits[of] = RateLimit(*limits, time.time)
+        return self._rate_limits[of]
 
     def _admit(
         self,

@@ -70,6 +70,7 @@ function ofCall(event) {
       if (event.stop === "length" && event.outcome !== "failed") return { kind: "warn", text: "The answer was cut at its longest" };
       return { kind: "warn", text: withNote(event.outcome === "dropped" ? "The answer broke off" : "The call failed", event.error) };
     case "call_retried":
+      if (event.attempt === 0) return { kind: "quiet", text: `${event.error} Waiting ${Math.round(event.wait_s)} s` };
       return { kind: "quiet", text: `Attempt ${event.attempt} failed, again in ${event.wait_s} s${event.error ? `: ${event.error}` : ""}` };
     case "request_repaired":
       return { kind: "quiet", text: `Put right in the request: ${event.repairs.join("; ")}` };
