@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.agent.rate_limits import Limit
 from ullage.codec.rate_headers import rate_headers
+from ullage.models.rate_limits import Limit
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from ullage.agent.rate_limits import Amounts, Limit
+from ullage.models.rate_limits import Amounts, Limit
 
 ANTHROPIC: Final = {
     "requests": "requests",

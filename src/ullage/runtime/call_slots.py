@@ -16,7 +16,8 @@ from typing import Final
 
 import msgspec
 
-from ullage.agent.rate_limits import (
+from ullage.codec.rate_headers import rate_headers
+from ullage.models.rate_limits import (
     CHUNK_S,
     Amounts,
     RateReport,
@@ -27,7 +28,6 @@ from ullage.agent.rate_limits import (
     take,
     updated,
 )
-from ullage.codec.rate_headers import rate_headers
 from ullage.store.store import Revision, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.agent.rate_limits import (
+from ullage.models.rate_limits import (
     LEARNT_S,
     Limit,
     RateReport,
