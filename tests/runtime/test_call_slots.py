@@ -73,7 +73,7 @@ def headers(left: int, most: int = 60) -> dict[str, str]:
 
 async def test_calls_without_a_limit_write_nothing_and_rarely_read(store: Store) -> None:
     counting, clock = FakeCountingStore(store), FakeClock()
-    slots = CallSlots(counting, clock=clock)  # type: ignore[arg-type]
+    slots = CallSlots(counting, clock=clock)
     for _ in range(100):
         slot = slot_of(slots)
         assert await slot.wait_s() == 0

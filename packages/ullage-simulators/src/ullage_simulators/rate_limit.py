@@ -40,12 +40,12 @@ class RateLimit:
     def take(self) -> float | None:
         """Count a request that may be answered; for one too many, the seconds to wait."""
         now = self._clock()
-        waits: list[float] = []
+        wait_s = 0.0
         for bucket in self._buckets.values():
             bucket.refill(now)
-            waits.append(bucket.until(1.0))
-        if waits and max(waits):
-            return max(waits)
+            wait_s = max(wait_s, bucket.until(1.0))
+        if wait_s:
+            return wait_s
         if "requests" in self._buckets:
             self._buckets["requests"].left -= 1
         return None
