@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ullage.codec.rate_headers import rate_headers
-from ullage.models.rate_limits import Limit
+from ullage.models.rate_limits import MinuteLimit
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 
@@ -21,7 +21,7 @@ def test_anthropic_s_headers_name_requests_input_and_output() -> None:
         headers |= {f"{begin}-limit": str(most), f"{begin}-remaining": str(left)}
         headers[f"{begin}-reset"] = "2027-01-15T08:01:00Z"
     found = rate_headers(headers, NOW)
-    assert found.limits["input_tokens"] == Limit(40_000, 40_000)
+    assert found.limits["input_tokens"] == MinuteLimit(40_000, 40_000)
     assert found.remaining == {
         "requests": 49,
         "input_tokens": 0,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ullage.models.rate_limits import (
     LEARNT_S,
-    Limit,
+    MinuteLimit,
     RateReport,
     RateState,
     is_limited,
@@ -20,7 +20,7 @@ from ullage.models.rate_limits import (
 
 ONE = {"requests": 1.0}
 LEARNT = RateReport(
-    learnt={"requests": Limit(60, 60)}, remaining={"requests": 0.0}, refused_s=1.0
+    learnt={"requests": MinuteLimit(60, 60)}, remaining={"requests": 0.0}, refused_s=1.0
 )
 
 
@@ -100,7 +100,7 @@ def test_the_lower_of_a_set_and_a_learnt_limit_counts() -> None:
 
 
 def test_a_limit_is_low_below_a_quarter() -> None:
-    limits = {"requests": Limit(100, 100)}
+    limits = {"requests": MinuteLimit(100, 100)}
     assert is_low(limits, {"requests": 24.0}) and not is_low(limits, {"requests": 25.0})
 
 
@@ -115,7 +115,7 @@ def test_a_provider_with_the_same_limit_refuses_nothing_once_it_is_known(
 ) -> None:
     """Calls that come ``gap_s`` after each other, to a provider whose bucket is empty at the beginning."""
     report = RateReport(
-        learnt={"requests": Limit(per_minute, per_minute)},
+        learnt={"requests": MinuteLimit(per_minute, per_minute)},
         remaining={"requests": 0.0},
         refused_s=60 / per_minute,
     )

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from ullage.models.rate_limits import Amounts, Limit
+from ullage.models.rate_limits import Amounts, MinuteLimit
 
 ANTHROPIC: Final = {
     "requests": "requests",
@@ -35,13 +35,13 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 class RateHeaders(NamedTuple):
     """The limits by their kinds, and what is left of them."""
 
-    limits: Mapping[str, Limit]
+    limits: Mapping[str, MinuteLimit]
     remaining: Amounts
 
 
 def rate_headers(headers: Mapping[str, str], now: float) -> RateHeaders:
     """The limits that the headers name, by lower-case names. ``now`` is in seconds since 1970."""
-    limits: dict[str, Limit] = {}
+    limits: dict[str, MinuteLimit] = {}
     remaining: dict[str, float] = {}
     for shown, kind in ANTHROPIC.items():
         begin = f"anthropic-ratelimit-{shown}-"
@@ -62,20 +62,20 @@ def _read(
     named: tuple[str, str, str],
     kind: str,
     now: float,
-    limits: dict[str, Limit],
+    limits: dict[str, MinuteLimit],
     remaining: dict[str, float],
 ) -> None:
     most, left = (_number(headers.get(name, "")) for name in named[:2])
     if not most or left is None:
         return
     remaining[kind] = left
-    limits[kind] = Limit(most, most)
+    limits[kind] = MinuteLimit(most, most)
     full_s = _seconds(headers.get(named[2], ""), now)
     if full_s is None or full_s < _SURE_S or left >= most:
         return
     all_s = full_s * most / (most - left)
     if all_s > _MINUTE_S:
-        limits[kind] = Limit(most, most * 60 / all_s)
+        limits[kind] = MinuteLimit(most, most * 60 / all_s)
 
 
 def _number(text: str) -> float | None:

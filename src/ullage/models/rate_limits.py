@@ -32,14 +32,14 @@ MARGIN: Final = 0.95
 """The share of a limit that is used: clocks differ, and requests arrive later than they were sent."""
 
 
-class Limit(NamedTuple):
+class MinuteLimit(NamedTuple):
     """The ``most`` that may be used at once, and what is refilled ``per_minute``."""
 
     most: float
     per_minute: float
 
 
-_NO_LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({})
+_NO_LIMITS: Final[Mapping[str, MinuteLimit]] = MappingProxyType({})
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class RateReport(NamedTuple):
     """
 
     returned: Amounts = _NONE
-    learnt: Mapping[str, Limit] = _NO_LIMITS
+    learnt: Mapping[str, MinuteLimit] = _NO_LIMITS
     remaining: Amounts = _NONE
     refused_s: float | None = None
 
@@ -83,7 +83,7 @@ class RateSlot(NamedTuple):
     ahead: Amounts
 
 
-def is_low(learnt: Mapping[str, Limit], remaining: Amounts) -> bool:
+def is_low(learnt: Mapping[str, MinuteLimit], remaining: Amounts) -> bool:
     """Whether so little is left of a limit that processes should share it."""
     return any(
         remaining[kind] < LOW_SHARE * limit.most
@@ -110,7 +110,7 @@ def updated(
     for kind, per_minute in set_limits.items():
         known = limits.get(kind)
         if known is None or per_minute < known.per_minute:
-            limits[kind] = Limit(per_minute, per_minute)
+            limits[kind] = MinuteLimit(per_minute, per_minute)
     for kind, limit in limits.items():
         most, per_minute = MARGIN * limit.most, MARGIN * limit.per_minute
         had = buckets.get(kind)
@@ -152,14 +152,14 @@ def _blocked(state: RateState, for_s: float, left: Amounts, now: float) -> RateS
     )
 
 
-class Taken(NamedTuple):
+class SlotTaken(NamedTuple):
     """The state after a call took its slot."""
 
     state: RateState
     slot: RateSlot
 
 
-def take(state: RateState, cost: Amounts, now: float) -> Taken:
+def take(state: RateState, cost: Amounts, now: float) -> SlotTaken:
     """Take the next slot of a state that is ``updated``, and some more where none waits."""
     wait = max(0.0, state.blocked_until - now)
     for kind, bucket in state.buckets.items():
@@ -176,4 +176,4 @@ def take(state: RateState, cost: Amounts, now: float) -> Taken:
             ahead[kind] = float(max(0, int(most)))
         after[kind] = replace(bucket, level=level - ahead.get(kind, 0.0))
     slot = RateSlot(wait, state.shifted_s, ahead)
-    return Taken(replace(state, buckets=after), slot)
+    return SlotTaken(replace(state, buckets=after), slot)

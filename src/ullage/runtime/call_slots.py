@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -28,6 +28,7 @@ from ullage.models.rate_limits import (
     take,
     updated,
 )
+from ullage.runtime.quotas import Clock
 from ullage.store.store import Revision, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint
@@ -40,8 +41,6 @@ KNOWN_S: Final = 1.0
 
 NEWEST_SHARE: Final = 0.3
 """The weight of a call in the mean of what calls use."""
-
-Clock = Callable[[], float]
 
 _state: Final = msgspec.json.Decoder(RateState)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 
 @dataclass(slots=True)
-class Bucket:
+class ProviderBucket:
     """A limit of so much a minute, refilled continuously as Anthropic describes it
     (https://platform.claude.com/docs/en/api/rate-limits)."""
 
@@ -34,7 +34,9 @@ class RateLimit:
         limits = {"requests": requests, "tokens": tokens}
         self._clock = clock
         self._buckets = {
-            name: Bucket(limit, limit, now) for name, limit in limits.items() if limit
+            name: ProviderBucket(limit, limit, now)
+            for name, limit in limits.items()
+            if limit
         }
 
     def take(self) -> float | None:
