@@ -151,26 +151,36 @@ async def stream_all(
 
 
 async def cancels(
-    driving: ServerProcess, asked: ServerProcess, prefix: str
+    driving: ServerProcess, asked: ServerProcess, prefix: str, *, every_s: float = 0.0
 ) -> list[float]:
-    """Seconds until a cancel is answered by a server; another turn of a session that ``driving`` drives each time."""
-    taken = []
+    """Seconds until a cancel is answered by a server; another turn of a session that ``driving`` drives each time.
+
+    One after the other, or with ``every_s`` one begins that long after the one before.
+    """
     async with (
         httpx2.AsyncClient(base_url=driving.url, timeout=120) as client,
         httpx2.AsyncClient(base_url=asked.url, timeout=120) as other,
     ):
-        names = [f"{prefix}{number}" for number in range(CANCELS)]
-        await begin(client, names)
-        for name in names:
+
+        async def one(name: str) -> float:
             await say(client, name)
             async for kind, _, _ in frames(asked.url, name):
                 if kind == "draft":
                     break
             began = time.perf_counter()
             answer = await other.post(f"/v1/sessions/{name}/cancel", json={})
-            taken.append(time.perf_counter() - began)
             assert answer.json()["cancelled"], answer.text
-    return taken
+            return time.perf_counter() - began
+
+        names = [f"{prefix}{number}" for number in range(CANCELS)]
+        await begin(client, names)
+        if not every_s:
+            return [await one(name) for name in names]
+        tasks = []
+        for name in names:
+            tasks.append(asyncio.create_task(one(name)))
+            await asyncio.sleep(every_s)
+        return list(await asyncio.gather(*tasks))
 
 
 def table(streamed: Streamed, here: list[float], there: list[float], turns: int) -> Table:

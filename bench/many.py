@@ -7,7 +7,7 @@
 Every session is sent its message at one server, and followed and cancelled at another one. All answers begin within
 ``--spread`` seconds and have 100 pieces each, one every ``--every`` seconds, so all of them stream at once for a while.
 *Send* is from the request until the message is acknowledged, *first piece* from the request until the client of the
-other server has it, *piece* from the provider to that client. *Cancel* is of 40 more sessions, one after another,
+other server has it, *piece* from the provider to that client. *Cancel* is of 40 more sessions, one each half second,
 meanwhile. PostgreSQL (with fsync), Restate, the provider and all clients are processes of the same machine. CPU is of
 ``/proc``, for all that the processes do in that time, looks for lost news among it; the cancelled turns are in it too.
 """
@@ -55,6 +55,7 @@ from ullage.store.places import store_at
 SERVERS: Final = 4
 WORKERS: Final = 2
 FILLED_AT_ONCE: Final = 200
+CANCEL_EVERY_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,9 @@ async def stream_all(
     found = Latencies()
     async with AsyncClients(urls) as clients:
         names = [f"s{number}" for number in range(streams)]
-        for number, client in enumerate(clients):
-            await begin(client, names[number::SERVERS])
+        await asyncio.gather(
+            *(begin(client, names[at::SERVERS]) for at, client in enumerate(clients))
+        )
         before = deployment.cpu()
         tasks = []
         for number, name in enumerate(names):
@@ -179,8 +181,11 @@ async def stream_all(
             stream = one_stream(clients[sending], urls[looking], name, found)
             tasks.append(asyncio.create_task(stream))
             await asyncio.sleep(spread_s / streams)
+        print(f"All {streams} are sent their message", flush=True)
         sending_server, other = deployment.servers[:2]
-        found.cancel = await cancels(sending_server, other, "cancelled")
+        found.cancel = await cancels(
+            sending_server, other, "cancelled", every_s=CANCEL_EVERY_S
+        )
         await asyncio.gather(*tasks)
         after = deployment.cpu()
     return found, {kind: after[kind] - used for kind, used in before.items()}
@@ -256,6 +261,7 @@ def main() -> None:
         )
         deployment = deploy(stack, arguments.dispatch, provider, folder)
         asyncio.run(fill(deployment.place, arguments.sessions))
+        print(f"{arguments.sessions:,} sessions are stored, streams begin", flush=True)
         began = time.monotonic()
         found, cpu = asyncio.run(
             stream_all(deployment, arguments.streams, arguments.spread)

@@ -55,12 +55,15 @@ def number(
 
 
 def to_row(event: Event) -> EventRow:
-    """What is stored of a numbered event. Raises ``WrongType`` for one that could not be read again."""
+    """What is stored of a numbered event. Raises as ``body_of``."""
     name = None if event.id == f"e{event.seq}" else event.id
+    return EventRow(event.seq, name, event.at, body_of(event))
+
+
+def body_of(event: Event) -> bytes:
+    """What is stored of an event beside its envelope. Raises ``WrongType`` for one that could not be read again."""
     if isinstance(event, UnknownEvent):
-        return EventRow(
-            event.seq, name, event.at, pack(msgspec.json.encode(_bare(event.raw)))
-        )
+        return pack(msgspec.json.encode(_bare(event.raw)))
     kind = event.__struct_config__.tag
     message = getattr(event, "message", None)
     if message is not None and not is_message(message):
@@ -93,7 +96,7 @@ def to_row(event: Event) -> EventRow:
         raise WrongType(
             f"This {kind} was not stored, as it would be read as something else. Give a value of the declared type."
         )
-    return EventRow(event.seq, name, event.at, pack(data))
+    return pack(data)
 
 
 def is_message(value: object) -> bool:

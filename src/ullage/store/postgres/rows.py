@@ -10,11 +10,14 @@ from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
 from ullage.store.postgres.lanes import call_of
-from ullage.store.rows import number, to_row
+from ullage.store.rows import body_of
 from ullage.store.store import Lease, QueueKind
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
+
+
+_OF_THE_QUEUE: Final = (Queued, QueueEdited, QueueLeft)
 
 
 class AppendValues(NamedTuple):
@@ -40,8 +43,7 @@ class AppendValues(NamedTuple):
     ) -> AppendValues:
         """The values for these events; without ``lease`` they are a command. Raises ``WrongType``."""
         # Numbers and times are filled in by the database: neither is in a row's body.
-        numbered = number(events, session, 0, 0.0)
-        rows = [to_row(event) for event in numbered]
+        bodies = [body_of(event) for event in events]
         title, model = naming("", "", events)
         new_title, _ = naming(_ANY, "", events)
         origin = ""
@@ -61,7 +63,7 @@ class AppendValues(NamedTuple):
                 exact,
                 names if usual else [None] * len(names),
                 [event.at for event in events],
-                [row.body for row in rows],
+                bodies,
                 text_of(title),
                 "" if new_title == _ANY else text_of(new_title),
                 text_of(model),
@@ -78,9 +80,8 @@ def queued_values(
 ) -> tuple[Any, ...]:
     """What ``send_message`` is called with, for a message that would have this place."""
     queued = Queued(message=message, kind=kind, position=place, trace=trace)
-    (numbered,) = number([queued], session, 0, 0.0)
     title, _ = naming("", "", [queued])
-    return (session, message.id, kind, place, to_row(numbered).body, text_of(title))
+    return (session, message.id, kind, place, body_of(queued), text_of(title))
 
 
 def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:
@@ -115,6 +116,8 @@ def _queue_row(event: Event) -> _QueueRow:
 
 
 def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
+    if not any(isinstance(event, _OF_THE_QUEUE) for event in events):
+        return None, None, None
     whats: list[str | None] = []
     messages: list[str | None] = []
     kinds: list[str | None] = []
@@ -123,8 +126,6 @@ def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
         whats.append(row.what)
         messages.append(row.message)
         kinds.append(row.kind)
-    if not any(whats):
-        return None, None, None
     return whats, messages, kinds
 
 
