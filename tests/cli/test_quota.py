@@ -18,7 +18,8 @@ def test_quotas_are_set_changed_listed_and_removed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    assert "No quotas in" in told(capsys, path, "quota list")
+    assert f"No quotas in {path}, which does" in told(capsys, path, "quota list")
+    assert not path.exists()
     said = told(capsys, path, "quota set acme --tokens 2M --usd 12.5")
     assert said.startswith("acme: 0 of 2,000,000 tokens, $0.00 of $12.50 on 20")
     said = told(capsys, path, "quota set acme --sessions 5 --usd none")

@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -30,7 +31,19 @@ _FACTORS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 def run(args: argparse.Namespace) -> int:
     """0 when it is done. Raises ``SettingError``, ``StoreUnavailable``."""
     place = place_of(args.store) if args.store else data_directory(os.environ) / FILE
+    if isinstance(place, Path) and not place.exists() and args.action != "set":
+        return _without_store(args, shown_place(place))
     asyncio.run(_act(args, store_at(place), shown_place(place)))
+    return 0
+
+
+def _without_store(args: argparse.Namespace, shown: str) -> int:
+    """What there is to say of a file that does not exist. It is not made."""
+    if args.action == "remove":
+        raise SettingError(
+            f"The tenant {args.tenant!r} has no quota: there is no {shown}. Check --store."
+        )
+    print(f"No quotas in {shown}, which does not exist. Check --store, or set a quota.")
     return 0
 
 
