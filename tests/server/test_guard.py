@@ -156,7 +156,7 @@ def test_no_answer_opens_a_door_to_other_sites(local: Local) -> None:
 
 
 def test_every_answer_says_what_a_page_may_load(local: Local, api: Api) -> None:
-    for path in ("/", "/healthz", "/v1/sessions", "/nothing"):
+    for path in ("/", "/healthz", "/v1/sessions", "/nothing", "/assets/main.js"):
         headers = api.get(path).headers
         policy = headers["content-security-policy"]
         assert (

@@ -125,6 +125,18 @@ async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(
         await tool.run({"command": "true"}, FakeToolContext(tmp_path))
 
 
+async def test_a_command_that_can_not_be_confined_runs_only_where_that_is_allowed(
+    tmp_path: Path,
+) -> None:
+    """The workspace may have changed since it was found that commands can be confined to it."""
+    (tmp_path / ".git").symlink_to(tmp_path / "elsewhere")
+    command = ProcessSpec(("true",), tmp_path, {})
+    sandbox = Sandbox()
+    with pytest.raises(ToolError, match=r"none is run without approval: .* is a link"):
+        sandbox.confined(command)
+    assert sandbox.confined(command, allows_unconfined=True).arguments == ("true",)
+
+
 async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) -> None:
     made = [
         builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox())[0].declaration

@@ -24,7 +24,9 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 SLASH: Final = "\x1f"
 """Replaces a slash inside a path's segment (``parent%2Fchild``), so that it does not end the segment."""
 
-OPEN: Final = ("/healthz", "/readyz", "/drainz", "/schema/", "/assets/")
+_FILES: Final = "/assets/"
+
+OPEN: Final = ("/healthz", "/readyz", "/drainz", "/schema/", _FILES)
 """Paths that need no token besides the page itself: they hold nothing of a session."""
 
 POLICY: Final = (
@@ -33,11 +35,17 @@ POLICY: Final = (
 )
 """What the page may load: its own files and nothing else."""
 
-HEADERS: Final = (
-    (b"content-security-policy", POLICY.encode()),
+FILE_HEADERS: Final = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""Of the page's scripts, styles and pictures, which load nothing themselves: in half of the bytes."""
+
+HEADERS: Final = (
+    (b"content-security-policy", POLICY.encode()),
+    *FILE_HEADERS[1:],
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
@@ -94,7 +102,7 @@ class Guard:
         )  # the server omits the body
         state = {**scope.get("state", {}), "bearer": bearer}
         inner = {**scope, "method": method, "path": _path(scope), "state": state}
-        added = HEADERS if is_open else (*HEADERS, _UNSTORED)
+        added = _added(path, is_open=is_open)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -133,6 +141,12 @@ class Guard:
                 f"The token {found.name!r} expired on {_day(found.expires)}.",
             )
         return problem(401, "token", "The token is wrong.")
+
+
+def _added(path: str, *, is_open: bool) -> tuple[tuple[bytes, bytes], ...]:
+    if path.startswith(_FILES):
+        return FILE_HEADERS
+    return HEADERS if is_open else (*HEADERS, _UNSTORED)
 
 
 def _day(seconds: float | None) -> str:

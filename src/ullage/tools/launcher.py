@@ -106,7 +106,9 @@ def held(paths: list[str]) -> Iterator[None]:
     """
     names: dict[int, list[str]] = {}
     for above_it in sorted({os.path.dirname(path) for path in paths}):
-        parent = os.open(above_it, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        found = open_plain(above_it)
+        parent = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
+        os.close(found)
         fcntl.flock(parent, fcntl.LOCK_SH)
         names[parent] = [
             os.path.basename(path) for path in paths if os.path.dirname(path) == above_it

@@ -25,6 +25,7 @@ from ullage.tools.mcp_transport import Program, ServerBroken, http_client, stdio
 from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.threads import in_thread
+from ullage.tools.tool import ToolError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -396,13 +397,13 @@ def _command_of(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
     cwd = Path(at.cwd or ".").absolute()
     command = ProcessSpec((at.command, *at.args), cwd, at.env)
     if at.sandbox is not None:
-        weakness = at.sandbox.weakness(cwd)
-        if weakness:
-            raise ServerUnavailable(
-                f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}."
-            )
         path = at.env.get("PATH", os.environ.get("PATH", ""))
-        command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
+        try:
+            command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
+        except ToolError as problem:
+            raise ServerUnavailable(
+                f"The MCP server at {at} is to run sandboxed, which is not possible: {problem}"
+            ) from problem
     arguments = launched(command) if HAS_LAUNCHER else list(command.arguments)
     return arguments, command.env
 

@@ -143,23 +143,32 @@ class Sandbox:
             f"files of the user are hidden, and {network}."
         )
 
-    def confined(self, command: ProcessSpec) -> ProcessSpec:
+    def confined(
+        self, command: ProcessSpec, *, allows_unconfined: bool = False
+    ) -> ProcessSpec:
         """The command as the launcher runs it in this sandbox; its directory is the workspace.
 
-        Raises ``ToolError`` for a narrower workspace that has become a link.
+        What is confined and what is mounted is decided on the workspace as it is now, once. Raises ``ToolError`` for a
+        narrower workspace that has become a link and, unless ``allows_unconfined``, where the sandbox can't confine.
         """
         root = Path(os.path.realpath(command.cwd))
         if self.is_narrow and root != command.cwd:
             raise ToolError(moved(command.cwd))
-        match self.backend(root):
-            case "bubblewrap":
-                return self._in_bubblewrap(command, root)
-            case "landlock":
-                return self._in_landlock(command, root)
-            case _:
-                return command._replace(
-                    spec={**command.spec, "limits": self.limits.as_spec()}
-                )
+        backend, weakness = self._choice(root)
+        if backend != "none":
+            access = self.file_access(root, command.env.get("PATH", ""))
+            weakness = _exposed(backend, access)  # the workspace may have changed since
+        if weakness and not allows_unconfined:
+            raise ToolError(
+                f"Commands can't be confined to {root}, so none is run without approval: {weakness}."
+            )
+        if backend == "none" or weakness:
+            return command._replace(
+                spec={**command.spec, "limits": self.limits.as_spec()}
+            )
+        if backend == "bubblewrap":
+            return self._in_bubblewrap(command, access)
+        return self._in_landlock(command, access)
 
     def file_access(self, root: Path, search_path: str = "") -> FileAccess:
         """Where a command in this workspace can read and write."""
@@ -191,7 +200,7 @@ class Sandbox:
                 access = self.file_access(root)
                 if access.problem:
                     return "none", access.problem
-                reason = _unprotected(access) if backend == "landlock" else ""
+                reason = _exposed(backend, access)
             if not reason:
                 return backend, ""
             reasons.append(reason)
@@ -229,14 +238,14 @@ class Sandbox:
                 return program
         return ""
 
-    def _in_bubblewrap(self, command: ProcessSpec, root: Path) -> ProcessSpec:
+    def _in_bubblewrap(self, command: ProcessSpec, access: FileAccess) -> ProcessSpec:
         limits = self.limits.as_spec()
-        program = self._bubblewrap_program(root)
+        program = self._bubblewrap_program(access.root)
         wrapped = bubblewrap_command(
             program,
-            self.file_access(root, command.env.get("PATH", "")),
+            access,
             command.arguments,
-            root,
+            access.root,
             has_network=self._has_network,
             temp_bytes=limits["temp_bytes"],
             is_root=os.geteuid() == 0,
@@ -255,13 +264,12 @@ class Sandbox:
             arguments=wrapped.arguments, env=env, spec={**command.spec, **spec}
         )
 
-    def _in_landlock(self, command: ProcessSpec, root: Path) -> ProcessSpec:
+    def _in_landlock(self, command: ProcessSpec, access: FileAccess) -> ProcessSpec:
         version = landlock_version()
         temp = (
             Path(os.path.realpath(tempfile.gettempdir()))
             / f"ullage-{secrets.token_hex(8)}"
         )
-        access = self.file_access(root, command.env.get("PATH", ""))
         system_calls = filter_for(
             platform.machine(),
             "internet" if self._has_network else "none",
@@ -293,8 +301,10 @@ class Sandbox:
         return command._replace(env=env, spec={**command.spec, **spec})
 
 
-def _unprotected(access: FileAccess) -> str:
-    """What Landlock can't protect in this workspace; empty for nothing."""
+def _exposed(backend: Backend, access: FileAccess) -> str:
+    """What this backend can't protect in the workspace; empty for nothing."""
+    if access.problem or backend != "landlock":
+        return access.problem
     for place in access.hidden:
         if is_below(place, access.places):
             return f"Landlock can't hide {place} inside the workspace"
@@ -312,38 +322,31 @@ def _binds_descriptors(program: str) -> bool:
     return "--ro-bind-fd" in help_text.stdout + help_text.stderr
 
 
-@cache
 def _bubblewrap_problem(program: str) -> str:
-    """Why bubblewrap can't be used here, found by using it."""
+    """Why bubblewrap can't be used here, found by using it. What a busy machine was too slow for is tried again."""
     if not program:
         return "bubblewrap is not installed"
     try:
-        command = [
-            program,
-            "--ro-bind",
-            "/",
-            "/",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            "--unshare-pid",
-            "--unshare-net",
-        ]
-        tried = subprocess.run(
-            [*command, "true"],
-            capture_output=True,
-            text=True,
-            timeout=_PROBE_S,
-            check=False,
-        )
+        refusal = _refusal_of_bubblewrap(program)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"bubblewrap can't be run ({problem})"
-    return (
-        ""
-        if tried.returncode == 0
-        else f"bubblewrap fails here ({tried.stderr.strip()[:200]})"
+    return f"bubblewrap fails here ({refusal})" if refusal else ""
+
+
+@cache
+def _refusal_of_bubblewrap(program: str) -> str:
+    """What it prints when it fails, empty when it works. Raises ``OSError``, ``TimeoutExpired``."""
+    mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    tried = subprocess.run(
+        [program, *mounts, "--unshare-pid", "--unshare-net", "true"],
+        capture_output=True,
+        text=True,
+        timeout=_PROBE_S,
+        check=False,
     )
+    if tried.returncode == 0:
+        return ""
+    return tried.stderr.strip()[:200] or f"exit code {tried.returncode}"
 
 
 # -- Landlock: which rights a command gets below which place --

@@ -58,13 +58,14 @@ async def shell(
     timeout_s: float,
     *,
     sandbox: Sandbox,
+    allows_unconfined: bool = False,
     env: Mapping[str, str] | None = None,
     kept_bytes: int = KEPT_BYTES,
 ) -> Output:
     """What a command prints and how it ended. Its processes end with it, also by time limit and cancel.
 
     ``env`` is the whole environment; ``None`` is the harmless part of this process's environment. Raises ``ToolError``
-    for a command that can't be started.
+    for a command that can't be started, or can't be confined without ``allows_unconfined``.
     """
     if "\0" in command:
         raise ToolError("A command can't hold the character NUL.")
@@ -75,7 +76,9 @@ async def shell(
     plain = ProcessSpec((program, "-c", command), root, {**given, **_ENVIRONMENT})
     with Spool(head_bytes=kept_bytes) as spool:
         try:
-            confined = await in_thread(sandbox.confined, plain)
+            confined = await in_thread(
+                lambda: sandbox.confined(plain, allows_unconfined=allows_unconfined)
+            )
             end = await run_command(confined, spool.take, timeout_s=timeout_s)
         except OSError as error:
             raise ToolError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import FilePayload, expect
+from playwright.sync_api import FilePayload, Route, expect
 
 from tests.server.page.cable import Cable
 from tests.server.page.screen import Open, Screen
@@ -31,6 +32,23 @@ def give(screen: Screen, selector: str, kind: str, file: FilePayload) -> None:
     screen.page.evaluate(
         TRANSFER, [selector, kind, file["name"], file["mimeType"], content]
     )
+
+
+def hold_code(screen: Screen) -> Callable[[], Route]:
+    """Hold back the page's code that reads files; the result waits until it is asked for."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    screen.page.route("**/assets/attach.js", hold)
+
+    def asked() -> Route:
+        while not held:
+            screen.page.wait_for_timeout(10)
+        return held[0]
+
+    return asked
 
 
 def parts(local: Local, session: str) -> list[dict[str, Any]]:
@@ -118,6 +136,55 @@ def test_what_the_server_refuses_comes_back_with_its_files(
     expect(screen.find("#attached li")).to_have_count(1)
     assert screen.refused == [422]
     assert local.api.messages("torn") == []
+
+
+def test_what_is_sent_before_its_files_are_read_goes_out_with_them(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("early"))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files([RED])
+    screen.say("What is this?")
+    screen.find("#attach-files").set_input_files([NOTES])
+    screen.say("And this?")
+    expect(screen.find("#say")).to_have_value("")
+    code().continue_()
+    expect(screen.find("article.user")).to_have_count(2)
+    local.api.until("early")
+    said = [one for one in local.api.messages("early") if one["role"] == "user"]
+    kinds = [[part["type"] for part in one["parts"]] for one in said]
+    assert kinds == [["image", "text"], ["file", "text"]]
+
+
+def test_what_can_t_be_read_stops_the_message_that_it_was_attached_to(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("unreadable"))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files([NOTES | {"buffer": b""}, RED])
+    screen.say("What is this?")
+    code().continue_()
+    problem = screen.find("#send-problem")
+    expect(problem).to_contain_text("notes.txt was not attached: it is empty")
+    expect(screen.find("#say")).to_have_value("What is this?")
+    expect(screen.find("#attached li")).to_have_count(1)
+    assert local.api.messages("unreadable") == []
+    screen.find("#say").press("Enter")
+    expect(screen.answers()).to_have_count(1)
+    assert [part["type"] for part in parts(local, "unreadable")] == ["image", "text"]
+
+
+def test_files_whose_code_does_not_come_are_named_and_the_text_stays(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("codeless"))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files([RED])
+    screen.say("What is this?")
+    code().abort()
+    expect(screen.find("#send-problem")).to_contain_text("cellar.png was not attached")
+    expect(screen.find("#say")).to_have_value("What is this?")
+    assert local.api.messages("codeless") == []
 
 
 def test_an_unreachable_server_gets_the_files_later_and_once(

@@ -3,37 +3,25 @@
 
 import { button, h, replace } from "./dom.js";
 
-/** Keeps a box for each question, so that drawing again loses neither place nor what was typed. */
-export class Approvals {
-  /** `acts` has `questions()` and `approve(call, answer)`. */
-  constructor(acts) {
-    this.acts = acts;
-    this.boxes = new Map();
+export class Approval {
+  /** `acts` has `questions()` and `approve(call, answer)`; the questions about the call `part` are drawn in `box`. */
+  constructor(acts, part, box) {
+    Object.assign(this, { acts, part, box });
   }
 
-  /** The box for a call that needs approval; `asked` names the time it was asked about. */
-  box(part, asked) {
-    const key = `${part.call_id} ${asked}`;
-    if (!this.boxes.has(key)) {
-      const box = h("div", { class: "approvals", "data-approval": part.call_id });
-      this.boxes.set(key, box);
-      this.fill(box, part);
-    }
-    return this.boxes.get(key);
-  }
-
-  async fill(box, part) {
+  async fill() {
+    const { box, part } = this;
     const found = await this.acts.questions();
     const mine = found?.filter((question) => question.call_id === part.call_id) ?? [];
     if (mine.length) {
-      replace(box, mine.map((question) => this.draw(question, box, part)));
+      replace(box, mine.map((question) => this.draw(question)));
       box.scrollIntoView({ block: "nearest" });
     }
-    else if (!found) replace(box, h("p", { class: "approval" }, "The call can't be shown. ", button("Try again", () => this.fill(box, part))));
+    else if (!found) replace(box, h("p", { class: "approval" }, "The call can't be shown. ", button("Try again", () => this.fill())));
     else replace(box);
   }
 
-  draw(question, box, part) {
+  draw(question) {
     const { name, offer } = question;
     const whole = h("pre", { class: "call-whole", tabindex: "0", role: "region", "aria-label": `All of the call: ${name}` }, lines(question.lines));
     const hint = h("p", { class: "hint", role: "status" });
@@ -41,7 +29,7 @@ export class Approvals {
     const give = async (answer) => {
       for (const each of all.querySelectorAll("button")) each.disabled = true;
       await this.acts.approve(question.call_id, { ...answer, digest: question.digest });
-      this.fill(box, part);
+      this.fill();
     };
     const yes = (label, answer, kind = "") => button(label, () => give({ approved: true, ...answer }), { kind });
     const allowing = [yes("Allow", {}, "primary")];

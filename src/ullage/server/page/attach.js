@@ -1,6 +1,7 @@
 // Files that go out with a message: listed above the box, each with a picture and a way to take it off again. They stay
 // until the server has acknowledged the message. Loaded with the first one.
 
+import { Refusal } from "./api.js";
 import { announce, button, byId, h, replace } from "./dom.js";
 import { bytes, counted } from "./format.js";
 
@@ -36,11 +37,14 @@ export class Attachments {
     const name = file.name || "pasted";
     const picture = PICTURES.test(file.type) ? URL.createObjectURL(file) : "";
     const one = { name, size: file.size, kind: KINDS[file.type] ?? "File", picture };
-    one.data = base64(file);
-    one.data.catch((why) => {
+    one.data = base64(file).catch((why) => {
+      one.isUnreadable = true;
       this.drop(session, one);
-      this.problem(`${name} was not attached: ${why.message}`);
+      const problem = new Refusal(0, { detail: `${name} was not attached: ${why.message}` });
+      this.problem(problem.message);
+      throw problem;
     });
+    one.data.catch(() => {}); // a message that is sent with it hears of it too
     return one;
   }
 
@@ -55,16 +59,16 @@ export class Attachments {
   }
 
   /** What goes out with the message that is sent now. */
-  take(session) {
+  take(session, shown) {
     const files = this.of(session);
     this.files.delete(session);
-    this.draw(session);
+    this.draw(shown);
     return files;
   }
 
   /** The files of a message that was refused. */
   putBack(session, files, shown) {
-    this.files.set(session, [...files, ...this.of(session)]);
+    this.files.set(session, [...files.filter((one) => !one.isUnreadable), ...this.of(session)]);
     this.draw(shown);
   }
 

@@ -16,6 +16,8 @@ export class Composer {
     this.session = "";
     this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet
     this.attached = null; // the files of messages that are not sent yet, once there was one
+    this.done = Promise.resolve(); // fulfilled when what was attached and sent so far has been taken, in this order
+    this.sent = Promise.resolve(); // fulfilled when the server has answered to all that was sent so far
     this.editing = null; // the id of the waiting message in the editor
     this.unsaved = null; // gives what a person typed there and has not saved
     byId("composer").onsubmit = (event) => {
@@ -58,14 +60,26 @@ export class Composer {
     this.grow();
   }
 
-  /** Files that go out with what is written. */
-  async attach(files) {
+  /** Files that go out with what is written, also when it is sent before they are read. */
+  attach(files) {
     if (byId("attach").disabled) return;
     const { session } = this;
-    const { Attachments } = await import("./attach.js");
-    this.attached ??= new Attachments((text) => this.problem(text));
-    this.attached.add(session, files, this.session);
-    this.box.focus();
+    this.inOrder(async () => {
+      const { Attachments } = await import("./attach.js");
+      this.attached ??= new Attachments((text) => this.problem(text));
+      this.attached.add(session || this.session, files, this.session);
+      this.box.focus();
+    }, () => this.problem(`${files.map((file) => file.name).join(", ")} was not attached: the server can't be reached. Reload the page and attach it again.`));
+  }
+
+  /** Does this after what was begun before; after a failure `otherwise` is done, and also in place of all that waits. */
+  inOrder(step, otherwise) {
+    const done = this.done.then(step);
+    this.done = done;
+    done.catch(() => {
+      otherwise();
+      if (this.done === done) this.done = Promise.resolve();
+    });
   }
 
   /** Says beside the box why something can't be sent; empty: nothing is in the way any more. */
@@ -98,21 +112,27 @@ export class Composer {
     this.submit(event.ctrlKey || event.metaKey || event.altKey ? "follow_up" : "steer");
   }
 
-  async submit(kind) {
+  submit(kind) {
+    const { session } = this;
     const text = this.box.value;
-    const files = this.attached?.take(this.session) ?? [];
-    if (!text.trim() && !files.length) return;
-    this.problem("");
-    const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
     this.box.value = "";
     this.keep();
     this.grow();
-    this.outbox.set(id, { text, kind, session: this.session, files });
+    this.inOrder(() => this.post(text, kind, session || this.session), () => this.giveBack(text, session));
+  }
+
+  post(text, kind, session) {
+    const files = this.attached?.take(session, this.session) ?? [];
+    if (!text.trim() && !files.length) return;
+    this.problem("");
+    const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
+    this.outbox.set(id, { text, kind, session, files });
     this.draw();
-    await this.deliver(id);
+    this.sent = this.sent.then(() => this.deliver(id)); // none overtakes another
   }
 
   async deliver(id) {
+    if (!this.outbox.has(id)) return;
     const { text, kind, session, files } = this.outbox.get(id);
     const outcome = await this.send(text, kind, id, session, files);
     if (outcome === "later") return; // it goes out again with the connection, under the same id
@@ -124,6 +144,10 @@ export class Composer {
   /** What the server refused: it belongs to its session, which may not be shown any more. */
   takeBack(text, files, session) {
     this.attached?.putBack(session, files, this.session);
+    this.giveBack(text, session);
+  }
+
+  giveBack(text, session) {
     if (session === this.session || !session) this.put(text);
     else sessionStorage.setItem(DRAFTS + session, [text, sessionStorage.getItem(DRAFTS + session)].filter(Boolean).join("\n"));
   }

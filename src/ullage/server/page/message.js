@@ -1,7 +1,6 @@
 // One message as nodes: what a person said, what the model answered, its reasoning folded, its tool calls with what
 // came back.
 
-import { Approvals } from "./approvals.js";
 import { button, h } from "./dom.js";
 import { bytes, counted, firstLine, fullTime, number, visible, when } from "./format.js";
 import { summaryChoices, summaryOutcome } from "./part.js";
@@ -29,7 +28,7 @@ export class Drawing {
   constructor(ledger, acts) {
     this.ledger = ledger;
     this.acts = acts;
-    this.approvals = new Approvals(acts);
+    this.approvals = new Map(); // question -> its box, so that drawing again loses neither place nor what was typed
     this.opened = new Map();
     this.tokens = new Map(); // message or part id -> tokens, of what was looked up
   }
@@ -133,7 +132,18 @@ export class Drawing {
       TOOL_STATES[state] ? h("span", { class: `tag state-${state}` }, TOOL_STATES[state]) : null,
     );
     const fold = this.fold(part.id, label, () => this.callBody(part, result, known), { kind: `tool state-${state}`, message: result?.message });
-    return state === "asked" ? h("div", {}, fold, this.approvals.box(part, known.asked)) : fold;
+    return state === "asked" ? h("div", {}, fold, this.approval(part, known.asked)) : fold;
+  }
+
+  /** The box for a call that needs approval; `asked` names the time it was asked about. */
+  approval(part, asked) {
+    const key = `${part.call_id} ${asked}`;
+    if (!this.approvals.has(key)) {
+      const box = h("div", { class: "approvals", "data-approval": part.call_id });
+      this.approvals.set(key, box);
+      import("./approvals.js").then(({ Approval }) => new Approval(this.acts, part, box).fill());
+    }
+    return this.approvals.get(key);
   }
 
   callBody(part, result, known) {

@@ -1,7 +1,6 @@
 // The right column: the window of the session that is shown, always from one reading at a time.
 
 import { byId, h, replace } from "./dom.js";
-import { drawAccuracy, drawLimits, drawSpend } from "./figures.js";
 import { number } from "./format.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Rows } from "./rows.js";
@@ -63,17 +62,18 @@ export class Panel {
     replace(byId("window-model"), reading.model && reading.model !== "unknown" ? reading.model : "model unknown");
     this.gauge.show(ofReading(reading));
     this.rows.show(reading);
-    this.drawGrowth(steps, reading);
-    drawLimits(byId("limits"), reading);
-    drawAccuracy(byId("accuracy"), reading);
-    drawSpend(byId("spend"), reading.spend);
+    this.drawBelow(steps, reading);
   }
 
-  async drawGrowth(steps, reading) {
-    const { Growth } = await import("./growth.js");
+  /** What stands below the gauge and its rows comes after them. */
+  async drawBelow(steps, reading) {
+    const [{ Growth }, figures] = await Promise.all([import("./growth.js"), import("./figures.js")]);
     if (this.reading !== reading) return; // a newer one is drawn
     this.growth ??= new Growth(byId("growth"));
     this.growth.show(steps, reading);
+    figures.drawLimits(byId("limits"), reading);
+    figures.drawAccuracy(byId("accuracy"), reading);
+    figures.drawSpend(byId("spend"), reading.spend);
   }
 
   /** What became of the compaction that was asked for here; `null` where none was. */
