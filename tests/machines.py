@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -44,7 +44,11 @@ class Program:
             cwd=folder,
         )
         assert self.process.stdout is not None
-        answers, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
+        with (
+            selectors.DefaultSelector() as watch
+        ):  # select() takes no numbers above 1,023
+            watch.register(self.process.stdout, selectors.EVENT_READ)
+            answers = watch.select(WAIT_S)
         self.greeting = self.process.stdout.readline() if answers else ""
         if ready not in self.greeting:
             self.kill()

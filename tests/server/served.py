@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -239,7 +239,11 @@ class Process:
         )
         self._told: tuple[int, str, str] | None = None
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], WAIT_S)
+        with (
+            selectors.DefaultSelector() as watch
+        ):  # select() takes no numbers above 1,023
+            watch.register(self._process.stdout, selectors.EVENT_READ)
+            ready = watch.select(WAIT_S)
         line = self._process.stdout.readline() if ready else ""
         found = re.search(r"http://\S+", line)
         if found is None:

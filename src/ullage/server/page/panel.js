@@ -4,7 +4,6 @@ import { byId, h, replace } from "./dom.js";
 import { number } from "./format.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Rows } from "./rows.js";
-import { drawUndoable } from "./undo.js";
 
 const SETTLE_MS = 120;
 
@@ -85,8 +84,11 @@ export class Panel {
   }
 
   /** The compactions that can be undone. */
-  undoable(compactions) {
-    drawUndoable(byId("undoable"), compactions, this.acts);
+  async undoable(compactions) {
+    this.compactions = compactions;
+    if (!compactions.length) return replace(byId("undoable"), null);
+    const { drawUndoable } = await import("./undo.js");
+    drawUndoable(byId("undoable"), this.compactions, this.acts);
   }
 }
 
