@@ -29,7 +29,7 @@ from ullage.events import (
 from ullage.store.copying import copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import Receipt, Store
 
 
 async def outcomes(source: Store, target: Store) -> dict[str, str]:
@@ -44,20 +44,24 @@ async def held_by(store: Store) -> list[tuple[Any, ...]]:
         kept = {
             each: await store.kept(row.id, each) for each in await store.handles(row.id)
         }
-        receipts = [
-            await store.send(row.id, said(each), "steer") for each in SENT[row.id]
-        ]
+        draft, pending = await store.read_draft(row.id), await store.pending(row.id)
         held.append(
             (
                 row._replace(key=0, drivers=0),
                 events,
-                await store.read_draft(row.id),
-                await store.pending(row.id),
-                receipts,
+                draft,
+                pending,
+                [await known(store, row.id, each) for each in SENT[row.id]],
                 kept,
             )
         )
     return held
+
+
+async def known(store: Store, session: str, message: str) -> Receipt | None:
+    """What the store knows of a message; nothing where it was sent after the point that a fork was made from."""
+    receipt = await store.send(session, said(message), "steer")
+    return None if receipt.is_new else receipt
 
 
 SENT: dict[str, list[str]] = {}
