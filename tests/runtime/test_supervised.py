@@ -29,7 +29,7 @@ from ullage.server.sessions import session_state
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint, Lease
 from ullage.tools.functions import tool
-from ullage.wire.client import Client, Incoming, Post
+from ullage.wire.client import Client, Heard, Incoming, Post
 
 
 class Broken(Exception):
@@ -86,9 +86,11 @@ class ShakyClient(Client):
         self.counter = counter
 
     @asynccontextmanager
-    async def send(self, post: Post) -> AsyncIterator[Incoming]:
+    async def send(
+        self, post: Post, heard: Heard | None = None
+    ) -> AsyncIterator[Incoming]:
         self.counter.count()
-        async with super().send(post) as incoming:
+        async with super().send(post, heard) as incoming:
             yield incoming
 
 
@@ -276,9 +278,11 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
 ) -> None:
     class FillingClient(ShakyClient):
         @asynccontextmanager
-        async def send(self, post: Post) -> AsyncIterator[Incoming]:
+        async def send(
+            self, post: Post, heard: Heard | None = None
+        ) -> AsyncIterator[Incoming]:
             store.is_full = self.counter.seen == self.counter.at
-            async with super().send(post) as incoming:
+            async with super().send(post, heard) as incoming:
                 yield incoming
 
     with running(two_steps()) as server:

@@ -198,7 +198,7 @@ def test_without_a_session_only_what_can_be_done_is_offered(
         expect(screen.find(".window-hint")).to_be_visible()
         expect(screen.find("#settings-fold")).to_be_hidden()
         with screen.page.expect_file_chooser():
-            screen.find("#nothing").get_by_role("button").click()
+            screen.find("#nothing [data-opens-log]").click()
         screen.say("Hello.")
         screen.is_live()
         expect(screen.find(".window-hint")).to_be_hidden()
