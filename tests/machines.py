@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from tests.postgres import database
-from tests.server.served import MODEL, WAIT_S, Process, patiently, process
+from tests.server.served import MODEL, WAIT_S, Process, first_line, patiently, process
 from ullage.events import CallStarted, Event
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.store import SessionRow
@@ -44,12 +43,7 @@ class Program:
             cwd=folder,
         )
         assert self.process.stdout is not None
-        with (
-            selectors.DefaultSelector() as watch
-        ):  # select() takes no numbers above 1,023
-            watch.register(self.process.stdout, selectors.EVENT_READ)
-            answers = watch.select(WAIT_S)
-        self.greeting = self.process.stdout.readline() if answers else ""
+        self.greeting = first_line(self.process.stdout)
         if ready not in self.greeting:
             self.kill()
             raise AssertionError(

@@ -88,37 +88,35 @@ def test_a_torn_log_is_read_as_far_as_it_goes_and_says_what_was_skipped(
     assert "(line 11)" in done.stdout
 
 
-def test_a_reader_that_leaves_early_ends_the_command_quietly(
-    log: Path, tmp_path: Path
-) -> None:
+def piped(words: str, *, home: Path) -> tuple[str, str]:
+    """The exit code of the command at the head of this pipe, in a line of standard output, and standard error."""
     done = subprocess.run(
-        f"{sys.executable} -m ullage context {log} --rows --steps --top 9 | true; echo ${{PIPESTATUS[0]}}",
+        f"{sys.executable} -m ullage {words}; echo ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
-        env=home_of(tmp_path),
+        env=home_of(home),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert (done.stdout, done.stderr) == ("0\n", "")
+    return done.stdout, done.stderr
+
+
+def test_a_reader_that_leaves_early_ends_the_command_quietly(
+    log: Path, tmp_path: Path
+) -> None:
+    assert piped(f"context {log} --rows --steps --top 9 | true", home=tmp_path) == (
+        "0\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize("words", ["context nothing-there", "contxt", "run hi --zap"])
 def test_a_failure_that_nobody_reads_is_a_failure_all_the_same(
     words: str, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        f"{sys.executable} -m ullage {words} 2>&1 | true; echo ${{PIPESTATUS[0]}}",
-        shell=True,
-        executable="/bin/bash",
-        env=home_of(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout, done.stderr) == ("2\n", "")
+    assert piped(f"{words} 2>&1 | true", home=tmp_path) == ("2\n", "")
 
 
 def test_a_setting_that_is_no_option_is_said_to_be_a_setting(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import httpx2
 from ullage_simulators.scenario import Scenario, read
@@ -202,6 +202,14 @@ def serving(
             assert not thread.is_alive(), "the server did not end"
 
 
+def first_line(output: IO[str]) -> str:
+    """The first line of a program that was started; empty if none comes in time."""
+    with selectors.DefaultSelector() as watch:  # select() takes no numbers above 1,023
+        watch.register(output, selectors.EVENT_READ)
+        is_there = watch.select(WAIT_S)
+    return output.readline() if is_there else ""
+
+
 class Process:
     """``ullage serve`` in a process of its own."""
 
@@ -239,12 +247,7 @@ class Process:
         )
         self._told: tuple[int, str, str] | None = None
         assert self._process.stdout is not None
-        with (
-            selectors.DefaultSelector() as watch
-        ):  # select() takes no numbers above 1,023
-            watch.register(self._process.stdout, selectors.EVENT_READ)
-            ready = watch.select(WAIT_S)
-        line = self._process.stdout.readline() if ready else ""
+        line = first_line(self._process.stdout)
         found = re.search(r"http://\S+", line)
         if found is None:
             self._process.kill()
