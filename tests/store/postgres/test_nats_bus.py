@@ -188,7 +188,8 @@ async def test_a_bus_that_lets_nobody_in_is_said(
         for user in ("", "ada:wrong@"):
             address = server.url.replace("nats://", f"nats://{user}")
             store = PostgresStore(str(with_bus(database_url, address)))
-            with pytest.raises(StoreUnavailable, match=r"(?i)authorization"):
+            # NATS says why and hangs up: its words are lost where the reset comes before they are read.
+            with pytest.raises(StoreUnavailable, match="its user and password"):
                 await store.create("s")
             await store.close()
         address = server.url.replace("nats://", "nats://ada:right@")

@@ -96,7 +96,8 @@ class NatsBus:
             await self.end()
             why = str(problem) or self._last_problem or "no answer"
             raise StoreUnavailable(
-                f"The bus {self._shown} can't be used: {why}. Check its address, and that a NATS server runs there."
+                f"The bus {self._shown} can't be used: {why}. Check its address, its user and password, "
+                "and that a NATS server runs there."
             ) from problem
 
     async def follow(self, session: str) -> None:
