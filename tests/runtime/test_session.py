@@ -84,9 +84,11 @@ async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
     async with agent_of(tmp_path / "s.db", provider.url("anthropic")).session(
         "s"
     ) as session:
-        await session.ask("Hello.")
+        await session.send("Hello.", id="m")
     async with agent_of(tmp_path / "s.db").session("s") as session:
         before = await session.history()
+        sent = await session.send("Hello.", id="m")
+        assert (sent.state, sent.is_new) == ("delivered", False)
         with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
             await session.send("Hello again.")
         assert (await session.pending(), await session.messages()) == (

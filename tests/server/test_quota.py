@@ -61,8 +61,11 @@ def test_a_tenant_sees_what_is_left_and_is_told_when_it_may_go_on(
         assert 0 < before["ends"] - time.time() <= 86_400
         assert other.get("/v1/quota").json()["tokens"] is None
         assert acme.post("/v1/sessions", json={"id": "s"}).status_code == 201
-        acme.say("acme:s", "Hello")
-        acme.until("acme:s", "idle")
+        acme.say("acme:s", "Hello", id="m1")
+        stored = acme.until("acme:s", "idle")
+        again = acme.say("acme:s", "Hello", id="m1")
+        assert (again["new"], again["state"]) == (False, "delivered")
+        assert acme.state("acme:s")["seq"] == stored["seq"]
         check_refused(
             acme.post("/v1/sessions/acme:s/messages", json={"text": "Again", "id": "m2"})
         )

@@ -29,7 +29,7 @@ from ullage.events import (
 from ullage.store.copying import copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Receipt, Store
+from ullage.store.store import Store
 
 
 async def outcomes(source: Store, target: Store) -> dict[str, str]:
@@ -51,21 +51,15 @@ async def held_by(store: Store) -> list[tuple[Any, ...]]:
                 events,
                 draft,
                 pending,
-                [await known(store, row.id, each) for each in SENT[row.id]],
+                [await store.receipt(row.id, each) for each in SENT[row.id]],
                 kept,
             )
         )
     return held
 
 
-async def known(store: Store, session: str, message: str) -> Receipt | None:
-    """What the store knows of a message; nothing where it was sent after the point that a fork was made from."""
-    receipt = await store.send(session, said(message), "steer")
-    return None if receipt.is_new else receipt
-
-
 SENT: dict[str, list[str]] = {}
-"""The messages that were sent to each session. Sent again they change nothing and tell what became of them."""
+"""The messages that were sent to each session."""
 
 
 async def test_all_sessions_are_copied_once_and_a_second_copy_only_checks(

@@ -290,6 +290,7 @@ async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:
     again = await store.send("s", said("m", "Something else."), "follow_up")
     assert (first.position, first.state, first.is_new) == (1, "pending", True)
     assert again == first._replace(is_new=False)
+    assert await store.receipt("s", "m") == again
     (event,) = await store.read("s")
     assert event == Queued(
         message=said("m"),
@@ -338,6 +339,17 @@ async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> No
     ]
     receipt = await store.send("s", said("m"), "steer")
     assert (receipt.state, receipt.position, receipt.is_new) == ("withdrawn", 0, False)
+    assert await store.receipt("s", "m") == receipt
+
+
+async def test_there_is_no_receipt_of_a_message_that_was_never_sent(store: Store) -> None:
+    await store.create("s")
+    assert await store.receipt("s", "m") is None
+    await store.create("other")
+    await store.send("other", said("m"), "steer")
+    assert await store.receipt("s", "m") is None
+    with pytest.raises(SessionNotFound):
+        await store.receipt("none", "m")
 
 
 async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(

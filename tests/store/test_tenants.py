@@ -45,6 +45,7 @@ USES: dict[str, Callable[[Store], Awaitable[object]]] = {
     "read": lambda store: store.read(SESSION),
     "read_draft": lambda store: store.read_draft(SESSION),
     "read_these": lambda store: store.read_these(SESSION, [1]),
+    "receipt": lambda store: store.receipt(SESSION, "m"),
     "send": lambda store: store.send(SESSION, MESSAGE, "steer"),
     "watch": watching,
     "withdraw": lambda store: store.withdraw(SESSION, "m"),

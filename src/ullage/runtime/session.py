@@ -41,6 +41,7 @@ from ullage.errors import (
     CommandRefused,
     InputError,
     InternalError,
+    QuotaReached,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -398,9 +399,9 @@ class Session(Generic[OutputT]):
 
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
-        returns the state of the first receipt. ``trace`` is the ``traceparent`` that spans of the turn belong below
-        (https://www.w3.org/TR/trace-context/). Raises ``BadKey`` for a missing key, ``QuotaReached`` where the tenant
-        may make no further call today; then nothing is stored.
+        returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
             raise WrongType(
@@ -408,9 +409,15 @@ class Session(Generic[OutputT]):
             )
         _check_texts("id", id)
         self._check_deps(self._open)
-        await self._check_key()
-        await self._open.quotas.check_calls()
-        message = await self.message(*pieces, id=id)
+        try:
+            await self._check_key()
+            await self._open.quotas.check_calls()
+            message = await self.message(*pieces, id=id)
+        except (BadKey, InputError, QuotaReached):
+            sent = await self._open.store.receipt(self.id, id) if id else None
+            if sent is None:
+                raise
+            return sent
         self._driving.want(self._wanted)
         return await self._store(message, kind, trace)
 

@@ -386,6 +386,13 @@ class Store(Protocol):
         """
         ...
 
+    async def receipt(self, session: str, message_id: str) -> Receipt | None:
+        """What ``send`` would answer for a message that was sent before; ``None`` for another id.
+
+        Raises ``SessionNotFound``.
+        """
+        ...
+
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         """What waits, in the order of delivery."""
         ...

@@ -237,6 +237,11 @@ class TenantStore:
         await self.own(session)
         return await self._store.send(session, message, kind, trace=trace)
 
+    async def receipt(self, session: str, message_id: str) -> Receipt | None:
+        """See ``Store.receipt``."""
+        await self.own(session)
+        return await self._store.receipt(session, message_id)
+
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         """See ``Store.pending``."""
         await self.own(session)

@@ -502,6 +502,12 @@ class PostgresStore:
             again=again,
         )
 
+    async def receipt(self, session: str, message_id: str) -> Receipt | None:
+        row = await self._queued(session, message_id)
+        if row is None:
+            return None
+        return Receipt(message_id, row["place"], row["at"], row["state"], is_new=False)
+
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         waiting: list[tuple[Receipt, Message, QueueKind]] = []
         for place, row in enumerate(await self._rows_of("pending", session), 1):
@@ -513,9 +519,11 @@ class PostgresStore:
 
     async def edit(self, session: str, message: Message) -> Receipt:
         await self.command(session, [QueueEdited(message=message)])
-        row = await self._queued(session, message.id)
-        assert row is not None, "an edit of a message that was never queued was written"
-        return Receipt(message.id, row["place"], row["at"], row["state"], is_new=False)
+        receipt = await self.receipt(session, message.id)
+        assert receipt is not None, (
+            "an edit of a message that was never queued was written"
+        )
+        return receipt
 
     async def withdraw(self, session: str, message_id: str) -> Message:
         row = await self._queued(session, message_id)

@@ -355,6 +355,16 @@ class SqliteStore:
 
         return await self._writer.perform(work, durable=True)
 
+    async def receipt(self, session: str, message_id: str) -> Receipt | None:
+        def work(database: sqlite3.Connection) -> Receipt | None:
+            key = session_head(database, session).key
+            row = queue.queued(database, key, message_id)
+            if row is None:
+                return None
+            return queue.receipt(database, key, message_id, row)
+
+        return await self._read(work)
+
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         return await self._read(
             lambda database: queue.pending(database, session_head(database, session))
