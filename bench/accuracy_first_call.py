@@ -1,6 +1,6 @@
 """How far first-call estimates are off on recorded requests, and what of that survives when constants are learnt anew.
 
-    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz [--write docs/accuracy.md]
+    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz [--write bench/RESULTS.md]
 
 RECORDINGS holds whole requests with the provider's own counts, one JSON object a line, as ``ullage evaluate`` reads it.
 The constants of ``ullage.tokens.template`` were fitted to such requests, so their own error is optimistic. The column

@@ -1,7 +1,7 @@
 """One long session driven through three compactions against the same simulator: what is sent, refused, billed and lost.
 
     uv run python -m bench.compaction                      # prints the invented sessions
-    uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md
+    uv run python -m bench.compaction --log SESSION --write bench/RESULTS.md
 
 Nothing is timed: every figure is a count.
 """

@@ -5,8 +5,8 @@ uv run python -m bench.plugins --only langchain       one framework
 uv run python -m bench.plugins --only attach          ullage.attach with old and new SDKs
 uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
 uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
-uv run python -m bench.plugins --write docs/compaction-beside.md    then also its table, and RESULTS.md
-uv run python -m bench.plugins --kept --write docs/compaction-beside.md    these alone
+uv run python -m bench.plugins --write bench/RESULTS.md    then also its table, and RESULTS.md
+uv run python -m bench.plugins --kept --write bench/RESULTS.md    these alone
 
 Environments are made with uv under bench/out/, from the configured package index. Each session is kept as it ends, in
 bench/out/plugins.jsonl: a run that is cut loses one. Nothing is timed: every figure is a count.

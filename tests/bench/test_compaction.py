@@ -189,7 +189,7 @@ def test_outcomes_of_several_sessions_add_up() -> None:
 
 
 def test_the_page_has_a_place_for_each_table() -> None:
-    page = (ROOT / "docs" / "compaction-beside.md").read_text("utf-8")
+    page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
     for kind in KINDS.values():
         for table in _tables({"cask": Outcome()}, kind):
             assert table.markdown() in with_table(page, table)

@@ -114,7 +114,7 @@ def test_the_results_have_a_section_for_each_framework() -> None:
 
 
 def test_the_page_has_a_place_for_the_summary() -> None:
-    page = (ROOT / "docs" / "compaction-beside.md").read_text("utf-8")
+    page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
     assert "| Cask 1 |" in with_table(
         page, summary(FRAMEWORKS, kept((plan(PLUG_IN), counts())))
     )
