@@ -3,7 +3,7 @@
     uv run python -m bench.usage                             # Ullage against the truth
     uv run python -m bench.usage --ccusage PATH              # and ccusage's program beside it
     uv run python -m bench.usage --ccusage PATH --kept DIR   # and logs of real clients, with the simulators' bills
-    uv run python -m bench.usage --ccusage PATH --megabytes 200 --write   # and the time; into docs/usage.md
+    uv run python -m bench.usage --ccusage PATH --megabytes 200 --write   # and the time; into bench/RESULTS.md
 
 PATH is ``node_modules/.bin/ccusage`` of ``npm install ccusage@20.0.24 @ccusage/ccusage-linux-x64@20.0.24``. DIR is what
 ``python -m bench.clients --keep DIR`` left. ccusage is run with ``--offline``.
@@ -35,7 +35,7 @@ from bench.usage_logs import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "usage.md"
+PAGE = ROOT / "bench" / "RESULTS.md"
 ZONE = "Europe/Paris"
 KINDS = ("input", "cache_write", "cache_read", "output")
 THEIR_KINDS = ("inputTokens", "cacheCreationTokens", "cacheReadTokens", "outputTokens")

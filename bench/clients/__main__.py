@@ -5,7 +5,7 @@ uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
 uv run python -m bench.clients --lanes                also which conversation a proxy gives each call
-uv run python -m bench.clients --write                also the table of docs/clients.md, or of docs/proxy.md
+uv run python -m bench.clients --write                also its table of bench/RESULTS.md
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ from bench.clients.installation import (
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
 from bench.clients.table import (
+    accuracy_table,
     details,
     lanes_table,
     line,
     proxy_table,
     summary,
-    written,
 )
-from bench.results import with_table
+from bench.results import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "clients.md"
-PROXY_PAGE = ROOT / "docs" / "proxy.md"
+PAGE = ROOT / "bench" / "RESULTS.md"
 OUT = ROOT / "bench" / "out" / "clients.json"
 
 NO_NPM = "npm does not answer, so no real client is run here; `make clients` runs all."
@@ -88,12 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
     print(f"wrote {options.json}")
     if options.write and options.proxy:
-        page = with_table(PROXY_PAGE.read_text("utf-8"), proxy_table(results))
-        PROXY_PAGE.write_text(page, encoding="utf-8")
-        print(f"wrote {PROXY_PAGE}")
+        write_tables(PAGE, [proxy_table(results)])
     elif options.write:
-        PAGE.write_text(written(PAGE.read_text("utf-8"), results), encoding="utf-8")
-        print(f"wrote {PAGE}")
+        write_tables(PAGE, [accuracy_table(results)])
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
 

@@ -14,7 +14,7 @@ from bench.clients.comparison import (
 )
 from bench.clients.rows import RowResult, worst
 from bench.clients.scenarios import SCENARIOS
-from bench.results import Table, with_table
+from bench.results import Table
 
 NOTHING = "none"
 
@@ -64,11 +64,6 @@ def summary(results: Sequence[ScenarioResult]) -> str:
     failed = [f"{each.client} {each.scenario}" for each in ran if each.failures]
     ending = f"failed: {', '.join(failed)}" if failed else "none failed"
     return f"\n{len(ran)} scenarios ran, {len(results) - len(ran)} not run; {ending}."
-
-
-def written(page: str, results: Sequence[ScenarioResult]) -> str:
-    """The page with the table of these results."""
-    return with_table(page, accuracy_table(results))
 
 
 def details(results: Sequence[ScenarioResult]) -> str:

@@ -12,8 +12,8 @@ from bench.clients.table import (
     row_table,
     scenario_table,
     summary,
-    written,
 )
+from bench.results import with_table
 from tests.house.pages import ROOT
 
 GOOD = ScenarioResult(
@@ -123,8 +123,10 @@ def test_each_refused_rule_is_listed_once_with_what_is_known_of_it() -> None:
 
 
 def test_the_page_has_the_table_that_a_run_replaces() -> None:
-    page = (ROOT / "docs" / "clients.md").read_text("utf-8")
-    assert "| Codex 0.169.0 | 2 of 2, summary 0 of 1 |" in written(page, [GOOD, REFUSED])
+    page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
+    assert "| Codex 0.169.0 | 2 of 2, summary 0 of 1 |" in with_table(
+        page, accuracy_table([GOOD, REFUSED])
+    )
 
 
 def test_the_proxys_table_counts_the_bills_of_each_lane() -> None:
