@@ -14,7 +14,6 @@ import argparse
 import fcntl
 import os
 import pty
-import select
 import shutil
 import signal
 import struct
@@ -27,6 +26,7 @@ from typing import Final
 
 from bench.results import Table
 from bench.statusline import lines_of_call, write_log
+from ullage.tools.launcher import readable
 
 PLANS: Final = ((50, 1.0), (200, 100.0))
 SETTLE_S: Final = 6.0
@@ -54,8 +54,7 @@ class Terminal:
         """Read what is drawn for a time, or until ``stop`` is in it; whether it is."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.terminal], [], [], left)
-            if ready:
+            if readable([self.terminal], left):
                 self.shown = (self.shown + os.read(self.terminal, 65_536))[-200_000:]
             if stop and stop in self.shown:
                 return True

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import shlex
 import shutil
 import subprocess
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import httpx2
+
+from ullage.tools.launcher import readable
 
 ROOT: Final = Path(__file__).parents[1]
 LONGEST_S: Final = 300
@@ -106,7 +107,7 @@ def approve_a_call(
     )
     try:
         output = seen(process.stdout, "no output")
-        is_ready, _, _ = select.select([output], [], [], LONGEST_S)
+        is_ready = readable([output.fileno()], LONGEST_S)
         line = output.readline() if is_ready else ""
         address = seen(re.search(r"http://\S+", line), line)
         with httpx2.Client(base_url=address[0], timeout=LONGEST_S) as client:

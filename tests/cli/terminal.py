@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
-import select
 import struct
 import sys
 import termios
 import time
 
 from ullage.cli.full_screen import LEAVE
+from ullage.tools.launcher import readable
 
 PATIENCE_S = 60.0
 
@@ -37,8 +37,9 @@ class Terminal:
         until = time.monotonic() + PATIENCE_S
         while words not in self.shown:
             left = max(0.0, until - time.monotonic())
-            ready, _, _ = select.select([self.end], [], [], left)
-            assert ready, f"{words!r} did not come after {self.shown[-2_000:]!r}"
+            assert readable([self.end], left), (
+                f"{words!r} did not come after {self.shown[-2_000:]!r}"
+            )
             self.shown += os.read(self.end, 65_536).decode("utf-8", "replace")
         before, found, self.shown = self.shown.partition(words)
         return before + found

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
+from tests.descriptors import HOLD_MANY
 from ullage.cli.full_screen import ENTER, LEAVE
 
 PROGRAM = """
@@ -93,4 +94,12 @@ def test_without_a_keyboard_it_draws_all_the_same(tmp_path: Path) -> None:
     terminal.wait_for("ready")
     os.kill(terminal.process, signal.SIGTERM)
     assert terminal.ended() == 128 + signal.SIGTERM
+    os.close(terminal.end)
+
+
+def test_keys_come_in_a_program_that_holds_more_descriptors_than_select_takes() -> None:
+    terminal = Terminal("-c", HOLD_MANY + PROGRAM)
+    terminal.wait_for("ready")
+    terminal.type("q")
+    assert terminal.ended() == 0
     os.close(terminal.end)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import os
-import select
 import signal
 import sys
 import threading
@@ -22,6 +21,7 @@ import msgspec
 
 from tests.sweeps.lives import LIVES
 from tests.sweeps.orders import Ended, Order
+from ullage.tools.launcher import readable
 
 WARM = "warm "
 
@@ -36,8 +36,7 @@ def main() -> None:
     living: dict[int, Child] = {}
     unread = b""
     while True:
-        wait_s = 0.002 if living else None
-        if select.select([0], [], [], wait_s)[0]:
+        if readable([0], 0.002 if living else 60.0):
             more = os.read(0, 1 << 16)
             if not more:
                 break

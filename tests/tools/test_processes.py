@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.descriptors import HOLD_MANY
 from ullage.tools.processes import (
     MARK,
     ProcessEnd,
@@ -205,3 +207,24 @@ async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
     assert is_alive(other.pid)
     other.kill()
     await other.wait()
+
+
+RUN_ECHO = """
+import asyncio, os, pathlib
+from ullage.tools.processes import ProcessSpec, run_command
+command = ProcessSpec(("/bin/echo", "seen"), pathlib.Path.cwd(), dict(os.environ))
+printed = []
+ended = asyncio.run(run_command(command, printed.append, timeout_s=60))
+print(b"".join(printed), ended.code)
+"""
+
+
+def test_a_program_that_holds_more_descriptors_than_select_takes_runs_commands() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", HOLD_MANY + RUN_ECHO],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+    assert ran.stdout == "b'seen\\n' 0\n", ran.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import signal
 import sys
 import time
@@ -50,12 +50,16 @@ class FullScreen:
         self._handlers: dict[int, Any] = {}
         self._woken, self._wake = -1, -1
         self._old_wake = -1
+        self._waiting = selectors.DefaultSelector()
         self._rendered: dict[Line, str] = {}
 
     def __enter__(self) -> FullScreen:
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
+        self._waiting.register(self._woken, selectors.EVENT_READ)
+        if self._stdin >= 0:
+            self._waiting.register(self._stdin, selectors.EVENT_READ)
         self._old_wake = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         self._handle(signal.SIGTERM, _end)
         self._handle(signal.SIGHUP, _end)
@@ -74,6 +78,7 @@ class FullScreen:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._old_wake)
+        self._waiting.close()
         os.close(self._woken)
         os.close(self._wake)
 
@@ -102,12 +107,9 @@ class FullScreen:
     def key(self, timeout_s: float) -> str:
         """The next key, ``RESIZED``, ``CLOSED`` where the terminal is gone, or nothing after that time."""
         until = time.monotonic() + timeout_s
-        waiting = [self._woken]
-        if self._stdin >= 0:
-            waiting.append(self._stdin)
         while True:
             left = max(0.0, until - time.monotonic())
-            ready, _, _ = select.select(waiting, [], [], left)
+            ready = {key.fd for key, _ in self._waiting.select(left)}
             if not ready:
                 return ""
             if self._woken in ready and self._is_resized():

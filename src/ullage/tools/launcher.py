@@ -178,9 +178,8 @@ class Supervisor:
     def attend(self) -> tuple[int, str]:
         """Wait for the command. Gives its status, and which limit it exceeded."""
         exceeded = ""
-        watched = [self.wake] + [self.spec["lifeline"]] * (self.spec["lifeline"] >= 0)
         while True:
-            ready = select.select(watched, [], [], POLL_S)[0]
+            ready = readable([self.wake, self.spec["lifeline"]], POLL_S)
             if self.wake in ready:
                 os.read(self.wake, 4096)
             status = self.reap()
@@ -244,9 +243,7 @@ class Supervisor:
         send(signal.SIGCONT, members)  # a stopped process can't act on TERM
         deadline = time.monotonic() + grace_s
         while (members & self.members()) and time.monotonic() < deadline:
-            if select.select(
-                [self.spec["lifeline"]] * (self.spec["lifeline"] >= 0), [], [], 0.02
-            )[0]:
+            if readable([self.spec["lifeline"]], 0.02):
                 return
 
     def exceeded(self) -> str:
@@ -498,6 +495,18 @@ def available_memory() -> int:
 def free_bytes(place: str) -> int:
     found = os.statvfs(place)
     return found.f_bavail * found.f_frsize
+
+
+def readable(descriptors: list[int], timeout_s: float) -> set[int]:
+    """Which of these can be read or are closed, by the end of that time. -1 is none.
+
+    ``select`` would refuse a number above 1,023: a server with many connections hands such a lifeline on.
+    """
+    asked = select.poll()
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            asked.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in asked.poll(timeout_s * 1000)}
 
 
 def read_all(descriptor: int) -> bytes:

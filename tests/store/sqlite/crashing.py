@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import random
-import select
 import signal
 import sys
 import time
@@ -38,6 +37,7 @@ from ullage.store.sqlite.opening import open_for_writing
 from ullage.store.sqlite.queue import pending
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import session_head
+from ullage.tools.launcher import readable
 
 ROUNDS_A_FILE = 25
 BATCH = 3
@@ -74,7 +74,7 @@ def _killed_writer(path: Path, number: int, chance: random.Random) -> list[list[
     wanted = chance.choice([0, 0, 1, 2, 5, 10, 30, 60])
     end = time.monotonic() + 60
     while received.count(b"\n") < wanted and time.monotonic() < end:
-        if select.select([from_writer], [], [], 0.1)[0]:
+        if readable([from_writer], 0.1):
             more = os.read(from_writer, 65_536)
             if not more:
                 raise AssertionError(f"the writer of round {number} ended by itself")
