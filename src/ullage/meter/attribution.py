@@ -39,17 +39,17 @@ class RowEstimate(NamedTuple):
 
 def total_tokens(rows: Iterable[RowEstimate]) -> float:
     """The tokens of these rows together."""
-    return sum(row.tokens for row in rows)
+    return sum([row.tokens for row in rows])
 
 
 def least_tokens(rows: Iterable[RowEstimate]) -> float:
     """The fewest tokens that these rows can cost together."""
-    return sum(row.least for row in rows)
+    return sum([row.least for row in rows])
 
 
 def joint_doubt(rows: Iterable[RowEstimate], *others: float) -> float:
     """By how many tokens the sum of these rows may be off, with ``others``: independent errors."""
-    return hypot(*others, *(row.doubt for row in rows))
+    return hypot(*others, *[row.doubt for row in rows])
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +177,8 @@ def fit(
         if not below or len(below) == len(free):
             break
         at_least |= below
+    if not at_least:
+        return values
     fitted = [row._replace(tokens=row.least) for row in rows]
     for place, value in zip(free, values, strict=True):
         fitted[place] = value
@@ -197,7 +199,6 @@ def _corrected(
     for row, square in zip(rows, squares, strict=True):
         gain = square / whole
         remaining = (1 - gain) * row.doubt * row.doubt + (gain * doubt) ** 2
-        corrected.append(
-            row._replace(tokens=row.tokens + gain * beyond, doubt=sqrt(remaining))
-        )
+        tokens = row.tokens + gain * beyond
+        corrected.append(RowEstimate(tokens, sqrt(remaining), row.least))
     return corrected

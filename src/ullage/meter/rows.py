@@ -180,14 +180,15 @@ def break_down(
         if share.summed:
             tokens, doubt = granted[key], fitted[key].doubt
         row = _row_of(share, tokens, ceil(doubt), LEAST_FIXED)
-        rows.append(replace(row, note=_largest_note(row)) if key == "tools" else row)
+        rows.append(_with_note(row) if key == "tools" else row)
     left = used.tokens - sum(granted.values())
     rows.extend(_message_rows(left, messages, reported=reported))
     return Breakdown(narrowed(rows, used.low, used.high), max(0, round(excess)))
 
 
-def _largest_note(tools: Row) -> str:
-    """The two largest tools, wherever they are served."""
+@lru_cache(maxsize=64)
+def _with_note(tools: Row) -> Row:
+    """The row, with a note of the two largest tools, wherever they are served."""
     leaves: list[Row] = []
     for row in tools.children:
         leaves.extend(row.children or (row,))
@@ -196,7 +197,7 @@ def _largest_note(tools: Row) -> str:
     for leaf in leaves:
         if leaf.id and len(told) < LARGEST_TOOLS:
             told.append(f"{leaf.name} {leaf.tokens:,}")
-    return "largest: " + " · ".join(told) if told else ""
+    return replace(tools, note="largest: " + " · ".join(told) if told else "")
 
 
 def _message_rows(
@@ -250,14 +251,14 @@ def _message_rows(
 
 def _row(name: str, tokens: int, below: float, above: float, least: float = 0.0) -> Row:
     """One row and its interval, whose lower end is not below ``least``."""
-    low = max(floor(tokens - below), ceil(least), 0)
-    return Row(
-        name=name,
-        tokens=tokens,
-        source="estimated",
-        low=min(low, tokens),
-        high=tokens + ceil(above),
-    )
+    low = _low(tokens, below, least)
+    high = tokens + ceil(above)
+    return Row(name=name, tokens=tokens, source="estimated", low=low, high=high)
+
+
+def _low(tokens: int, below: float, least: float) -> int:
+    """The lower end of the interval of a row."""
+    return min(max(floor(tokens - below), ceil(least), 0), tokens)
 
 
 @lru_cache(maxsize=512)
@@ -268,13 +269,16 @@ def _row_of(share: Share, tokens: int, doubt: int, least: float, spread: int = 0
     together may be off where they have no doubt of their own.
     """
     certain = max(1.0, least * share.tokens) if share.has_content else 0.0
-    row = _row(share.name, tokens, doubt, doubt, certain)
+    low = _low(tokens, doubt, certain)
     children: tuple[Row, ...] = ()
     if share.children:
-        children = _children_of(share, row, doubt, least, spread)
-    return replace(
-        row,
+        children = _children_of(share, tokens, low, doubt, least, spread)
+    return Row(
+        name=share.name,
+        tokens=tokens,
         source=share.source,
+        low=low,
+        high=tokens + doubt,
         children=children,
         id=share.id,
         summed=share.summed,
@@ -283,23 +287,28 @@ def _row_of(share: Share, tokens: int, doubt: int, least: float, spread: int = 0
 
 
 def _children_of(
-    share: Share, row: Row, doubt: int, least: float, spread: int
+    share: Share, tokens: int, low: int, doubt: int, least: float, spread: int
 ) -> tuple[Row, ...]:
-    estimates: list[RowEstimate] = []
-    spread_share = spread / share.tokens if share.tokens > 0 else 0.0
-    for child in share.children:
-        own = child.doubt or spread_share * child.tokens
-        estimates.append(RowEstimate(child.tokens, own, least_of(child)))
+    estimates = _child_estimates(share, spread)
     whole = total_tokens(estimates)
     covered = 1.0 if share.tokens <= 0 else min(1.0, whole / share.tokens)
-    total = min(row.tokens, round(row.tokens * covered))
+    total = min(tokens, round(tokens * covered))
     values = fit(total, estimates, doubt)
     granted = apportion(total, [value.tokens for value in values])
     rows: list[Row] = []
     for child, each, value in zip(share.children, granted, values, strict=True):
         rows.append(_row_of(child, each, ceil(value.doubt), least))
-    low = row.low or 0 if total == row.tokens else 0
-    return narrowed(rows, low, row.high or 0)
+    return narrowed(rows, low if total == tokens else 0, tokens + doubt)
+
+
+@lru_cache(maxsize=64)
+def _child_estimates(share: Share, spread: int) -> Sequence[RowEstimate]:
+    estimates: list[RowEstimate] = []
+    spread_share = spread / share.tokens if share.tokens > 0 else 0.0
+    for child in share.children:
+        own = child.doubt or spread_share * child.tokens
+        estimates.append(RowEstimate(child.tokens, own, least_of(child)))
+    return estimates
 
 
 def narrowed(rows: Sequence[Row], low: int, high: int) -> tuple[Row, ...]:
@@ -307,25 +316,29 @@ def narrowed(rows: Sequence[Row], low: int, high: int) -> tuple[Row, ...]:
 
     None is more than the others leave of it at their lower ends, nor less than they leave at their upper ends.
     """
-    summed = [row for row in rows if row.summed]
-    lows = sum(row.low or 0 for row in summed)
-    highs = sum(row.high or 0 for row in summed)
+    least = low - sum([row.high or 0 for row in rows if row.summed])
+    most = high - sum([row.low or 0 for row in rows if row.summed])
     found: list[Row] = []
     for row in rows:
         if row.summed and row.low is not None and row.high is not None:
-            least = max(row.low, low - (highs - row.high))
-            most = min(row.high, high - (lows - row.low))
-            found.append(_narrower(row, min(row.tokens, least), max(row.tokens, most)))
+            found.append(_within(row, row.low, row.high, least, most))
         else:
             found.append(row)
     return tuple(found)
 
 
-def _narrower(row: Row, low: int, high: int) -> Row:
-    if (low, high) == (row.low, row.high):
+def _within(row: Row, low: int, high: int, least: int, most: int) -> Row:
+    """The row from ``low`` to ``high``, of which the others together leave ``least + high`` to ``most + low``."""
+    lowest = low
+    if least + high > low:
+        lowest = min(row.tokens, least + high)
+    highest = high
+    if most + low < high:
+        highest = max(row.tokens, most + low)
+    if lowest == low and highest == high:
         return row
-    children = narrowed(row.children, 0, high) if row.children else ()
-    return replace(row, low=low, high=high, children=children)
+    children = narrowed(row.children, 0, highest) if row.children else ()
+    return replace(row, low=lowest, high=highest, children=children)
 
 
 def apportion(total: int, weights: Sequence[float]) -> list[int]:
@@ -349,6 +362,8 @@ def apportion(total: int, weights: Sequence[float]) -> list[int]:
         granted.append(upto - given)
         given = upto
     granted[-1] += total - given
+    if min(granted) > 0:
+        return granted
     for place, weight in enumerate(positive):
         lacking = (1 if weight else 0) - granted[place]
         if lacking > 0 and max(granted) > 1:
