@@ -181,9 +181,44 @@ def test_files_whose_code_does_not_come_are_named_and_the_text_stays(
     screen.find("#attach-files").set_input_files([RED])
     screen.say("What is this?")
     code().abort()
-    expect(screen.find("#send-problem")).to_contain_text("cellar.png was not attached")
+    problem = "cellar.png was not attached: the server can't be reached"
+    expect(screen.find("#send-problem")).to_contain_text(problem)
     expect(screen.find("#say")).to_have_value("What is this?")
     assert local.api.messages("codeless") == []
+
+
+def test_code_that_fails_is_no_unreachable_server(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("broken"))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files([RED])
+    screen.say("What is this?")
+    broken = "export class Attachments { add() { throw new Error('no memory'); } }"
+    code().fulfill(body=broken, content_type="text/javascript")
+    problem = "cellar.png was not attached: no memory"
+    expect(screen.find("#send-problem")).to_contain_text(problem)
+    expect(screen.find("#say")).to_have_value("What is this?")
+
+
+def test_what_is_on_its_way_when_the_page_is_left_is_in_the_box_again(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("left"))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files([RED])
+    screen.say("What is this?")
+    code()
+    screen.say("And this?")
+    screen.find("#say").fill("Not sent.")
+    expect(screen.find(".unsent")).to_have_count(2)
+    screen.page.reload()
+    screen.is_live()
+    expected = "What is this?\nAnd this?\nNot sent."
+    expect(screen.find("#say")).to_have_value(expected)
+    screen.find("#say").press("Enter")
+    expect(screen.answers()).to_have_count(1)
+    screen.page.reload()
+    screen.is_live()
+    expect(screen.find("#say")).to_have_value("")
 
 
 def test_an_unreachable_server_gets_the_files_later_and_once(

@@ -5,6 +5,7 @@ import { counted, firstLine } from "./format.js";
 
 const KINDS = { steer: "steer", follow_up: "follow-up" };
 const DRAFTS = "ullage.draft.";
+const UNSENT = "ullage.unsent";
 
 export class Composer {
   /** `send(text, kind, id, session, files)`, `edit(id, text, message)` and `withdraw(id)` give promises; `send` may be
@@ -14,7 +15,9 @@ export class Composer {
     this.box = byId("say");
     this.queue = byId("queue");
     this.session = "";
-    this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet
+    this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet; without files until those before are read
+    for (const { session, text } of JSON.parse(sessionStorage.getItem(UNSENT) ?? "[]").reverse()) prepend(session, text);
+    sessionStorage.removeItem(UNSENT);
     this.attached = null; // the files of messages that are not sent yet, once there was one
     this.done = Promise.resolve(); // fulfilled when what was attached and sent so far has been taken, in this order
     this.sent = Promise.resolve(); // fulfilled when the server has answered to all that was sent so far
@@ -65,19 +68,21 @@ export class Composer {
     if (byId("attach").disabled) return;
     const { session } = this;
     this.inOrder(async () => {
-      const { Attachments } = await import("./attach.js");
+      const { Attachments } = await import("./attach.js").catch(() => {
+        throw new Error("the server can't be reached");
+      });
       this.attached ??= new Attachments((text) => this.problem(text));
       this.attached.add(session || this.session, files, this.session);
       this.box.focus();
-    }, () => this.problem(`${files.map((file) => file.name).join(", ")} was not attached: the server can't be reached. Reload the page and attach it again.`));
+    }, (why) => this.problem(`${files.map((file) => file.name).join(", ")} was not attached: ${why.message}. Reload the page and attach it again.`));
   }
 
   /** Does this after what was begun before; after a failure `otherwise` is done, and also in place of all that waits. */
   inOrder(step, otherwise) {
     const done = this.done.then(step);
     this.done = done;
-    done.catch(() => {
-      otherwise();
+    done.catch((why) => {
+      otherwise(why);
       if (this.done === done) this.done = Promise.resolve();
     });
   }
@@ -90,10 +95,11 @@ export class Composer {
 
   /** What was written and sent while no session had a name is of this one. */
   adopt(session) {
-    const texts = [sessionStorage.getItem(DRAFTS), sessionStorage.getItem(DRAFTS + session)].filter(Boolean);
+    const text = sessionStorage.getItem(DRAFTS);
     sessionStorage.removeItem(DRAFTS);
-    if (texts.length) sessionStorage.setItem(DRAFTS + session, texts.join("\n"));
+    prepend(session, text);
     for (const one of this.outbox.values()) one.session ||= session;
+    this.keepUnsent();
     this.attached?.adopt(session);
     if (!this.session) this.open(session);
   }
@@ -113,43 +119,57 @@ export class Composer {
   }
 
   submit(kind) {
-    const { session } = this;
-    const text = this.box.value;
+    const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
+    const one = { text: this.box.value, kind, session: this.session };
+    this.outbox.set(id, one);
     this.box.value = "";
     this.keep();
+    this.keepUnsent();
     this.grow();
-    this.inOrder(() => this.post(text, kind, session || this.session), () => this.giveBack(text, session));
+    this.draw();
+    this.inOrder(() => this.post(id, one), (why) => {
+      if (byId("send-problem").hidden) this.problem(`The message was not sent: ${why.message}. Send it again.`);
+      this.giveBack(id, one);
+    });
   }
 
-  post(text, kind, session) {
-    const files = this.attached?.take(session, this.session) ?? [];
-    if (!text.trim() && !files.length) return;
+  post(id, one) {
+    one.session ||= this.session;
+    one.files = this.attached?.take(one.session, this.session) ?? [];
+    if (!one.text.trim() && !one.files.length) return this.leave(id);
     this.problem("");
-    const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
-    this.outbox.set(id, { text, kind, session, files });
     this.draw();
     this.sent = this.sent.then(() => this.deliver(id)); // none overtakes another
   }
 
   async deliver(id) {
-    if (!this.outbox.has(id)) return;
-    const { text, kind, session, files } = this.outbox.get(id);
-    const outcome = await this.send(text, kind, id, session, files);
+    const one = this.outbox.get(id);
+    if (!one?.files) return;
+    const outcome = await this.send(one.text, one.kind, id, one.session, one.files);
     if (outcome === "later") return; // it goes out again with the connection, under the same id
-    this.outbox.delete(id);
-    if (outcome === "refused") this.takeBack(text, files, session);
+    if (outcome === "refused") this.giveBack(id, one);
+    else this.leave(id);
+  }
+
+  /** What is not sent is in the box again: that of its session, which may not be shown any more. */
+  giveBack(id, one) {
+    const { text, session, files } = one;
+    if (files) this.attached?.putBack(session, files, this.session);
+    if (session === this.session || !session) this.put(text);
+    else prepend(session, text);
+    this.leave(id);
+  }
+
+  /** Forget a message: it is acknowledged, or in the box again. */
+  leave(id) {
+    if (!this.outbox.delete(id)) return;
+    this.keepUnsent();
     this.draw();
   }
 
-  /** What the server refused: it belongs to its session, which may not be shown any more. */
-  takeBack(text, files, session) {
-    this.attached?.putBack(session, files, this.session);
-    this.giveBack(text, session);
-  }
-
-  giveBack(text, session) {
-    if (session === this.session || !session) this.put(text);
-    else sessionStorage.setItem(DRAFTS + session, [text, sessionStorage.getItem(DRAFTS + session)].filter(Boolean).join("\n"));
+  /** Texts on their way are stored: a page that is left before they are acknowledged has them in its boxes when it is opened again. */
+  keepUnsent() {
+    sessionStorage.setItem(UNSENT, JSON.stringify([...this.outbox.values()].map(({ session, text }) => ({ session, text }))));
   }
 
   /** What could not be sent goes out again: the same ids, so nothing is said twice. */
@@ -160,7 +180,7 @@ export class Composer {
   /** Shows what waits. */
   show(queue) {
     this.waiting = [...queue.values()];
-    for (const one of this.waiting) this.outbox.delete(one.id);
+    for (const one of this.waiting) this.leave(one.id);
     if (this.editing && !queue.has(this.editing)) this.editedTooLate();
     this.draw();
   }
@@ -175,7 +195,7 @@ export class Composer {
 
   draw() {
     if (this.editing && this.queue.querySelector("textarea")) return;
-    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, [firstLine(one.text, 140), filesOf(one.files)].filter(Boolean).join(" · "))));
+    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, [firstLine(one.text, 140), filesOf(one.files ?? [])].filter(Boolean).join(" · "))));
     const lines = (this.waiting ?? []).map((one) => this.line(one));
     replace(this.queue, [...lines, ...unsent]);
     this.queue.parentElement.hidden = !lines.length && !unsent.length;
@@ -228,13 +248,19 @@ export class Composer {
   }
 
   keep() {
-    if (this.box.value) sessionStorage.setItem(DRAFTS + this.session, this.box.value);
-    else sessionStorage.removeItem(DRAFTS + this.session);
+    sessionStorage.removeItem(DRAFTS + this.session);
+    prepend(this.session, this.box.value);
   }
 
   grow() {
     this.box.rows = Math.max(2, Math.min(12, this.box.value.slice(0, 4_000).split("\n").length));
   }
+}
+
+/** What is being written in a session begins with this text. */
+function prepend(session, text) {
+  const texts = [text, sessionStorage.getItem(DRAFTS + session)].filter(Boolean);
+  if (texts.length) sessionStorage.setItem(DRAFTS + session, texts.join("\n"));
 }
 
 const textOf = (message) => (message.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
