@@ -292,12 +292,13 @@ class PostgresStore:
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         most = ALL if limit is None else limit
-        if at:
-            stored = await self._rows_of("event_time", session, after)
-            if not is_same_event(at, stored[0][0] if stored else None):
-                raise history_lost(session, after)
-        rows = await self._rows_of("read_events", session, after, most)
-        return await self._events(session, rows)
+        rows = await self._rows("read_events", session, after, most)
+        if not rows:
+            raise no_session(session)
+        if at and not is_same_event(at, rows[0]["last_at"]):
+            raise history_lost(session, after)
+        stored = [row for row in rows if row["seq"] is not None]
+        return await self._events(session, stored)
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
         rows = await self._rows_of("read_these_events", session, list(seqs))
