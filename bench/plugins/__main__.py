@@ -3,6 +3,7 @@
 uv run python -m bench.plugins                        all of them, hours; what is kept already is not run again
 uv run python -m bench.plugins --only langchain       one framework
 uv run python -m bench.plugins --only attach          ullage.attach with old and new SDKs
+uv run python -m bench.plugins --only pages           the snippets of docs/frameworks that need an environment
 uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
 uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
 uv run python -m bench.plugins --write bench/RESULTS.md    then also its table, and RESULTS.md
@@ -22,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.environments import ClientFailed, NotInstalled
-from bench.plugins import attached
+from bench.plugins import attached, pages
 from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
 from bench.plugins.framework import frameworks
 from bench.plugins.matrix import Choice, missing, planned
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     status = 0
     if not options.kept:
-        status = max(_attached(options), _run(options))
+        status = max(_attached(options), _pages(options), _run(options))
     if options.write:
         cells = kept()
         write_tables(options.write, [summary(frameworks(), cells)])
@@ -60,11 +61,22 @@ def _attached(options: argparse.Namespace) -> int:
     return max(statuses)
 
 
+def _pages(options: argparse.Namespace) -> int:
+    if options.only and pages.NAME not in options.only:
+        return 0
+    statuses = [0]
+    for said, status in pages.run_pages(frameworks()):
+        print(said, flush=True)
+        # With --quick as below: the index may not answer.
+        statuses.append(0 if options.quick and status == 2 else status)
+    return max(statuses)
+
+
 def _run(options: argparse.Namespace) -> int:
     """The chosen cells that are not kept, one by one; with --quick none is kept."""
     known = frameworks()
     if options.only:
-        known = {name: known[name] for name in options.only if name != attached.NAME}
+        known = {name: known[name] for name in options.only if name in known}
     choice = Choice(
         scenarios=options.scenario or (),
         windows=options.window or (),
@@ -112,7 +124,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument(
         "--only",
         action="append",
-        choices=[*frameworks(), attached.NAME],
+        choices=[*frameworks(), attached.NAME, pages.NAME],
         help="only this framework",
     )
     options.add_argument(

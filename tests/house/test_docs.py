@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.plugins.framework import frameworks
+from bench.plugins.pages import page_of, snippet
 from tests.house.pages import ROOT, Block, blocks, commands, links, pages
 from tests.processes import run_python
 
@@ -22,9 +24,17 @@ def test_the_python_of_a_page_runs(
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page.read_text("utf-8")):
-        if block.language == "python":
+        if block.language == "python" and "bench" not in block.marks:
             code = compile("\n" * (block.line - 1) + block.text, page, "exec")
             exec(code, names)
+
+
+@PAGES
+def test_the_python_that_a_page_leaves_to_the_bench_is_run_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    left = [block.text for block in blocks(text) if "bench" in block.marks]
+    assert "\n".join(left) == snippet(text)
+    assert not left or page in {page_of(name) for name in frameworks()}
 
 
 @PAGES
