@@ -252,6 +252,7 @@ async def test_over_http_a_token_is_asked_for_where_one_is_set(
             for token in ("", "Bearer wrong", "Basic secret"):
                 refused = await http.post(address, headers={"Authorization": token}, json={})  # fmt: skip
                 assert refused.status_code == 401
+                assert "token" in refused.json()["detail"]
             headers = {"Authorization": "Bearer secret", "Host": "evil.example"}
             refused = await http.post(address, headers=headers, json={})
             assert refused.status_code in (403, 421)
@@ -263,11 +264,16 @@ async def test_over_http_compaction_needs_a_token_that_may_write(
     tokens = TokenStore(Path(environment["ULLAGE_DATA"]) / FILE)
     reads = tokens.add("reads", ("read",), expires=None, now=0)
     writes = tokens.add("writes", ("write",), expires=None, now=0)
+    foreign = tokens.add("foreign", ("admin",), expires=None, now=0, tenant="acme")
     async with over_http(environment, "--compact") as address:
         async with Client(sending(address, writes)) as client:
             named = [tool.name for tool in (await client.list_tools()).tools]
         assert "compact" in named
         async with httpx2.AsyncClient() as http:
-            headers = {"Authorization": f"Bearer {reads}"}
-            refused = await http.post(address, headers=headers, json={})
-            assert refused.status_code == 401
+            texts = {reads: "lacks the scope 'write'", foreign: "the tenant 'acme'"}
+            for token, text in texts.items():
+                headers = {"Authorization": f"Bearer {token}"}
+                refused = await http.post(address, headers=headers, json={})
+                assert refused.status_code == 403
+                told = refused.json()
+                assert text in told["detail"] and told["next"]

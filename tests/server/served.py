@@ -28,7 +28,8 @@ from ullage.server.live import LiveSessions
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.tokens import TokenSource
-from ullage.store.sqlite.store import SqliteStore
+from ullage.store.places import store_at
+from ullage.store.store import Store
 
 MODEL = "anthropic:claude-haiku-4-5"
 WAIT_S = 60.0
@@ -140,16 +141,17 @@ class Local(NamedTuple):
     api: Api
     url: str
     agent: Agent
-    store: SqliteStore
+    store: Store
     metrics: Metrics
     server: HttpServer
     streams: StreamSlots
+    tokens: tuple[TokenSource, ...]
 
 
 @contextmanager
 def serving(
     provider: str,
-    store: Path,
+    store: Path | str,
     *,
     token: str = "",
     tokens: TokenSource | None = None,
@@ -158,9 +160,12 @@ def serving(
     shows: LiveSessions | None = None,
     **said: Any,
 ) -> Iterator[Local]:
-    """The API in a thread of its own. ``provider`` is the URL of the provider's simulator."""
-    metrics = Metrics()
-    kept = SqliteStore(store)
+    """The API in a thread of its own, over the file or database ``store``.
+
+    ``provider`` is the URL of the provider's simulator.
+    """
+    metrics, sources = Metrics(), () if tokens is None else (tokens,)
+    kept = store_at(store)
     agent = Agent(
         said.pop("model", MODEL),
         store=measured(kept, metrics),
@@ -176,7 +181,7 @@ def serving(
             agent,
             metrics=metrics,
             token=token,
-            tokens=() if tokens is None else (tokens,),
+            tokens=sources,
             names=LOOPBACK,
             shows=shows,
         )
@@ -195,7 +200,7 @@ def serving(
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
-                yield Local(api, url, agent, kept, metrics, server, made.streams)
+                yield Local(api, url, agent, kept, metrics, server, made.streams, sources)
         finally:
             server.should_exit = True
             thread.join(WAIT_S)

@@ -7,9 +7,14 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from ullage.errors import SettingError
-from ullage.server.tokens import Bearer, Tokens, TokenScope
-from ullage.store.store import DEFAULT_TENANT
+from msgspec.structs import replace
+
+from ullage.errors import SettingError, UllageError
+from ullage.server.api_types import Problem
+from ullage.server.guard import address_of, bearer_for, refuse
+from ullage.server.problems import of_error
+from ullage.server.scopes import check_bearer
+from ullage.server.tokens import Tokens, TokenScope
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -42,28 +47,27 @@ def guarded(app: ASGIApp, tokens: Tokens, scope: TokenScope) -> ASGIApp:
     """The application behind a check of the request's token. Which hosts and pages may ask is checked by the SDK."""
 
     async def checked(request: Scope, receive: Receive, send: Send) -> None:
-        if request["type"] == "http" and not _may(request, tokens, scope):
-            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-            begin = {"type": "http.response.start", "status": 401, "headers": headers}
-            await send(begin)
-            await send({"type": "http.response.body", "body": b""})
-            return
-        await app(request, receive, send)
+        refused = None
+        if request["type"] == "http":
+            refused = _refusal(request, tokens, scope)
+        if refused is None:
+            await app(request, receive, send)
+        else:
+            await refuse(send, refused)  # type: ignore[arg-type]
 
     return checked
 
 
-def _may(request: Scope, tokens: Tokens, scope: TokenScope) -> bool:
-    if not tokens.are_required():
-        return True
-    address = str((request.get("client") or ("",))[0])
-    given = dict(request["headers"]).get(b"authorization", b"").decode("latin-1")
-    scheme, _, token = given.partition(" ")
-    if scheme.lower() != "bearer":
-        return False
-    found = tokens.bearer(token.strip(), is_limited=tokens.wrong.wait_s(address) > 0)
-    if isinstance(found, Bearer):
+def _refusal(request: Scope, tokens: Tokens, scope: TokenScope) -> Problem | None:
+    authorization = dict(request["headers"]).get(b"authorization", b"").decode("latin-1")
+    address = address_of(request)  # type: ignore[arg-type]
+    bearer = bearer_for(tokens, authorization, address)
+    if isinstance(bearer, Problem):
+        return bearer
+    try:
         # It shows logs of this machine, which belong to no tenant.
-        return scope in found.scopes and found.tenant == DEFAULT_TENANT
-    tokens.wrong.note(address)
-    return False
+        check_bearer(bearer, scope, is_operators=True)
+    except UllageError as problem:
+        # Not 404, by which a client of MCP understands that its session has ended.
+        return replace(of_error(problem), status=403, title="Forbidden")
+    return None

@@ -91,11 +91,12 @@ class Guard:
         refused = refusal(head, self._names, self._origins)
         bearer: Bearer | Problem = ANYONE
         if refused is None and not is_open:
-            bearer = self._bearer(head, _address(scope))
+            authorization = head.value(b"authorization")
+            bearer = bearer_for(self._tokens, authorization, address_of(scope))
             if isinstance(bearer, Problem):
                 refused = bearer
         if refused is not None:
-            await _refuse(send, refused)
+            await refuse(send, refused)
             return
         method = (
             "GET" if is_open and head.method == "HEAD" else head.method
@@ -113,34 +114,35 @@ class Guard:
 
         await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
 
-    def _bearer(self, head: RequestHead, address: str) -> Bearer | Problem:
-        tokens = self._tokens
-        if not tokens.are_required():
-            return ANYONE
-        scheme, _, given = head.value(b"authorization").partition(" ")
-        token = given.strip() if scheme.lower() == "bearer" else ""
-        if not token:
-            return problem(401, "token", "This request needs the server's token.")
-        wait_s = tokens.wrong.wait_s(address)
-        found = tokens.bearer(token, is_limited=wait_s > 0)
-        if isinstance(found, Bearer):
-            return found
-        if wait_s:
-            seconds = f"{wait_s:.0f} s"
-            return problem(
-                429,
-                "token",
-                "Too many wrong tokens came from this address.",
-                f"Try again in {seconds}.",
-            )
-        tokens.wrong.note(address)
-        if isinstance(found, TokenRecord):
-            return problem(
-                401,
-                "token",
-                f"The token {found.name!r} expired on {_day(found.expires)}.",
-            )
-        return problem(401, "token", "The token is wrong.")
+
+def bearer_for(tokens: Tokens, authorization: str, address: str) -> Bearer | Problem:
+    """The bearer of the token in a request's ``Authorization``, or why the request is refused.
+
+    A wrong token counts for ``address``.
+    """
+    if not tokens.are_required():
+        return ANYONE
+    scheme, _, given = authorization.partition(" ")
+    token = given.strip() if scheme.lower() == "bearer" else ""
+    if not token:
+        return problem(401, "token", "This request needs the server's token.")
+    wait_s = tokens.wrong.wait_s(address)
+    found = tokens.bearer(token, is_limited=wait_s > 0)
+    if isinstance(found, Bearer):
+        return found
+    if wait_s:
+        seconds = f"{wait_s:.0f} s"
+        return problem(
+            429,
+            "token",
+            "Too many wrong tokens came from this address.",
+            f"Try again in {seconds}.",
+        )
+    tokens.wrong.note(address)
+    if isinstance(found, TokenRecord):
+        day = _day(found.expires)
+        return problem(401, "token", f"The token {found.name!r} expired on {day}.")
+    return problem(401, "token", "The token is wrong.")
 
 
 def _added(path: str, *, is_open: bool) -> tuple[tuple[bytes, bytes], ...]:
@@ -153,7 +155,8 @@ def _day(seconds: float | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds or 0))
 
 
-def _address(scope: Scope) -> str:
+def address_of(scope: Scope) -> str:
+    """The address of the client; empty where it has none."""
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -175,7 +178,8 @@ def unescaped(segment: str) -> str:
     return segment.replace(SLASH, "/")
 
 
-async def _refuse(send: Send, refused: Problem) -> None:
+async def refuse(send: Send, refused: Problem) -> None:
+    """Answer a request with its refusal."""
     body = msgspec.json.encode(refused)
     headers = [
         (b"content-type", MEDIA_TYPE.encode()),

@@ -78,7 +78,7 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ScopeMissing: ProblemKind(
         403,
         "scope",
-        "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one.",
+        "Use another token, or ask the operator for one.",
     ),
     OperatorOnly: ProblemKind(
         404, "operator-only", "Use a token that was made without `--tenant`."

@@ -101,17 +101,28 @@ def require_scope(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
     """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``."""
-    needed, bearer = needed_by(handler), bearer_of(connection)
-    if bearer.tenant != DEFAULT_TENANT and name_of(handler) in OF_THE_OPERATOR:
+    is_operators = name_of(handler) in OF_THE_OPERATOR
+    check_bearer(bearer_of(connection), needed_by(handler), is_operators=is_operators)
+
+
+def check_bearer(
+    bearer: Bearer, needed: TokenScope | None, *, is_operators: bool
+) -> None:
+    """Raises ``OperatorOnly`` for a tenant's token where only the operator's may ask, ``ScopeMissing``."""
+    is_tenants = bearer.tenant != DEFAULT_TENANT
+    if is_tenants and is_operators:
         raise OperatorOnly(
             f"The token {bearer.name!r} belongs to the tenant {bearer.tenant!r}. This address shows what belongs to "
-            "all tenants: use a token that was made without `--tenant`."
+            "all tenants."
         )
     if needed is None or needed in bearer.scopes:
         return
+    made = f"ullage token add NAME --scope {needed}"
+    if is_tenants:
+        made += f" --tenant {bearer.tenant}"
     raise ScopeMissing(
-        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. "
-        "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."
+        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. `{made}` makes one that "
+        "has it."
     )
 
 
