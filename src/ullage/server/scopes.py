@@ -113,7 +113,7 @@ def check_bearer(
     if is_tenants and is_operators:
         raise OperatorOnly(
             f"The token {bearer.name!r} belongs to the tenant {bearer.tenant!r}. This address shows what belongs to "
-            "all tenants."
+            "all tenants: use a token that was made without `--tenant`."
         )
     if needed is None or needed in bearer.scopes:
         return
@@ -121,8 +121,8 @@ def check_bearer(
     if is_tenants:
         made += f" --tenant {bearer.tenant}"
     raise ScopeMissing(
-        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. `{made}` makes one that "
-        "has it."
+        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. "
+        f"Use a token that has it: `{made}` makes one."
     )
 
 
