@@ -151,13 +151,17 @@ async def take(store: Store, step: Step, event: Event) -> None:
             had = await store.read_draft(session, call=f"c{number}")
             first = DraftPiece(f"c{number}", len(had), "text", "p", f"\0 {number}")
             second = first._replace(offset=len(had) + 1, kind="done")
-            await store.draft(lease, [first, second])
-            await store.release(lease)
+            try:
+                await store.draft(lease, [first, second])
+            finally:
+                await store.release(lease)
         case _:
             lease = await store.acquire(session, "o", ttl_s=60)
             last = (await store.about(session)).seq
-            await store.append(lease, [event], after=last)
-            await store.release(lease, rests_at=last + 1)
+            try:
+                await store.append(lease, [event], after=last)
+            finally:
+                await store.release(lease, rests_at=last + 1)
 
 
 WHAT = ("command", "send", "edit", "leave", "keep", "fork", "draft", "append")

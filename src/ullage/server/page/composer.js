@@ -15,7 +15,7 @@ export class Composer {
     this.box = byId("say");
     this.queue = byId("queue");
     this.session = "";
-    this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet; without files until those before are read
+    this.outbox = new Map(); // id -> { text, kind, session, files }: not acknowledged yet; no files: those before are being read
     for (const { session, text } of JSON.parse(sessionStorage.getItem(UNSENT) ?? "[]").reverse()) prepend(session, text);
     sessionStorage.removeItem(UNSENT);
     this.attached = null; // the files of messages that are not sent yet, once there was one
@@ -146,30 +146,27 @@ export class Composer {
     const one = this.outbox.get(id);
     if (!one?.files) return;
     const outcome = await this.send(one.text, one.kind, id, one.session, one.files);
-    if (outcome === "later") return; // it goes out again with the connection, under the same id
     if (outcome === "refused") this.giveBack(id, one);
-    else this.leave(id);
+    else if (outcome === "sent") this.leave(id); // "later": it goes out again with the connection, under the same id
   }
 
-  /** What is not sent is in the box again: that of its session, which may not be shown any more. */
-  giveBack(id, one) {
-    const { text, session, files } = one;
+  /** Puts what is not sent back into the box of its session. */
+  giveBack(id, { text, session, files }) {
     if (files) this.attached?.putBack(session, files, this.session);
     if (session === this.session || !session) this.put(text);
     else prepend(session, text);
     this.leave(id);
   }
 
-  /** Forget a message: it is acknowledged, or in the box again. */
   leave(id) {
     if (!this.outbox.delete(id)) return;
     this.keepUnsent();
     this.draw();
   }
 
-  /** Texts on their way are stored: a page that is left before they are acknowledged has them in its boxes when it is opened again. */
+  /** Stores what is on its way: opened again, the page has it in its boxes. */
   keepUnsent() {
-    sessionStorage.setItem(UNSENT, JSON.stringify([...this.outbox.values()].map(({ session, text }) => ({ session, text }))));
+    sessionStorage.setItem(UNSENT, JSON.stringify([...this.outbox.values()]));
   }
 
   /** What could not be sent goes out again: the same ids, so nothing is said twice. */
