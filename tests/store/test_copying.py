@@ -14,6 +14,7 @@ from tests.store.sessions import said
 from tests.store.test_retention import full
 from tests.tiers import examples
 from tests.types.strategies import words
+from ullage.agent.quotas import Quota, SpentBy
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
 from ullage.events import (
@@ -26,10 +27,12 @@ from ullage.events import (
     RowDamaged,
     TurnStarted,
 )
-from ullage.store.copying import copy_store
+from ullage.runtime.quotas import Quotas, all_quotas, change_quota
+from ullage.store.copying import copy_quotas, copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
+from ullage.store.tenants import TenantStore
 
 
 async def outcomes(source: Store, target: Store) -> dict[str, str]:
@@ -223,4 +226,27 @@ async def test_a_session_that_the_database_can_not_hold_is_left_and_named(
     target = store_at(database_url)
     assert await outcomes(sqlite_store, target) == {"odd": "refused", "usual": "copied"}
     assert [row.id for row in await target.sessions()] == ["usual"]
+    await target.close()
+
+
+async def test_quotas_are_copied_with_what_was_used_and_replace_none(
+    sqlite_store: SqliteStore, other_place: str
+) -> None:
+    for tenant in ("acme", "other"):
+        await change_quota(sqlite_store, tenant, lambda quota: Quota(tokens=1_000))
+    await sqlite_store.create("acme:s", tenant="acme")
+    acme = Quotas(TenantStore(sqlite_store, "acme"))
+    for tokens in (100, 300):
+        await acme.count("acme:s", SpentBy(tokens=tokens))
+    target = store_at(other_place)
+    await change_quota(target, "other", lambda quota: Quota(tokens=5))
+    assert await copy_quotas(sqlite_store, target) == 2
+    assert await copy_quotas(sqlite_store, target) == 2
+    await outcomes(sqlite_store, target)
+    found = await all_quotas(target)
+    assert found["acme"] == (await all_quotas(sqlite_store))["acme"]
+    assert found["other"].quota.tokens == 5
+    there = Quotas(TenantStore(target, "acme"))
+    counted = await there.count("acme:s", SpentBy(tokens=350))
+    assert counted is not None and counted.used.tokens == 250
     await target.close()

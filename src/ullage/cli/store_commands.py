@@ -14,7 +14,7 @@ from ullage.cli.stores import own_file
 from ullage.display.text import counted, printable
 from ullage.errors import MissingExtra, StoreUnavailable
 from ullage.installation import extra_command
-from ullage.store.copying import copy_store
+from ullage.store.copying import copy_quotas, copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.urls import is_database_url, shown_place
@@ -58,6 +58,7 @@ async def _copy(path: Path, url: str) -> int:
     source, target = SqliteStore(path), store_at(url)
     outcomes: Counter[str] = Counter()
     try:
+        quotas = await copy_quotas(source, target)
         async for each in copy_store(source, target):
             outcomes[each.outcome] += 1
             if each.outcome in _REASONS:
@@ -74,6 +75,10 @@ async def _copy(path: Path, url: str) -> int:
     print(
         f"{counted(outcomes['copied'], 'session')} copied to {shown_place(url)} and compared, "
         f"{outcomes['there before']} there before, {left} left."
+    )
+    print(
+        f"{counted(quotas, 'quota')} copied. Tokens, grants, calibration and learnt rate limits are not: make tokens "
+        "with `ullage token add NAME --store URL`."
     )
     return FAILED if left else DONE
 

@@ -31,15 +31,13 @@ from ullage.agent.quotas import (
 from ullage.errors import QuotaReached
 from ullage.store.store import (
     DEFAULT_TENANT,
+    QUOTA,
     SPENT_BY,
     Revision,
     SharedKey,
     Store,
 )
 from ullage.store.tenants import TenantStore
-
-QUOTA: Final = "quota"
-"""The kind of the values in the store; their names are those of tenants."""
 
 KNOWN_S: Final = 5.0
 """Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ import msgspec
 
 from ullage.encoding import encode
 from ullage.errors import LedgerError, SessionNotFound
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import QUOTA, SPENT_BY, Revision, SessionRow, SharedKey, Store
 
 log = logging.getLogger("ullage.store")
 
@@ -46,6 +47,26 @@ async def copy_store(source: Store, target: Store) -> AsyncIterator[StoreCopy]:
         yield StoreCopy(row.id, outcome, done, len(rows))
 
 
+async def copy_quotas(source: Store, target: Store) -> int:
+    """Copy the quotas of tenants that have none in the target, with what was used of them. Returns how many there are.
+
+    What was learnt of providers' rate limits is not copied: it is learnt again.
+    """
+    quotas = await source.shared(QUOTA)
+    await _copy_values(QUOTA, quotas, target)
+    return len(quotas)
+
+
+async def _copy_values(kind: str, values: Mapping[str, str], target: Store) -> None:
+    for name, value in values.items():
+        await target.revise([SharedKey(kind, name)], partial(_kept_or, value))
+
+
+def _kept_or(value: str, before: tuple[str, ...], now: float) -> Revision[None]:
+    """See ``Revise``."""
+    return Revision((before[0] or value,), None)
+
+
 async def _copy(row: SessionRow, source: Store, target: Store) -> CopyOutcome:
     if row.held_by:
         return "driven"
@@ -61,6 +82,8 @@ async def _copy(row: SessionRow, source: Store, target: Store) -> CopyOutcome:
         except LedgerError as problem:
             log.warning("The session %s was not copied: %s", row.id, problem)
             return "refused"
+        spent = await source.shared(SPENT_BY, [row.id])
+        await _copy_values(SPENT_BY, spent, target)
     there = set(await target.handles(row.id))
     for handle in await source.handles(row.id):
         if handle not in there:

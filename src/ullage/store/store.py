@@ -131,6 +131,9 @@ class SharedKey(NamedTuple):
     name: str
 
 
+QUOTA: Final = "quota"
+"""The kind of value that has a tenant's quota and what was used of it; its name is the tenant's."""
+
 SPENT_BY: Final = "spent_by"
 """The kind of value that has what a session had spent when that was last counted. It is deleted with the session."""
 
