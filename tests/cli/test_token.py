@@ -113,17 +113,20 @@ def test_a_public_address_is_a_name_and_an_origin(tmp_path: Path) -> None:
         )
 
 
-def test_a_public_address_that_is_none_is_said(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--public-url", "agent.example.com/x", "https://"),
+        ("--trusted-proxies", "10.0.0.5, *", "10.0.0.0/8"),
+    ],
+)
+def test_an_address_that_is_none_is_said(
+    option: str,
+    value: str,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    words = [
-        "serve",
-        "--port",
-        "0",
-        "--store",
-        str(tmp_path / "s.db"),
-        "--public-url",
-        "agent.example.com/x",
-    ]
+    words = ["serve", "--port", "0", "--store", str(tmp_path / "s.db"), option, value]
     assert main(words) == 2
-    assert "https://" in capsys.readouterr().err
+    assert told in capsys.readouterr().err

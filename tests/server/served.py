@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -158,6 +158,7 @@ def serving(
     headers: Mapping[str, str] | None = None,
     limits: TimeLimits | None = None,
     shows: LiveSessions | None = None,
+    proxies: Sequence[str] = (),
     **said: Any,
 ) -> Iterator[Local]:
     """The API in a thread of its own, over the file or database ``store``.
@@ -183,6 +184,7 @@ def serving(
             token=token,
             tokens=sources,
             names=LOOPBACK,
+            proxies=proxies,
             shows=shows,
         )
         server = HttpServer(made, limits)

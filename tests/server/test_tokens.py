@@ -371,3 +371,20 @@ async def test_a_database_that_can_not_be_asked_lets_nobody_in_until_it_can(
     assert "accepted" in caplog.text
     flaky.fails = False
     assert isinstance(tokens.bearer(token), Bearer)
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_wrong_tokens_count_for_the_client_that_a_trusted_proxy_names(
+    is_trusted: bool, provider: str, tmp_path: Path
+) -> None:
+    proxies = ["10.0.0.0/8", "127.0.0.1"] if is_trusted else ["10.0.0.0/8"]
+
+    def status(client: str, token: str) -> int:
+        headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": client}
+        return int(server.api.get("/v1/access", headers=headers).status_code)
+
+    with serving(provider, tmp_path / "s.db", token="right", proxies=proxies) as server:
+        for number in range(WRONG_AT_ONCE):
+            assert status(f"forged-{number}, 192.0.2.7", "wrong") == 401
+        assert status("192.0.2.7, 10.1.1.1", "right") == 429
+        assert status("192.0.2.8", "right") == (200 if is_trusted else 429)

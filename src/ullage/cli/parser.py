@@ -440,6 +440,13 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         help="the address of the proxy in front of the server, as browsers use it",
     )
     where.add_argument(
+        "--trusted-proxies",
+        default="",
+        metavar="ADDRESSES",
+        help="the addresses and networks of proxies, with commas, whose X-Forwarded-For and -Proto name the client "
+        "(default: none)",
+    )
+    where.add_argument(
         "--store",
         default="",
         metavar="PLACE",

@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -135,6 +136,7 @@ async def _serve(
             origin, name = public_address(args.public_url)
             origins.add(origin)
             names |= {name} if is_local else set()
+        proxies = proxies_of(args.trusted_proxies)
         app = application(
             agent,
             metrics=metrics,
@@ -142,6 +144,7 @@ async def _serve(
             tokens=tokens,
             names=names,
             origins=origins,
+            proxies=proxies,
             hidden=secrets_in(environment),
             shows=LiveSessions(own=getattr(store, "path", None))
             if should_show_live(args, is_private=is_private)
@@ -188,6 +191,19 @@ def public_address(url: str) -> tuple[str, str]:
         return origin_of(url)
     except ValueError as problem:
         raise SettingError(f"--public-url: {problem}") from problem
+
+
+def proxies_of(text: str) -> list[str]:
+    """The addresses and networks of ``--trusted-proxies``. Raises ``SettingError``."""
+    proxies = [each.strip() for each in text.split(",") if each.strip()]
+    for each in proxies:
+        try:
+            ip_network(each)
+        except ValueError as problem:
+            raise SettingError(
+                f"--trusted-proxies: {problem}. Give addresses or networks, as 10.0.0.5 or 10.0.0.0/8, with commas."
+            ) from problem
+    return proxies
 
 
 def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:

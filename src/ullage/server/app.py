@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
@@ -115,6 +116,7 @@ def application(
     tokens: Iterable[TokenSource] = (),
     names: Iterable[str] = (),
     origins: Iterable[str] = (),
+    proxies: Sequence[str] = (),
     hidden: Iterable[str] = (),
     shows: live.LiveSessions | None = None,
     drain_s: float = 0.0,
@@ -125,11 +127,11 @@ def application(
     """The application for an agent's sessions. Its lifespan is the host's.
 
     ``token`` allows everything, ``tokens`` are named. ``names`` are the accepted hosts (empty: any), ``origins``
-    further addresses of its page, ``hidden`` values that no error may show, ``shows`` what runs on this machine; by
-    default nothing of it is shown. ``dispatch`` says where sessions are driven, ``drives`` how many of them here,
-    ``traces`` where spans of requests go. As
-    long as it runs, it takes over the sessions of its store whose driver ended; at its end the current steps of
-    sessions get ``drain_s`` seconds.
+    further addresses of its page, ``proxies`` the addresses and networks of those that name their client in
+    ``X-Forwarded-For`` and ``X-Forwarded-Proto`` (nobody else is believed), ``hidden`` values that no error may show,
+    ``shows`` what runs on this machine; by default nothing of it is shown. ``dispatch`` says where sessions are driven,
+    ``drives`` how many of them here, ``traces`` where spans of requests go. As long as it runs, it takes over the
+    sessions of its store whose driver ended; at its end the current steps of sessions get ``drain_s`` seconds.
     Raises ``SettingError`` for tokens that can't be read.
     """
     scopes.check_table(HANDLERS)
@@ -184,7 +186,9 @@ def application(
         request_max_body_size=LARGEST_BODY,
         logging_config=None,
     )
-    guard = Guard(app, tokens=accepted, names=names, origins=origins)
+    guard: Any = Guard(app, tokens=accepted, names=names, origins=origins)
+    if proxies:
+        guard = ProxyHeadersMiddleware(guard, list(proxies))
     return Application(guard, closing, hurry, measures, limits, streams)
 
 
