@@ -1,28 +1,90 @@
-"""Two servers over one store heed one quota: `ullage quota` sets it, and what goes beyond it are calls under way."""
+"""Processes over one store heed one quota: `ullage quota` sets it, and what goes beyond it are calls under way."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import cycle
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from ullage_simulators import running
 
-from tests.postgres import database
-from tests.server.served import patiently, process, script
+from tests.machines import machines
+from tests.server.served import Api, patiently, process, script
 from ullage.events import CallEnded
 from ullage.store.places import store_at
+from ullage.store.store import SessionRow
+from ullage.store.tenants import prefix_of
 
-SESSIONS = tuple(f"s{number}" for number in range(8))
+STEPS = 5
+"""Model calls of each session that no quota stops."""
 
 
-def quota(store: str, *words: str) -> str:
-    """What `ullage quota` prints."""
+class Cluster(NamedTuple):
+    """Two servers over one store, as a tenant sees them."""
+
+    place: str
+    tenant: str
+    apis: list[Api]
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(f"{prefix_of(self.tenant)}s{number}" for number in range(8))
+
+    async def calls(self) -> list[int]:
+        """The tokens of every model call of the sessions, by their ledgers."""
+        store = store_at(self.place)
+        sizes = []
+        for session in self.sessions:
+            for event in await store.read(session):
+                if isinstance(event, CallEnded) and event.usage is not None:
+                    sizes.append((event.usage.input or 0) + (event.usage.output or 0))
+        await store.close()
+        return sizes
+
+    async def rows(self) -> list[SessionRow]:
+        store = store_at(self.place)
+        found = [await store.about(session) for session in self.sessions]
+        await store.close()
+        return found
+
+    def costs(self) -> list[float]:
+        """The dollars that each session has cost."""
+        told = [self.apis[0].get(f"/v1/sessions/{each}/spend") for each in self.sessions]
+        return [each.json()["money"]["usd"] for each in told]
+
+    def begin(self) -> list[str]:
+        """Begin all sessions, through both servers in turn; gives those whose message came before the quota's end."""
+        sent = []
+        for api, session in zip(cycle(self.apis), self.sessions, strict=False):
+            name = session.removeprefix(prefix_of(self.tenant))
+            assert api.post("/v1/sessions", json={"id": name}).status_code == 201
+            asked = {"text": "Look around.", "id": "m"}
+            answer = api.post(f"/v1/sessions/{session}/messages", json=asked)
+            assert answer.status_code in (202, 429), answer.text
+            if answer.status_code == 202:
+                sent.append(session)
+        return sent
+
+    def until(self, *states: str) -> list[dict[str, Any]]:
+        """Wait until every session is in one of these states, and gives all of them."""
+        for _ in patiently():
+            found = [self.apis[1].state(session) for session in self.sessions]
+            if all(each["state"] in states for each in found):
+                return found
+        raise AssertionError(f"never {states}: {found}")
+
+
+def command(*words: str) -> str:
+    """What a command of `ullage` prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "ullage", "quota", *words, "--store", store],
+        [sys.executable, "-m", "ullage", *words],
         capture_output=True,
         text=True,
         timeout=120,
@@ -32,68 +94,118 @@ def quota(store: str, *words: str) -> str:
     return done.stdout
 
 
-async def sizes_of_calls(place: str) -> list[int]:
-    """The tokens of every model call of the sessions."""
-    store = store_at(place)
-    sizes = []
-    try:
-        for session in SESSIONS:
-            for event in await store.read(session):
-                if isinstance(event, CallEnded) and event.usage is not None:
-                    sizes.append((event.usage.input or 0) + (event.usage.output or 0))
-    finally:
-        await store.close()
-    return sizes
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_two_servers_stop_at_one_quota_and_finish_after_a_raise(
-    kind: str, tmp_path: Path
-) -> None:
+@contextmanager
+def cluster(kind: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Two servers that drive, of an SQLite file; or two that don't and two workers, of PostgreSQL and a tenant."""
     looks = {"calls": [{"name": "list", "arguments": {"path": "."}}]}
-    steps = [{**looks, "when": {"step": step}} for step in range(1, 5)]
-    story = script(*steps, {"text": "Done."}, delay_s=0.002)
-    with running(story) as simulator, ExitStack() as stack:
-        url = ""
-        place = str(tmp_path / "s.db")
-        if kind == "postgres":
-            place = url = stack.enter_context(database())
-        said = quota(place, "set", "default", "--tokens", "3000", "--sessions", "8")
-        assert "0 of 8 sessions, 0 of 3,000 tokens" in said
-        servers = [
-            stack.enter_context(
-                process(
-                    simulator.url("anthropic"),
-                    tmp_path / "s.db",
-                    "--tools",
-                    "list",
-                    database=url,
-                )
-            )
-            for _ in range(2)
-        ]
-        apis = [stack.enter_context(server.api()) for server in servers]
-        for number, session in enumerate(SESSIONS):
-            apis[number % 2].session(session)
-            apis[number % 2].post(
-                f"/v1/sessions/{session}/messages", json={"text": "Look around."}
-            )
-        assert apis[0].post("/v1/sessions", json={}).status_code == 429
-        for _ in patiently():
-            states = [apis[1].state(session) for session in SESSIONS]
-            if all(each["state"] in ("waiting", "idle") for each in states):
-                break
-        paused = [each for each in states if each["paused"] == "budget"]
-        assert paused, states
-        assert all("tokens are used" in each["note"] for each in paused)
-        left = apis[0].get("/v1/quota").json()["tokens"]
-        sizes = asyncio.run(sizes_of_calls(place))
-        assert left["used"] == sum(sizes)
-        assert 3_000 <= left["used"] < 3_000 + len(SESSIONS) * max(sizes)
-        quota(place, "set", "default", "--tokens", "none")
-        for _ in patiently():
-            states = [apis[0].state(session) for session in SESSIONS]
-            if all(each["state"] == "idle" for each in states):
-                break
-        finished = {each["id"] for each in states if each["ended"] == "finished"}
-        assert finished >= {each["id"] for each in paused}
+    steps = [{**looks, "when": {"step": step}} for step in range(1, STEPS)]
+    tools = ("--tools", "list")
+    with ExitStack() as stack:
+        story = script(*steps, {"text": "Done."}, delay_s=0.002)
+        provider = stack.enter_context(running(story)).url("anthropic")
+        if kind == "sqlite":
+            path = tmp_path / "s.db"
+            servers = [
+                stack.enter_context(process(provider, path, *tools)) for _ in range(2)
+            ]
+            apis = [stack.enter_context(server.api()) for server in servers]
+            yield Cluster(str(path), "default", apis)
+            return
+        many = machines(
+            provider,
+            tmp_path,
+            server=("--dispatch", "lease", *tools),
+            workers=[("--dispatch", "lease", *tools)] * 2,
+        )
+        place, processes, _ = stack.enter_context(many)
+        added = command("token", "add", "acme", "--tenant", "acme", "--scope", "admin", "--store", place)  # fmt: skip
+        token = re.search(r"ullage_\S+", added)
+        assert token is not None, added
+        apis = [stack.enter_context(server.api()) for server in processes]
+        for api in apis:
+            api.headers["Authorization"] = f"Bearer {token.group()}"
+            for _ in patiently():  # servers notice a new token within seconds
+                if api.get("/v1/quota").status_code == 200:
+                    break
+        yield Cluster(place, "acme", apis)
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "limit"),
+    [
+        ("sqlite", "tokens", 3_000),
+        ("postgres", "tokens", 3_000),
+        ("postgres", "usd", 0.004),
+    ],
+)
+def test_all_processes_stop_at_one_quota_and_finish_after_a_raise(
+    kind: str, what: str, limit: float, tmp_path: Path
+) -> None:
+    with cluster(kind, tmp_path) as many:
+
+        def quota(*words: str) -> str:
+            return command("quota", "set", many.tenant, *words, "--store", many.place)
+
+        assert "0 of 8 sessions" in quota(f"--{what}", str(limit), "--sessions", "8")
+        sent = many.begin()
+        one, other = many.apis
+        refused = other.post("/v1/sessions", json={})
+        assert refused.status_code == 429
+        assert "8 of 8 sessions are begun" in refused.json()["detail"]
+        paused = [each for each in many.until("waiting", "idle") if each["paused"]]
+        assert paused, "no session came to the quota"
+        for each in paused:
+            assert each["paused"] == "budget"
+            assert "used" in each["note"] or "spent" in each["note"]
+            assert "The next day begins at" in each["note"]
+        used = one.get("/v1/quota").json()[what]["used"]
+        sizes = asyncio.run(many.calls())
+        costs = many.costs()
+        total = sum(sizes) if what == "tokens" else sum(costs)
+        largest = max(sizes) if what == "tokens" else max(costs)
+        assert used == pytest.approx(total)
+        assert limit <= used < limit + len(many.sessions) * largest
+        assert len(sizes) < STEPS * len(sent)
+        check_nothing_spins(many)
+        waiting = paused[0]["id"]
+        path = f"/v1/sessions/{waiting}/messages"
+        again = other.post(path, json={"text": "Look around.", "id": "m"})
+        assert again.status_code == 202 and not again.json()["new"]
+        new = other.post(path, json={"text": "More.", "id": "n"})
+        assert new.status_code == 429
+        quota(f"--{what}", "none")
+        ended = {each["id"]: each["ended"] for each in many.until("idle")}
+        assert {ended[session] for session in sent} == {"finished"}, ended
+        assert len(asyncio.run(many.calls())) == STEPS * len(sent)
+
+
+def check_nothing_spins(many: Cluster) -> None:
+    """Sessions that wait for the next day are let go of, and then neither taken up nor written to."""
+    for _ in patiently():
+        before = asyncio.run(many.rows())
+        if not any(row.held_by for row in before):
+            break
+    for _ in range(40):  # the search for work comes about once a second
+        found = asyncio.run(many.rows())
+        assert [row.drivers for row in found] == [row.drivers for row in before]
+        assert [row.seq for row in found] == [row.seq for row in before]
+        asyncio.run(asyncio.sleep(0.1))
+
+
+def test_servers_that_begin_sessions_at_once_begin_no_more_than_the_quota(
+    tmp_path: Path,
+) -> None:
+    with cluster("postgres", tmp_path) as many:
+        command("quota", "set", "acme", "--sessions", "5", "--store", many.place)
+
+        async def begin() -> list[int]:
+            tries = [
+                asyncio.to_thread(api.post, "/v1/sessions", json={})
+                for api in many.apis * 10
+            ]
+            return [answer.status_code for answer in await asyncio.gather(*tries)]
+
+        statuses = asyncio.run(begin())
+        assert statuses.count(201) == 5
+        assert statuses.count(429) == 15
+        assert many.apis[0].get("/v1/quota").json()["sessions"]["left"] == 0
