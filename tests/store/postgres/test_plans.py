@@ -30,7 +30,8 @@ def rows_read(plan: dict[str, Any]) -> float:
     if "Relation Name" not in plan:
         return parts
     dropped = plan.get("Rows Removed by Filter", 0)
-    return parts + (plan["Actual Rows"] + dropped) * plan["Actual Loops"]
+    read: float = (plan["Actual Rows"] + dropped) * plan["Actual Loops"]
+    return parts + read
 
 
 @pytest.mark.parametrize("is_analysed", [False, True])
