@@ -51,6 +51,17 @@ def hold_code(screen: Screen) -> Callable[[], Route]:
     return asked
 
 
+def ask_before_the_code(
+    local: Local, open_page: Open, session: str, *files: FilePayload
+) -> tuple[Screen, Callable[[], Route]]:
+    """Attach files to a question and send it, while the code that reads files is held back."""
+    screen = open_page(local.url, local.api.session(session))
+    code = hold_code(screen)
+    screen.find("#attach-files").set_input_files(list(files))
+    screen.say("What is this?")
+    return screen, code
+
+
 def parts(local: Local, session: str) -> list[dict[str, Any]]:
     """What the first message holds."""
     local.api.until(session)
@@ -140,10 +151,7 @@ def test_what_the_server_refuses_comes_back_with_its_files(
 def test_what_is_sent_before_its_files_are_read_goes_out_with_them(
     local: Local, open_page: Open
 ) -> None:
-    screen = open_page(local.url, local.api.session("early"))
-    code = hold_code(screen)
-    screen.find("#attach-files").set_input_files([RED])
-    screen.say("What is this?")
+    screen, code = ask_before_the_code(local, open_page, "early", RED)
     screen.find("#attach-files").set_input_files([NOTES])
     screen.say("And this?")
     expect(screen.find("#say")).to_have_value("")
@@ -158,10 +166,9 @@ def test_what_is_sent_before_its_files_are_read_goes_out_with_them(
 def test_what_can_t_be_read_stops_the_message_that_it_was_attached_to(
     local: Local, open_page: Open
 ) -> None:
-    screen = open_page(local.url, local.api.session("unreadable"))
-    code = hold_code(screen)
-    screen.find("#attach-files").set_input_files([NOTES | {"buffer": b""}, RED])
-    screen.say("What is this?")
+    screen, code = ask_before_the_code(
+        local, open_page, "unreadable", NOTES | {"buffer": b""}, RED
+    )
     code().continue_()
     problem = screen.find("#send-problem")
     expect(problem).to_contain_text("notes.txt was not attached: it is empty")
@@ -176,10 +183,7 @@ def test_what_can_t_be_read_stops_the_message_that_it_was_attached_to(
 def test_files_whose_code_does_not_come_are_named_and_the_text_stays(
     local: Local, open_page: Open
 ) -> None:
-    screen = open_page(local.url, local.api.session("codeless"))
-    code = hold_code(screen)
-    screen.find("#attach-files").set_input_files([RED])
-    screen.say("What is this?")
+    screen, code = ask_before_the_code(local, open_page, "codeless", RED)
     code().abort()
     problem = "cellar.png was not attached: the server can't be reached"
     expect(screen.find("#send-problem")).to_contain_text(problem)
@@ -188,10 +192,7 @@ def test_files_whose_code_does_not_come_are_named_and_the_text_stays(
 
 
 def test_code_that_fails_is_no_unreachable_server(local: Local, open_page: Open) -> None:
-    screen = open_page(local.url, local.api.session("broken"))
-    code = hold_code(screen)
-    screen.find("#attach-files").set_input_files([RED])
-    screen.say("What is this?")
+    screen, code = ask_before_the_code(local, open_page, "broken", RED)
     broken = "export class Attachments { add() { throw new Error('no memory'); } }"
     code().fulfill(body=broken, content_type="text/javascript")
     problem = "cellar.png was not attached: no memory"
@@ -202,10 +203,7 @@ def test_code_that_fails_is_no_unreachable_server(local: Local, open_page: Open)
 def test_what_is_on_its_way_when_the_page_is_left_is_in_the_box_again(
     local: Local, open_page: Open
 ) -> None:
-    screen = open_page(local.url, local.api.session("left"))
-    code = hold_code(screen)
-    screen.find("#attach-files").set_input_files([RED])
-    screen.say("What is this?")
+    screen, code = ask_before_the_code(local, open_page, "left", RED)
     code()
     screen.say("And this?")
     screen.find("#say").fill("Not sent.")
@@ -219,6 +217,17 @@ def test_what_is_on_its_way_when_the_page_is_left_is_in_the_box_again(
     screen.page.reload()
     screen.is_live()
     expect(screen.find("#say")).to_have_value("")
+
+
+def test_a_text_that_the_browser_can_not_store_is_sent(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("huge"))
+    screen.find("#say").fill("cask " * 1_500_000)
+    screen.find("#say").press("Enter")
+    expect(screen.answers()).to_have_count(1)
+    expect(screen.find(".unsent")).to_have_count(0)
+    assert parts(local, "huge")[0]["text"].startswith("cask cask")
 
 
 def test_an_unreachable_server_gets_the_files_later_and_once(

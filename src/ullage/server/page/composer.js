@@ -166,7 +166,7 @@ export class Composer {
 
   /** Stores what is on its way: opened again, the page has it in its boxes. */
   keepUnsent() {
-    sessionStorage.setItem(UNSENT, JSON.stringify([...this.outbox.values()]));
+    store(UNSENT, JSON.stringify([...this.outbox.values()], ["session", "text"]));
   }
 
   /** What could not be sent goes out again: the same ids, so nothing is said twice. */
@@ -257,7 +257,16 @@ export class Composer {
 /** What is being written in a session begins with this text. */
 function prepend(session, text) {
   const texts = [text, sessionStorage.getItem(DRAFTS + session)].filter(Boolean);
-  if (texts.length) sessionStorage.setItem(DRAFTS + session, texts.join("\n"));
+  if (texts.length) store(DRAFTS + session, texts.join("\n"));
+}
+
+/** What is too large for the browser's storage is not stored. */
+function store(key, text) {
+  try {
+    sessionStorage.setItem(key, text);
+  } catch {
+    sessionStorage.removeItem(key);
+  }
 }
 
 const textOf = (message) => (message.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
