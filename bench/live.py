@@ -59,7 +59,15 @@ def live_server(
 
 
 class Delays(dict[str, float]):
-    """When each piece came to the clients of one server: by its text, whose last word is when the provider sent it."""
+    """When each piece came to the clients of one server: by its text, whose last word is when the provider sent it.
+
+    The last piece of an answer may come with the answer itself: it is not here then.
+    """
+
+    def note(self, text: str, at: float, session: str = "") -> None:
+        """What a frame says came at this time: several pieces where they came late."""
+        for piece in text.split():
+            self[f"{session} {piece}"] = at
 
     @property
     def seconds(self) -> list[float]:
@@ -98,8 +106,7 @@ async def follow(url: str, session: str, came: Delays) -> None:
         if name == "draft":
             piece = json.loads(data)
             if piece["kind"] == "text":
-                # What came late comes in one frame.
-                came.update(dict.fromkeys(piece["text"].split(), at))
+                came.note(piece["text"], at)
 
 
 async def begin(client: httpx2.AsyncClient, names: list[str]) -> None:

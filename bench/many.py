@@ -147,8 +147,7 @@ async def follow(url: str, session: str, sent_at: list[float], found: Latencies)
             found.first.append(at - sent_at[0])
         piece = json.loads(data)
         if piece["kind"] == "text":
-            for text in piece["text"].split():  # what came late comes in one frame
-                found.pieces[f"{session} {text}"] = at
+            found.pieces.note(piece["text"], at, session)
 
 
 async def one_stream(

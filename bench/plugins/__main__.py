@@ -19,7 +19,7 @@ import argparse
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.environments import ClientFailed, NotInstalled
@@ -42,7 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     status = 0
     if not options.kept:
-        status = max(_attached(options), _pages(options), _run(options))
+        beside = attached.run_all(quick=options.quick)
+        status = max(
+            _tell(attached.NAME, beside, options),
+            _tell(pages.NAME, pages.run_pages(frameworks()), options),
+            _run(options),
+        )
     if options.write:
         cells = kept()
         write_tables(options.write, [summary(frameworks(), cells)])
@@ -51,21 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _attached(options: argparse.Namespace) -> int:
-    if options.only and attached.NAME not in options.only:
+def _tell(name: str, runs: Iterator[tuple[str, int]], options: argparse.Namespace) -> int:
+    """The worst status of these runs, unless they are not asked for; each is printed as it ends."""
+    if options.only and name not in options.only:
         return 0
     statuses = [0]
-    for said, status in attached.run_all(quick=options.quick):
-        print(said, flush=True)
-        statuses.append(status)
-    return max(statuses)
-
-
-def _pages(options: argparse.Namespace) -> int:
-    if options.only and pages.NAME not in options.only:
-        return 0
-    statuses = [0]
-    for said, status in pages.run_pages(frameworks()):
+    for said, status in runs:
         print(said, flush=True)
         # With --quick as below: the index may not answer.
         statuses.append(0 if options.quick and status == 2 else status)

@@ -54,7 +54,7 @@ async def test_a_statement_about_few_sessions_does_not_read_the_others(
     await store.close()
     connection = await asyncpg.connect(database_url)
     try:
-        await connection.execute(OTHER_SESSIONS.replace("$1", str(OTHERS)))
+        await connection.execute(OTHER_SESSIONS, OTHERS)
         await connection.execute(OTHER_DRAFTS)
         await connection.execute("SELECT make_due(key) FROM sessions WHERE id = 's1'")
         if is_analysed:

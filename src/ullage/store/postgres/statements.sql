@@ -74,7 +74,7 @@ SELECT e.seq, e.name, e.at, e.body, last.at AS last_at FROM sessions s
 LEFT JOIN events last ON last.session = s.key AND last.seq = $2
 LEFT JOIN LATERAL (
     SELECT * FROM events WHERE session = s.key AND seq > $2 ORDER BY seq LIMIT $3
-) e ON true WHERE s.id = $1 ORDER BY e.seq;
+) e ON true WHERE s.id = $1;
 
 -- name: read_these_events
 SELECT e.seq, e.name, e.at, e.body FROM sessions s

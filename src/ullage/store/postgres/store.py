@@ -292,13 +292,10 @@ class PostgresStore:
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         most = ALL if limit is None else limit
-        rows = await self._rows("read_events", session, after, most)
-        if not rows:
-            raise no_session(session)
+        rows = await self._joined("read_events", session, after, most)
         if at and not is_same_event(at, rows[0]["last_at"]):
             raise history_lost(session, after)
-        stored = [row for row in rows if row["seq"] is not None]
-        return await self._events(session, stored)
+        return await self._events(session, _present(rows))
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
         rows = await self._rows_of("read_these_events", session, list(seqs))
@@ -643,10 +640,14 @@ class PostgresStore:
 
     async def _rows_of(self, name: str, session: str, *values: object) -> list[Record]:
         """The rows of a session, none where it has none of the kind. Raises ``SessionNotFound``."""
+        return _present(await self._joined(name, session, *values))
+
+    async def _joined(self, name: str, session: str, *values: object) -> list[Record]:
+        """The same with one row of nulls where the session has none of the kind."""
         rows = await self._rows(name, session, *values)
         if not rows:
             raise no_session(session)
-        return [] if rows[0][0] is None else rows
+        return rows
 
     async def _events(self, session: str, rows: Sequence[Record]) -> list[Event]:
         """The events of rows. For a damaged row that ended a message's wait, the queue still has what it said."""
@@ -669,6 +670,10 @@ class PostgresStore:
     async def _queued(self, session: str, message: str) -> Record | None:
         rows = await self._rows_of("queued", session, message)
         return rows[0] if rows else None
+
+
+def _present(rows: list[Record]) -> list[Record]:
+    return [] if rows[0][0] is None else rows
 
 
 def _event(session: str, row: Record) -> Event:
