@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import mmap
 import os
 import sys
 from pathlib import Path
@@ -176,13 +177,25 @@ async def test_one_process_can_not_take_all_memory(
 async def test_memory_that_is_shared_is_counted(
     take: str, backend: Backend, tmp_path: Path
 ) -> None:
-    (tmp_path / "take.py").write_text(f"import mmap, os, time\n{take}\ntime.sleep(60)\n")
+    """Also while another program gives back more than the command takes, so that the machine has not less free."""
+    (tmp_path / "take.py").write_text(
+        "import mmap, os, time\nopen('begun', 'w')\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
+        f"{take}\ntime.sleep(60)\n"
+    )
     sandbox = Sandbox(
         backends=(backend,),
         limits=CommandLimits(memory_bytes=300 << 20),
         readable=(Path(sys.base_prefix),),
     )
-    ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S take.py", timeout_s=60)
+    with mmap.mmap(-1, 2000 << 20) as other:
+        for at in range(0, len(other), mmap.PAGESIZE):
+            other[at] = 1
+        line = f"{PYTHON} -I -S take.py"
+        command = asyncio.create_task(run(sandbox, tmp_path, line, timeout_s=60))
+        while not (tmp_path / "begun").exists() and not command.done():
+            await asyncio.sleep(0.01)
+    (tmp_path / "go").touch()
+    ended, printed = await command
     assert ended.exceeded == "memory", printed
 
 
