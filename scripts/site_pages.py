@@ -20,10 +20,25 @@ PROJECT = {
     "RELEASING.md": "project/releasing.md",
     "ROADMAP.md": "project/roadmap.md",
     "SECURITY.md": "project/security.md",
+    "bench/RESULTS.md": "project/benchmarks.md",
+    "bench/plugins/RESULTS.md": "project/benchmarks-plugins.md",
+    "deploy/README.md": "project/deploy.md",
+    "examples/README.md": "project/examples.md",
+    "examples/coding-agent/README.md": "project/example-coding-agent.md",
+    "examples/notebook/README.md": "project/example-notebook.md",
+    "examples/research-agent/README.md": "project/example-research-agent.md",
+    "examples/service/README.md": "project/example-service.md",
     "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
     "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
+    "tests/hostile/ATTACKS.md": "project/attacks.md",
 }
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
+
+PLAIN = ("deploy/haproxy.cfg", "examples/loop.py")
+"""Files that pages link to and that the site has as they are, below ``project/``."""
+
+FOLDERS = {"examples/scenarios": "project/examples.md"}
+"""Folders that pages link to, and the page that describes each."""
 
 FENCE_MARKS = re.compile(r"^(```\w+)[^\n`\w][^\n`]*$", re.MULTILINE)
 REFERENCE = """<a id="{anchor}"></a>
@@ -47,6 +62,9 @@ def on_files(files: Any, config: Any) -> Any:
             files.append(
                 File.generated(config, place, content=(ROOT / name).read_text("utf-8"))
             )
+    for name in PLAIN:
+        text = (ROOT / name).read_text("utf-8")
+        files.append(File.generated(config, f"project/{name}", content=text))
     return files
 
 
@@ -87,14 +105,20 @@ def link(found: re.Match[str], place: str, origin: str) -> str:
         return found[0]
     path, hash_mark, anchor = target.partition("#")
     file = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
-    if file in PROJECT:
-        page = PROJECT[file]
-    elif file.startswith("docs/"):
-        page = file.removeprefix("docs/")
-    else:
+    page = page_of(file)
+    if page is None:
         return text
     relative = posixpath.relpath(page, posixpath.dirname(place) or ".")
     return f"{mark}[{text}]({relative}{hash_mark}{anchor})"
+
+
+def page_of(file: str) -> str | None:
+    """Where a file or folder of the repository is on the site; ``None`` where it is not."""
+    if file in PLAIN:
+        return f"project/{file}"
+    if file.startswith("docs/"):
+        return file.removeprefix("docs/")
+    return PROJECT.get(file) or FOLDERS.get(file)
 
 
 def reference() -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from bench.plugins.framework import frameworks
 from bench.plugins.pages import page_of, snippet
+from scripts import site_pages
 from tests.house.pages import ROOT, Block, blocks, commands, links, pages
 from tests.processes import run_python
 
@@ -84,6 +85,28 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
         if not (page.parent / target).exists()
     ]
     assert dead == []
+
+
+def places_on_the_site() -> dict[str, Path]:
+    """Each page of the site, and the file that it is made from."""
+    docs = ROOT / "docs"
+    found = {path.relative_to(docs).as_posix(): path for path in docs.rglob("*.md")}
+    project = {place: ROOT / name for name, place in site_pages.PROJECT.items()}
+    return project | found
+
+
+@pytest.mark.parametrize("place", places_on_the_site())
+def test_a_link_between_files_of_the_repository_is_one_on_the_site_too(
+    place: str,
+) -> None:
+    text = places_on_the_site()[place].read_text("utf-8")
+    origin = site_pages.origin_of(place)
+    lost = [
+        found[3]
+        for found in site_pages.LINK.finditer(text)
+        if "](" not in site_pages.link(found, place, origin)
+    ]
+    assert lost == []
 
 
 def test_the_readme_states_the_test_command_that_the_checks_run() -> None:
