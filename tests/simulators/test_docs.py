@@ -6,8 +6,9 @@ from ullage_simulators.refusal import OWN, QUOTED
 from tests.simulators.rule_tables import markdown, models, tables
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "simulators.md").read_text("utf-8")
-RULES = (ROOT / "packages" / "ullage-simulators" / "RULES.md").read_text("utf-8")
+PACKAGE = ROOT / "packages" / "ullage-simulators"
+README = (PACKAGE / "README.md").read_text("utf-8")
+RULES = (PACKAGE / "RULES.md").read_text("utf-8")
 
 
 def test_the_tables_of_the_package_are_the_rules_and_models_of_the_simulators() -> None:
@@ -23,5 +24,5 @@ def test_every_rule_names_where_its_words_were_read_and_how_sure_it_is() -> None
             assert f"**{rule.confidence}**" in RULES
 
 
-def test_the_page_names_every_fault() -> None:
-    assert [kind for kind in KINDS if f"`{kind}`" not in PAGE] == []
+def test_the_readme_of_the_package_names_every_fault() -> None:
+    assert [kind for kind in KINDS if f"`{kind}`" not in README] == []
