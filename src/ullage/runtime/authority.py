@@ -230,6 +230,9 @@ SANDBOX: Final = Authority(
 SANDBOX_PLACES: Final = Authority(
     session="never", project="never", why="opens places that commands could not reach"
 )
+SCREEN: Final = Authority(
+    session="never", project="never", why="is for the screen of one person"
+)
 TRUSTED: Final = Authority(
     session="never", project="never", why="is what gives a project's file its rights"
 )

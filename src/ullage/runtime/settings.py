@@ -496,6 +496,15 @@ class Settings:
         who=authority.TRUSTED,
     )
 
+    # -- the screen --
+    theme: str = _setting(
+        "",
+        "the colours of `ullage chat`: `terminal`, or a name that `/theme` lists",
+        values.text,
+        who=authority.SCREEN,
+        default_text="what `/theme` chose last",
+    )
+
     def __post_init__(self) -> None:
         for key, meaning in _MEANINGS.items():
             object.__setattr__(self, key, read_value(key, getattr(self, key), meaning))

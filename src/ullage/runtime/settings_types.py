@@ -95,6 +95,7 @@ class AgentSettings(TypedDict, total=False):
     flush_s: float | None
     flush_bytes: int | None
     trusted: Sequence[Path | str] | None
+    theme: str | None
 
 
 class SessionSettings(AgentSettings, total=False):

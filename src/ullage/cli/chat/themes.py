@@ -13,7 +13,7 @@ from rich.terminal_theme import TerminalTheme
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ullage.errors import CommandRefused, InputError
+from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.similar import similar
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ _NAMES: Final = (
 def apply_theme(app: App[str], name: str) -> None:
     """Draw everything in this theme. Raises ``CommandRefused`` for a name that is none."""
     if name not in THEMES:
-        meant = similar(name, list(THEMES), cutoff=0.5)
-        hint = f"Did you mean {meant}?" if meant else "/theme lists them."
+        hint = _meant(name) or "/theme lists them."
         raise CommandRefused(f"There is no theme {name}. {hint}")
     if name == TERMINAL:
         app.ansi_color, app.theme = True, "ansi-dark"
@@ -49,6 +48,20 @@ def apply_theme(app: App[str], name: str) -> None:
     colours = sixteen_colours(theme)
     app.ansi_theme_dark = app.ansi_theme_light = colours
     app.ansi_color, app.theme = False, name
+
+
+def check_theme(setting: str) -> None:
+    """Raise ``SettingError`` where the setting ``theme`` names none; empty leaves the choice to ``/theme``."""
+    if setting and setting not in THEMES:
+        hint = _meant(setting) or f"Choose one of {', '.join(THEMES)}."
+        raise SettingError(
+            f"The setting theme names {setting}, which is no theme of ullage chat. {hint}"
+        )
+
+
+def _meant(name: str) -> str:
+    meant = similar(name, list(THEMES), cutoff=0.5)
+    return f"Did you mean {meant}?" if meant else ""
 
 
 def sixteen_colours(theme: Theme) -> TerminalTheme:
