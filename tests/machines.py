@@ -159,10 +159,12 @@ class Machines(NamedTuple):
                 return
         raise AssertionError(f"Only these were driven: {called}")
 
-    def until_rest(self, names: Sequence[str], looking: int = 0) -> None:
+    def until_rest(
+        self, names: Sequence[str], looking: int = 0, within_s: float = WAIT_S
+    ) -> None:
         """Wait until all of these sessions are at rest, by looks at one server alone."""
         with self.servers[looking].api() as api:
-            for _ in patiently():
+            for _ in patiently(within_s):
                 states = {api.state(name)["state"] for name in names}
                 if states == {"idle"}:
                     return

@@ -104,6 +104,9 @@ LOADING_S: Final = 600.0
 """Seconds a local server that says it is loading its model is waited for, unless ``loading_s`` says otherwise. A 70B
 model from a hard disk takes some five minutes."""
 
+RATE_WAIT_S: Final = 3_600.0
+"""Seconds a call waits for its place within a rate limit at most, unless ``rate_wait_s`` says otherwise."""
+
 # --- JSON, wherever it comes from ----------------------------------------------------------------------------------
 
 JSON_VALUES: Final = 1_000_000

@@ -29,6 +29,7 @@ from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
     CallEnded,
+    CallRetried,
     CallStarted,
     CancelAsked,
     Cancelled,
@@ -146,6 +147,21 @@ def test_calls_of_all_purposes_count() -> None:
 def test_a_call_is_under_way_between_its_two_events() -> None:
     assert fold(begun(), CallStarted(call="c1")).call == "c1"
     assert fold(begun(), answered(text("Hello."))).call == ""
+
+
+def test_a_call_says_why_it_waits_until_it_ends() -> None:
+    started = apply(Loop(), CallStarted(call="c", seq=1))
+    other = CallRetried(
+        call="other", attempt=0, wait_s=20.0, error="No.", seq=2, at=100.0
+    )
+    assert apply(started, other).retry_note == ""
+    waits = apply(started, replace(other, call="c"))
+    assert (waits.retry_note, waits.retry_at) == ("No.", 120.0)
+    for end in (
+        CallEnded(call="c", outcome="finished", seq=3),
+        CallStarted(call="d", seq=3),
+    ):
+        assert apply(waits, end).retry_at == 0.0
 
 
 @pytest.mark.parametrize(

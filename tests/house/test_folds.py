@@ -44,7 +44,7 @@ CHANGES: Final = {
     "HandedOver": "loop",
     "CallStarted": "meter loop memory",
     "CallEnded": "meter loop memory",
-    "CallRetried": "",
+    "CallRetried": "loop",
     "RequestRepaired": "",
     "ToolStarted": "loop memory",
     "ToolEnded": "loop memory",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ullage.models.rate_limits import (
     LEARNT_S,
+    PROMISED_S,
     MinuteLimit,
     RateReport,
     RateState,
@@ -104,6 +105,36 @@ def test_a_limit_is_low_below_a_quarter() -> None:
     assert is_low(limits, {"requests": 24.0}) and not is_low(limits, {"requests": 25.0})
 
 
+def test_a_slot_is_promised_at_most_so_far_ahead() -> None:
+    state = updated(RateState(), LEARNT, {}, 100.0)
+    promised = 0
+    while (taken := take(state, ONE, 100.0)).slot.is_promised:
+        state, promised = taken.state, promised + 1
+        assert taken.slot.wait_s <= PROMISED_S + 60 / 57 + 1
+    assert 28 <= promised <= 31
+    assert taken.state == state
+    assert taken.slot.wait_s > PROMISED_S and 0 < taken.slot.ask_s < 2
+    later = updated(state, RateReport(), {}, 100.0 + taken.slot.ask_s + 0.01)
+    assert take(later, ONE, 100.0 + taken.slot.ask_s + 0.01).slot.is_promised
+
+
+def test_small_calls_do_not_keep_a_large_one_from_its_promise() -> None:
+    limits = {"input_tokens": 1_000.0}
+    state = updated(RateState(), RateReport(), limits, 0.0)
+    while (taken := take(state, {"input_tokens": 10.0}, 0.0)).slot.is_promised:
+        state = taken.state
+    at = taken.slot.ask_s + 0.01
+    later = updated(state, RateReport(), limits, at)
+    assert take(later, {"input_tokens": 900.0}, at).slot.is_promised
+
+
+def test_calls_behind_a_refusal_without_limits_are_spread() -> None:
+    state = updated(RateState(), RateReport(refused_s=7.0), {}, 50.0)
+    _, waits = slots(state, 20, 50.0)
+    assert waits[0] == 7.0
+    assert all(after - before > 0.09 for before, after in pairwise(waits))
+
+
 @given(
     per_minute=st.integers(2, 6_000),
     calls=st.integers(1, 40),
@@ -121,14 +152,25 @@ def test_a_provider_with_the_same_limit_refuses_nothing_once_it_is_known(
     )
     state = updated(RateState(), report, {}, 0.0)
     sent: list[float] = []
-    for number in range(calls):
-        now = number * gap_s
-        back = ONE if number and number - 1 in cancelled else {}
-        state = updated(state, RateReport(returned=back), {}, now)
-        taken = take(state, ONE, now)
-        state = taken.state
-        if number not in cancelled:
-            sent.append(now + taken.slot.wait_s)
+    line: list[int] = []
+    back, now, came = 0, 0.0, 0
+    while came < calls or line:
+        while came < calls and came * gap_s <= now:
+            line.append(came)
+            came += 1
+        ask_s = gap_s or 1.0
+        while line:
+            state = updated(state, RateReport(returned={"requests": back}), {}, now)
+            taken = take(state, ONE, now)
+            state, back = taken.state, 0
+            if not taken.slot.is_promised:
+                ask_s = min(ask_s, taken.slot.ask_s + 0.001)
+                break
+            if line.pop(0) in cancelled:
+                back = 1
+            else:
+                sent.append(now + taken.slot.wait_s)
+        now += max(0.001, ask_s)
     assert all(at <= calls * gap_s + 60 + calls * 64 / per_minute for at in sent)
     if not cancelled:
         assert sent == sorted(sent)

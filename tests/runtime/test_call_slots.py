@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from ullage_simulators import running
 from ullage_simulators.scenario import read
@@ -16,6 +19,7 @@ from tests.agents import haiku
 from tests.store.conftest import new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
+from ullage.models.rate_limits import PROMISED_S, Bucket, RateState
 from ullage.runtime.call_slots import KNOWN_S, RATE, CallSlots, SharedSlot, name_of
 from ullage.runtime.hosting import Host
 from ullage.store.store import Revise, SharedKey, Store
@@ -71,59 +75,175 @@ def headers(left: int, most: int = 60) -> dict[str, str]:
     return {f"{begin}limit": str(most), f"{begin}remaining": str(left)}
 
 
+async def wait_of(slot: SharedSlot) -> float:
+    return (await slot.wait()).sent_s
+
+
+async def refuse(slot: SharedSlot, wait_s: float) -> float:
+    await slot.refused(wait_s)
+    return await wait_of(slot)
+
+
 async def test_calls_without_a_limit_write_nothing_and_rarely_read(store: Store) -> None:
     counting, clock = FakeCountingStore(store), FakeClock()
     slots = CallSlots(counting, clock=clock)
     for _ in range(100):
         slot = slot_of(slots)
-        assert await slot.wait_s() == 0
+        assert await wait_of(slot) == 0
         slot.heard(200, headers(59))
         slot.ended(Usage(input=10, output=10))
     assert counting.counts == {"read": 1}
     clock.now += KNOWN_S
-    await slot_of(slots).wait_s()
+    await slot_of(slots).wait()
     assert counting.counts == {"read": 2}
 
 
 async def test_a_refusal_at_one_process_has_another_one_wait(store: Store) -> None:
     clock = FakeClock()
     here, there = CallSlots(store, clock=clock), CallSlots(store, clock=clock)
-    assert await slot_of(there).wait_s() == 0
+    assert await wait_of(slot_of(there)) == 0
     slot = slot_of(here)
-    assert await slot.wait_s() == 0
+    assert await wait_of(slot) == 0
     slot.heard(429, headers(0))
-    again = await slot.refused(30.0, again=True)
-    assert 29 < again <= 30 and await slot.wait_s() == again
+    again = await refuse(slot, 20.0)
+    assert 19 < again <= 20 and await wait_of(slot) == again
     clock.now += KNOWN_S
-    other = await slot_of(there).wait_s()
-    assert again < other < 40
+    other = await wait_of(slot_of(there))
+    assert again < other < 30
     apart = there.for_call(ENDPOINT, "another model", {})
-    assert await apart.wait_s() == 0
+    assert await wait_of(apart) == 0
 
 
 async def test_a_slot_moves_with_a_refusal_while_it_is_waited_for(store: Store) -> None:
-    slots = CallSlots(store)
+    clock = FakeClock()
+    slots = CallSlots(store, clock=clock)
     first = slot_of(slots)
-    await first.wait_s()
+    await first.wait()
     first.heard(429, headers(0))
-    await first.refused(5.0, again=True)
+    await refuse(first, 5.0)
     waiting = slot_of(slots)
-    assert await waiting.wait_s() > 5
-    await slot_of(slots).refused(100.0, again=True)
-    assert 90 < await waiting.wait_s() <= 100
-    assert await waiting.wait_s() == 0
+    wait = await waiting.wait()
+    assert wait.ask_s == wait.sent_s > 5
+    await slot_of(slots).refused(100.0)
+    clock.now += wait.ask_s
+    moved = await waiting.wait()
+    assert 90 < moved.sent_s <= 100
+    clock.now += moved.ask_s
+    assert await wait_of(waiting) == 0
 
 
-async def test_a_call_that_is_cancelled_gives_its_place_back(store: Store) -> None:
+async def waiting_calls(slots: CallSlots, **limits: float) -> list[SharedSlot]:
+    """A hundred calls that wait for a limit that was just used up."""
+    await slot_of(slots, **limits).refused(0.0)
+    calls = [slot_of(slots, **limits) for _ in range(100)]
+    for call in calls:
+        await call.wait()
+    return calls
+
+
+async def test_killed_processes_keep_no_more_of_a_limit_than_was_promised_ahead(
+    store: Store,
+) -> None:
+    killed = await waiting_calls(CallSlots(store), requests=60.0)
+    assert len(killed) == 100
+    assert await wait_of(slot_of(CallSlots(store), requests=60.0)) < PROMISED_S + 3
+
+
+async def test_cancelled_calls_give_their_places_back_to_other_processes(
+    store: Store,
+) -> None:
+    here = CallSlots(store)
+    calls = await waiting_calls(here, requests=60.0)
+    cancelled = [asyncio.create_task(call.give_back()) for call in calls]
+    await asyncio.sleep(0)
+    for task in cancelled:
+        task.cancel()
+    await asyncio.wait(cancelled)
+    for slots in (CallSlots(store), here):
+        assert await wait_of(slot_of(slots, requests=60.0)) < 3
+
+
+async def test_calls_of_one_process_are_sent_in_the_order_in_which_they_came(
+    store: Store,
+) -> None:
+    clock = FakeClock()
+    calls = await waiting_calls(CallSlots(store, clock=clock), requests=60.0)
+    waits = [await call.wait() for call in calls]
+    assert [wait.sent_s for wait in waits] == sorted(wait.sent_s for wait in waits)
+    assert 90 < waits[-1].sent_s < 110 and 0 < waits[-1].ask_s < 12
+    promised = [call for call in calls if call.promise is not None]
+    assert promised == calls[: len(promised)] and len(promised) < 40
+    await promised[0].give_back()
+    await calls[-1].wait()
+    promised = [call for call in calls if call.promise is not None]
+    assert promised == calls[1 : len(promised) + 1]
+
+
+async def test_a_call_that_would_wait_too_long_is_refused_and_leaves_the_line(
+    store: Store,
+) -> None:
     slots = CallSlots(store)
-    first = slot_of(slots, requests=60.0)
-    await first.refused(0.0, again=False)
+    await waiting_calls(slots, requests=60.0)
+    limits = {"requests": 60.0}
+    short = slots.for_call(ENDPOINT, "claude", limits, longest_s=60.0)
+    with pytest.raises(
+        RateLimited, match=r"would wait for .* s, and `rate_wait_s` allows 60 s"
+    ) as refused:
+        await short.wait()
+    assert 90 < (refused.value.retry_after_s or 0) < 110
+    await short.give_back()
+    again = slots.for_call(ENDPOINT, "claude", limits, longest_s=120.0)
+    assert 90 < await wait_of(again) < 110
+
+
+async def test_calls_that_are_refused_at_once_are_not_sent_again_at_once(
+    store: Store,
+) -> None:
+    slots = CallSlots(store)
+    calls = [slot_of(slots) for _ in range(20)]
+    for call in calls:
+        await call.wait()
     waits = []
-    for _ in range(3):
-        slot = slot_of(slots, requests=60.0)
-        waits.append(await slot.wait_s())
-        slot.give_back()
-    assert max(waits) - min(waits) < 1.0
+    for call in calls:
+        call.heard(429, {})
+        waits.append(await refuse(call, 5.0))
+    assert 4 < min(waits) <= 5 and max(waits) > min(waits) + 1.5
+
+
+TAKES = """
+import asyncio, sys
+from tests.runtime.test_call_slots import slot_of
+from ullage.runtime.call_slots import CallSlots
+from ullage.store.places import store_at
+
+async def take():
+    store = store_at(sys.argv[1])
+    slots = CallSlots(store)
+    await asyncio.gather(*(slot_of(slots, requests=60.0).wait() for _ in range(8)))
+    await store.close()
+
+asyncio.run(take())
+"""
+
+
+async def requests_of(store: Store) -> Bucket:
+    (text,) = (await store.shared(RATE)).values()
+    return msgspec.json.decode(text, type=RateState).buckets["requests"]
+
+
+async def test_processes_of_one_store_take_from_one_limit(
+    place: str, store: Store
+) -> None:
+    await slot_of(CallSlots(store), requests=60.0).refused(0.0)
+    before = await requests_of(store)
+    command = [sys.executable, "-c", TAKES, place]
+    root = Path(__file__).parents[2]
+    processes = [subprocess.Popen(command, cwd=root) for _ in range(3)]
+    codes = [await asyncio.to_thread(each.wait) for each in processes]
+    assert codes == [0, 0, 0]
+    after = await requests_of(store)
+    refilled = (after.at - before.at) * 0.95
+    assert abs(after.level - (before.level + refilled - 3 * 8)) < 0.001
 
 
 async def test_tokens_of_answers_count_and_those_read_from_a_cache_don_t(
@@ -132,16 +252,16 @@ async def test_tokens_of_answers_count_and_those_read_from_a_cache_don_t(
     slots = CallSlots(store)
     for cached, expected in ((3_000, 0.0), (0, 60.0)):
         slot = slot_of(slots, input_tokens=1_000.0)
-        assert await slot.wait_s() == 0
+        assert await wait_of(slot) == 0
         slot.ended(Usage(input=3_010, output=1, cache_read=cached))
         if cached:
             continue
-        assert await slot_of(slots, input_tokens=1_000.0).wait_s() >= expected
+        assert await wait_of(slot_of(slots, input_tokens=1_000.0)) >= expected
 
 
 async def test_the_name_of_the_value_does_not_show_the_key(store: Store) -> None:
     slot = slot_of(CallSlots(store), requests=60.0)
-    await slot.wait_s()
+    await slot.wait()
     (name,) = await store.shared(RATE)
     assert "secret" not in name and name.startswith("anthropic claude ")
     other = Endpoint(
@@ -191,4 +311,4 @@ async def test_a_wait_that_is_too_long_is_refused_and_has_others_wait(
                 "claude-haiku-4-5",
                 {},
             )
-            assert 100 < await slot.wait_s() <= 120
+            assert 100 < await wait_of(slot) <= 120

@@ -127,9 +127,9 @@ def frames_of(lines: Iterable[str]) -> Iterator[Frame]:
             fields = {}
 
 
-def patiently() -> Iterator[None]:
+def patiently(within_s: float = WAIT_S) -> Iterator[None]:
     """As often as something may be looked for until it is given up."""
-    end = time.monotonic() + WAIT_S
+    end = time.monotonic() + within_s
     while time.monotonic() < end:
         yield
         time.sleep(0.01)

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
-from tests.server.served import Api, Local, serving
+from tests.server.served import Api, Local, patiently, script, serving
 from ullage.agent.loop import Loop, OpenCall, QueuedMessage
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
@@ -38,6 +40,22 @@ def test_a_taken_id_is_refused_and_the_session_is_as_it_was(api: Api) -> None:
     )
     assert answer.status_code == 409
     assert api.state(session)["seq"] == before
+
+
+def test_a_session_says_for_how_long_it_waits_for_its_provider(tmp_path: Path) -> None:
+    fault = {"kind": "status", "request": 1, "status": 429, "retry_after_s": 60}
+    with (
+        running(script({"text": "Done."}, faults=[fault])) as simulator,
+        serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
+    ):
+        server.api.session("s")
+        server.api.say("s", "Hello")
+        for _ in patiently():
+            state = server.api.state("s")
+            if state["note"]:
+                break
+        assert re.fullmatch(r".*asked too often.* Waiting \d+ s", state["note"])
+        assert (state["state"], state["paused"]) == ("streaming", "")
 
 
 @pytest.mark.parametrize(

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 from ullage_simulators import running
+from ullage_simulators.scenario import Scenario
 
-from tests.machines import machines
-from tests.server.served import script
+from tests.machines import Machines, machines
+from tests.server.served import patiently, script
 from ullage.events import CallEnded, CallRetried
+from ullage.models.rate_limits import PROMISED_S, RateState
+from ullage.runtime.call_slots import RATE
+from ullage.store.postgres.store import PostgresStore
 
 PER_MINUTE = 60
 SESSIONS = tuple(f"s{number}" for number in range(40))
 STEPS = 2
 
 
-def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
+OPTIONS = ("--dispatch", "lease", "--tools", "list")
+
+
+def story(per_minute: int) -> Scenario:
+    """Each session makes two calls, within the provider's limit for all of them."""
     looks = {"calls": [{"name": "list", "arguments": {"path": "."}}]}
-    story = script(
-        {**looks, "when": {"step": 1}},
-        {"text": "Done."},
-    )
-    story = replace(story, requests_per_minute=PER_MINUTE)
-    options = ("--dispatch", "lease", "--tools", "list")
+    told = script({**looks, "when": {"step": 1}}, {"text": "Done."})
+    return replace(told, requests_per_minute=per_minute)
+
+
+def send_all(many: Machines) -> None:
+    with many.servers[0].api() as one, many.servers[1].api() as other:
+        for number, session in enumerate(SESSIONS):
+            api = (one, other)[number % 2]
+            api.session(session)
+            api.post(f"/v1/sessions/{session}/messages", json={"text": "Look around."})
+
+
+def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
     with (
-        running(story) as simulator,
+        running(story(PER_MINUTE)) as simulator,
         machines(
             simulator.url("anthropic"),
             tmp_path,
-            server=options,
-            workers=(options, options),
+            server=OPTIONS,
+            workers=(OPTIONS, OPTIONS),
         ) as many,
     ):
-        with many.servers[0].api() as one, many.servers[1].api() as other:
-            for number, session in enumerate(SESSIONS):
-                api = (one, other)[number % 2]
-                api.session(session)
-                text = {"text": "Look around."}
-                api.post(f"/v1/sessions/{session}/messages", json=text)
+        send_all(many)
         many.until_rest(SESSIONS)
         statuses = [each.status for each in simulator.exchanges if each.number]
         first = statuses.index(429) if 429 in statuses else len(statuses)
@@ -55,3 +67,55 @@ def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
             waits = [e for e in events if isinstance(e, CallRetried)]
             assert all(e.attempt or "rate limit" in e.error for e in waits)
         assert max(ends) - min(ends) < 180
+
+
+def test_a_worker_that_is_killed_while_its_calls_wait_keeps_nothing_of_the_limit(
+    tmp_path: Path,
+) -> None:
+    with (
+        running(story(PER_MINUTE // 2)) as simulator,
+        machines(
+            simulator.url("anthropic"),
+            tmp_path,
+            server=OPTIONS,
+            workers=(OPTIONS, OPTIONS),
+        ) as many,
+    ):
+        send_all(many)
+        until_waiting(many, 20)
+        many.workers[0].kill()
+        assert promised_s(many.place) < PROMISED_S + 3
+        many.until_rest(SESSIONS, within_s=240)
+        statuses = [each.status for each in simulator.exchanges if each.number]
+        assert statuses.count(429) <= 4
+        for session, events in many.ledgers(SESSIONS).items():
+            outcomes = [e.outcome for e in events if isinstance(e, CallEnded)]
+            assert outcomes.count("finished") == STEPS, session
+
+
+def until_waiting(many: Machines, count: int) -> None:
+    """Wait until the calls of so many sessions have been told to wait."""
+    for _ in patiently():
+        waiting = [
+            session
+            for session, events in many.ledgers(SESSIONS).items()
+            if isinstance(events[-1], CallRetried)
+        ]
+        if len(waiting) >= count:
+            return
+    raise AssertionError(f"Only these wait: {waiting}")
+
+
+def promised_s(place: str) -> float:
+    """For how many seconds the slots of the provider's limit of requests are promised."""
+
+    async def read() -> RateState:
+        store = PostgresStore(place)
+        try:
+            (text,) = (await store.shared(RATE)).values()
+            return msgspec.json.decode(text, type=RateState)
+        finally:
+            await store.close()
+
+    requests = asyncio.run(read()).buckets["requests"]
+    return max(0.0, -requests.level * 60 / requests.per_minute)

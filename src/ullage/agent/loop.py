@@ -20,6 +20,7 @@ from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
     CallEnded,
+    CallRetried,
     CallStarted,
     CancelAsked,
     Cancelled,
@@ -124,6 +125,9 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
 
     call: str = ""
     """A model call that was started and has not ended; ``side_call`` one of another purpose."""
+    retry_note: str = ""
+    """Why the call waits before it is sent, until ``retry_at`` in seconds since 1970."""
+    retry_at: float = 0.0
     side_call: str = ""
     side_purpose: Purpose = "other"
     compaction: str = ""
@@ -292,6 +296,8 @@ def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
         owes_answer=False,
         open=(),
         call="",
+        retry_note="",
+        retry_at=0.0,
         cancel="" if event.reason == "cancelled" else loop.cancel,
         cancel_answered=False,
     )
@@ -308,6 +314,8 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
     return replace(
         loop,
         call=event.call,
+        retry_note="",
+        retry_at=0.0,
         steps=loop.steps + 1,
         answer_call="",
         failed="",
@@ -315,6 +323,12 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
         outcome="",
         stop="",
     )
+
+
+def _call_retried(loop: Loop, event: CallRetried) -> Loop:
+    if event.call != loop.call:
+        return loop
+    return replace(loop, retry_note=event.error, retry_at=event.at + event.wait_s)
 
 
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
@@ -342,6 +356,8 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
     return replace(
         loop,
         call="",
+        retry_note="",
+        retry_at=0.0,
         calls=calls,
         outcome=event.outcome,
         stop=event.stop,
@@ -645,6 +661,7 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     FellBack: _fell_back,
     HandedOver: _handed_over,
     CallStarted: _call_started,
+    CallRetried: _call_retried,
     CallEnded: _call_ended,
     MessageAdded: _message,
     Rewound: _rewound,

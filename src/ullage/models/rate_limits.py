@@ -1,8 +1,9 @@
 """A provider's rate limits as all processes of a store keep them together. Pure; times are those of the store.
 
-Each limit is a token bucket. A call takes its slot at once and waits until the bucket has refilled so far: the level
-goes below 0 by what is promised to waiting calls, so they are sent in the order in which they came, in all processes.
-A refusal of the provider moves all slots that are not used yet by the time that it asks to wait.
+Each limit is a token bucket. A call takes its slot before the bucket has refilled so far, and waits until then: the
+level is below 0 by what is promised to waiting calls. A slot is promised at most ``PROMISED_S`` ahead, so that waiting
+processes that are killed keep no more of the limit than that; a call whose turn is later asks again. A refusal of the
+provider moves all promised slots by the time that it asks to wait, and the calls after it are spread.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ LEARNT_S: Final = 600.0
 
 CHUNK_S: Final = 5.0
 """Seconds for which a process may use what it took ahead, and the most that it takes ahead, in seconds of refill."""
+
+PROMISED_S: Final = 30.0
+"""Seconds that a slot is promised ahead: what killed processes can cost the next caller."""
+
+SPREAD_PER_MINUTE: Final = 600.0
+"""Requests per minute after a refusal of a provider that names no limit of requests: not all calls at once."""
 
 LOW_SHARE: Final = 0.25
 """Limits are shared once less than this share of one is left; before, nothing is stored."""
@@ -76,11 +83,18 @@ class RateReport(NamedTuple):
 
 
 class RateSlot(NamedTuple):
-    """When a call may be sent, the state's ``shifted_s`` at that time, and what its process may use beyond it."""
+    """When a call may be sent, the state's ``shifted_s`` at that time, and what its process may use beyond it.
+
+    Without a promise nothing was taken: ``wait_s`` is what the call would wait now, and ``ask_s`` are the seconds
+    until it can get a promise. ``pace_s`` is the time that the limits give to each such call.
+    """
 
     wait_s: float
     shifted_s: float
-    ahead: Amounts
+    ahead: Amounts = _NONE
+    is_promised: bool = True
+    ask_s: float = 0.0
+    pace_s: float = 0.0
 
 
 def is_low(learnt: Mapping[str, MinuteLimit], remaining: Amounts) -> bool:
@@ -104,7 +118,7 @@ def updated(
     buckets = {
         kind: _refilled(bucket, now)
         for kind, bucket in state.buckets.items()
-        if now < state.until or kind in set_limits
+        if is_limited(state, now) or kind in set_limits
     }
     limits = {**report.learnt}
     for kind, per_minute in set_limits.items():
@@ -136,12 +150,13 @@ def _refilled(bucket: Bucket, now: float) -> Bucket:
 
 
 def _blocked(state: RateState, for_s: float, left: Amounts, now: float) -> RateState:
-    """The state after a refusal. What the provider named as used up has room for one call when the wait is over."""
+    """The state after a refusal. When the wait is over, there is room for one request: the others follow it."""
     added = max(0.0, now + for_s - max(now, state.blocked_until))
+    spread = Bucket(most=1.0, per_minute=SPREAD_PER_MINUTE, level=1.0, at=now)
     buckets = {}
-    for kind, bucket in state.buckets.items():
-        room = 1.0 if kind == "requests" else 0.0
-        level = min(bucket.level, max(room, left.get(kind, 0.0)))
+    for kind, bucket in {"requests": spread, **state.buckets}.items():
+        room = 1.0 if kind == "requests" else left.get(kind, 0.0)
+        level = min(bucket.level, max(0.0, room))
         at = max(bucket.at, now) + added
         buckets[kind] = replace(bucket, level=level, at=at)
     return replace(
@@ -161,12 +176,25 @@ class SlotTaken(NamedTuple):
 
 def take(state: RateState, cost: Amounts, now: float) -> SlotTaken:
     """Take the next slot of a state that is ``updated``, and some more where none waits."""
-    wait = max(0.0, state.blocked_until - now)
+    wait = before_s = max(0.0, state.blocked_until - now)
+    pace_s = 0.0
     for kind, bucket in state.buckets.items():
+        second = bucket.per_minute / 60
+        if bucket.level < 0:
+            before_s = max(before_s, bucket.at - now - bucket.level / second)
         needed = min(cost.get(kind, 0.0), bucket.most) or 1e-9
         if bucket.level < needed:
-            refill_s = (needed - bucket.level) * 60 / bucket.per_minute
-            wait = max(wait, bucket.at - now + refill_s)
+            wait = max(wait, bucket.at - now + (needed - bucket.level) / second)
+        pace_s = max(pace_s, needed / second)
+    if before_s > PROMISED_S:
+        later = RateSlot(
+            wait,
+            state.shifted_s,
+            is_promised=False,
+            ask_s=before_s - PROMISED_S,
+            pace_s=pace_s,
+        )
+        return SlotTaken(state, later)
     ahead: dict[str, float] = {}
     after: dict[str, Bucket] = {}
     for kind, bucket in state.buckets.items():

@@ -224,7 +224,9 @@ async def _stream(
         options=options,
         retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
         on_retry=note_retry,
-        slot=runtime.shared.slots.for_call(endpoint, request.model, settings.rate_limits),
+        slot=runtime.shared.slots.for_call(
+            endpoint, request.model, settings.rate_limits, longest_s=settings.rate_wait_s
+        ),
         on_wait=note_wait,
         sleep=pause,
         history=runtime.requests.history,

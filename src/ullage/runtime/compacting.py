@@ -274,7 +274,7 @@ async def summarise(
             policy=ledger.meter.policy,
             media=runtime.media if wanted.extends else {},
             slot=lambda: runtime.shared.slots.for_call(
-                endpoint, model, settings.rate_limits
+                endpoint, model, settings.rate_limits, longest_s=settings.rate_wait_s
             ),
         )
     except ProviderError as problem:

@@ -23,7 +23,7 @@ from ullage.context.choice import ordered
 from ullage.context.rules import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
 from ullage.display.text import quoted
-from ullage.envelope import CALL_S, LOADING_S
+from ullage.envelope import CALL_S, LOADING_S, RATE_WAIT_S
 from ullage.errors import SettingError
 from ullage.meter.counting import CountMode
 from ullage.models.endpoints import read_endpoints
@@ -311,6 +311,10 @@ class Settings:
     )  # fmt: skip
     output_tokens_per_minute: int | None = _setting(
         None, "the same for output", _RATE, unit="tokens", default_text="as the provider says", who=authority.RATES,
+    )  # fmt: skip
+    rate_wait_s: float = _setting(
+        RATE_WAIT_S, "how long a call waits for its place within these limits before it fails", values.real(0),
+        unit="seconds",
     )  # fmt: skip
     connect_s: float = _setting(
         10.0, "the time limit for a connection", _SECONDS, unit="seconds"

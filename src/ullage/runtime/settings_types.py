@@ -58,6 +58,7 @@ class AgentSettings(TypedDict, total=False):
     requests_per_minute: int | None
     input_tokens_per_minute: int | None
     output_tokens_per_minute: int | None
+    rate_wait_s: float | None
     connect_s: float | None
     first_byte_s: float | None
     between_s: float | None

@@ -115,6 +115,7 @@ class SessionState(SessionLine, frozen=True, kw_only=True):
     ended: EndReason | Literal[""]
     """How the last turn ended."""
     note: str
+    """Why it waits: for a person or more budget, after a failure, or for how long for the provider."""
     open: tuple[OpenToolCall, ...]
     queued: int
     status: Status | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final
@@ -282,6 +283,9 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     note = stopped or loop.note
     if is_interrupted and not note:
         note = INTERRUPTED_NOTE
+    wait_s = loop.retry_at - time.time()
+    if wait_s > 0 and not note:
+        note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
     open_calls = []
     for call in loop.open:
         open_calls.append(

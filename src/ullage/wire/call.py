@@ -55,6 +55,8 @@ from ullage.wire.endpoints import Endpoint
 
 LARGE: Final = 256 * 1024
 """Bytes from which on an event or a body is read in a thread, so that other tasks go on running."""
+LONGER_S: Final = 5.0
+"""Seconds by which a wait must be longer than was told before it is told again."""
 KEPT_EARLY: Final = 16
 """Reports of usage that are held back until the answer begins."""
 
@@ -97,23 +99,30 @@ class Retrying(NamedTuple):
     error: ProviderError
 
 
+class SlotWait(NamedTuple):
+    """A call may be sent in ``sent_s`` seconds, as far as is known; it asks again in ``ask_s``, which is no more."""
+
+    sent_s: float
+    ask_s: float
+
+
 class CallSlot(Protocol):
     """The place of one call within the provider's rate limits."""
 
-    async def wait_s(self) -> float:
-        """Seconds until the call may be sent; 0: now. It is asked again after them, as its place may have moved."""
+    async def wait(self) -> SlotWait:
+        """How long the call waits; 0: it may be sent now. Raises ``RateLimited`` where it would wait too long."""
         ...
 
     def heard(self, status: int, headers: Mapping[str, str]) -> None:
         """See ``wire.client.Heard``."""
         ...
 
-    async def refused(self, wait_s: float, *, again: bool) -> float:
-        """The provider refused the call and asks to wait so long. Seconds until it may be sent ``again``."""
+    async def refused(self, wait_s: float) -> None:
+        """The provider refused the call and asks to wait so long. To be sent again it needs a new place: ``wait``."""
         ...
 
-    def give_back(self) -> None:
-        """The call is not sent."""
+    async def give_back(self) -> None:
+        """The call is not sent. Completes although its caller is cancelled."""
         ...
 
     def ended(self, usage: Usage | None) -> None:
@@ -204,7 +213,8 @@ async def stream(
     has begun, with an answer that is ``failed``.
     A loop hands in its ``history``: then a request costs what was added since the last one. A ready ``body`` is that of
     a request that does not stream. With a ``slot`` it waits for its place within the rate limits before it is sent, and
-    ``on_wait`` is told for how many seconds; a store that can't give one raises ``StoreUnavailable``.
+    ``on_wait`` is told for how many seconds; too long a wait raises ``RateLimited``, and a store that can't give it a
+    place ``StoreUnavailable``.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     if endpoint.base_url in client.without_usage:
@@ -273,14 +283,26 @@ async def _wait_for(
     on_wait: Callable[[float], None] | None,
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
-    """Return when the call may be sent."""
+    """Return when the call may be sent. Tells ``on_wait`` once, and again when it takes longer than was told."""
+    waited_s = told_s = 0.0
+    while (wait := await _wait_of(slot)).sent_s > 0:
+        if on_wait is not None and waited_s + wait.sent_s > told_s + LONGER_S:
+            on_wait(wait.sent_s)
+            told_s = waited_s + wait.sent_s
+        try:
+            await sleep(wait.ask_s)
+        except BaseException:
+            await slot.give_back()
+            raise
+        waited_s += wait.ask_s
+
+
+async def _wait_of(slot: CallSlot) -> SlotWait:
+    """What the slot says; its place is given back where it says nothing."""
     try:
-        while (wait_s := await slot.wait_s()) > 0:
-            if on_wait is not None:
-                on_wait(wait_s)
-            await sleep(wait_s)
+        return await slot.wait()
     except BaseException:
-        slot.give_back()
+        await slot.give_back()
         raise
 
 
@@ -290,8 +312,8 @@ async def _wait_after_refusal(
     """Have all calls of the key wait. Seconds until this one may be sent again; ``None`` if it is not."""
     asked_s = wait_s if wait_s is not None else problem.retry_after_s
     blocked_s = retries.first_s if asked_s is None else min(asked_s, retries.patience_s)
-    again_s = await slot.refused(blocked_s, again=wait_s is not None)
-    return None if wait_s is None else again_s
+    await slot.refused(blocked_s)
+    return None if wait_s is None else (await _wait_of(slot)).sent_s
 
 
 async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
