@@ -13,6 +13,8 @@ from ullage.runtime.quotas import change_quota
 from ullage.server.tokens import TokenStore
 from ullage.store.places import store_at
 
+REFUSED = "urn:ullage:problem:refused"
+
 
 def set_quota(path: Path, **limits: Any) -> None:
     """As `ullage quota set acme` does, from another process."""
@@ -75,6 +77,10 @@ def test_a_tenant_sees_what_is_left_and_is_told_when_it_may_go_on(
         assert acme.post("/v1/sessions/acme:s/fork", json={}).status_code == 201
         check_refused(acme.post("/v1/sessions", json={}))
         check_refused(acme.post("/v1/sessions/acme:s/fork", json={}))
+        taken = acme.post("/v1/sessions", json={"id": "s"})
+        assert (taken.status_code, taken.json()["type"]) == (409, REFUSED)
+        taken = acme.post("/v1/sessions/acme:s/fork", json={"id": "s"})
+        assert (taken.status_code, taken.json()["type"]) == (409, REFUSED)
         exported = acme.get("/v1/sessions/acme:s/export").content
         check_refused(acme.post("/v1/sessions/import", content=exported))
         assert other.post("/v1/sessions", json={}).status_code == 201

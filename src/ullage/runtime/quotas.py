@@ -28,7 +28,7 @@ from ullage.agent.quotas import (
     sessions_refused,
     spent_by,
 )
-from ullage.errors import QuotaReached
+from ullage.errors import QuotaReached, SessionNotFound
 from ullage.store.store import (
     DEFAULT_TENANT,
     QUOTA,
@@ -162,18 +162,32 @@ class SessionQuota:
 async def new_session(store: Store, session: str) -> AsyncIterator[None]:
     """Begin a session of this id inside the block: it counts for the tenant of the store, unless the block raises.
 
-    Raises ``QuotaReached`` before the block. The session of a tool call does not count.
+    Raises ``QuotaReached`` before the block, unless there is such a session: then the block says so. The session of a
+    tool call does not count.
     """
     quotas = Quotas(store)
     counts = "/" not in session
-    if counts:
-        await quotas.begin_session()
+    try:
+        if counts:
+            await quotas.begin_session()
+    except QuotaReached:
+        if not session or not await _has(store, session):
+            raise
+        counts = False
     try:
         yield
     except BaseException:
         if counts:
             await quotas.take_back_session()
         raise
+
+
+async def _has(store: Store, session: str) -> bool:
+    try:
+        await store.about(session)
+    except SessionNotFound:
+        return False
+    return True
 
 
 async def all_quotas(store: Store) -> Mapping[str, TenantQuota]:
