@@ -274,7 +274,7 @@ class FullStore(ShakyStore):
 
 
 async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_as_working(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class FillingClient(ShakyClient):
         @asynccontextmanager
@@ -293,6 +293,9 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
                 await session.ask("Look, please.")
             state = await session_state(session, await store.about("s"))
             assert (state.state, state.note) == ("waiting", "The disk is full.")
+            with pytest.raises(StoreUnavailable, match="full"):
+                await session.ask("Once again, please.")
+            assert caplog.text.count("The session s stopped: The disk is full.") == 1
             store.is_full = False
             assert (await session.ask("Once more, please.")).reason == "finished"
         await store.close()

@@ -294,18 +294,25 @@ class Session(Generic[OutputT]):
         return self._failure
 
     async def _serve(self) -> None:
-        """Drive after each command until the session is closed. An error is kept for ``wait``."""
+        """Drive after each command until the session is closed. An error is kept for ``wait``.
+
+        One that comes again and again, as while a disk is full, is logged once.
+        """
+        logged = ""
         while True:
             await self._wake.wait()
             self._wake.clear()
             self._is_idle.clear()
+            self._failure = None
             try:
                 await self._driving.drive()
-                self._failure = None
+                logged = ""
             except asyncio.CancelledError:
                 raise
             except UllageError as problem:
-                log.warning("The session %s stopped: %s", self.id, problem)
+                if logged != str(problem):
+                    log.warning("The session %s stopped: %s", self.id, problem)
+                logged = str(problem)
                 self._failure = problem
             except Exception as problem:
                 log.exception("The session %s stopped by an unexpected error", self.id)

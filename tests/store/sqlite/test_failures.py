@@ -11,7 +11,7 @@ import pytest
 from tests.store.sessions import said, source_code
 from ullage.errors import LedgerError, StoreUnavailable, UllageError
 from ullage.events import Event, MessageAdded, RowDamaged, TurnStarted
-from ullage.store.sqlite.failures import failure
+from ullage.store.sqlite.failures import failure, free_bytes
 from ullage.store.sqlite.store import SqliteStore
 
 
@@ -106,6 +106,20 @@ async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(
             assert whole == 0, f"{whole} events were whole, and {problem}"
         await found.close()
     await store.close()
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN])
+def test_a_failure_of_a_disk_without_room_says_that_it_is_full(
+    code: int, tmp_path: Path
+) -> None:
+    problem = sqlite3.OperationalError("disk I/O error")
+    problem.sqlite_errorcode = code
+    path = tmp_path / "s.db"
+    assert "disk is full" in str(failure(problem, path, lambda _: 0))
+    assert "disk is full" not in str(failure(problem, path, lambda _: 10**9))
+    assert "disk is full" not in str(failure(problem, path, lambda _: None))
+    assert (free_bytes(path) or 0) > 0
+    assert free_bytes(tmp_path / "missing" / "s.db") is None
 
 
 async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(

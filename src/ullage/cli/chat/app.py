@@ -311,6 +311,8 @@ class ChatApp(App[str]):
 
     def _draw_foot(self) -> None:
         left = doing(self._stands, self._streaming, time.monotonic() - self._since)
+        if self._failure is not None and self._stands.turn:
+            left = (Span("stopped", "bad"), Span("  /retry continues", "dim"))
         if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
             goes_on = (
                 "; the turn goes on when the session is opened again"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from ullage.errors import LedgerError, StoreUnavailable, UllageError
+
+LEAST_FREE_BYTES: Final = 65_536
+"""With less a disk counts as full: SQLite takes 32 KiB at once for the index of its log (https://sqlite.org/walformat.html)."""
+
+_FULL_OR_BROKEN: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says too where the disk has no room for the files beside the database."""
 
 
 class ReadOnlyStore(StoreUnavailable):
@@ -17,18 +26,40 @@ def primary_code(problem: sqlite3.Error) -> int:
     return (getattr(problem, "sqlite_errorcode", None) or 0) & 0xFF
 
 
-def failure(problem: sqlite3.Error, path: Path) -> UllageError:
-    """Our error for one of SQLite's."""
+def free_bytes(path: Path) -> int | None:
+    """The room on the disk of a file; ``None`` where it can't be told."""
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return None
+
+
+def disk_full(path: Path) -> StoreUnavailable:
+    """Our error where there is no room for another write."""
+    return StoreUnavailable(
+        f"The disk is full: nothing more can be stored in {path}. What was stored is unchanged. "
+        "Make room on that disk, then try again."
+    )
+
+
+def failure(
+    problem: sqlite3.Error,
+    path: Path,
+    free: Callable[[Path], int | None] = free_bytes,
+) -> UllageError:
+    """Our error for one of SQLite's. ``free`` tells the room on a file's disk."""
     if isinstance(problem, sqlite3.IntegrityError):
         return LedgerError(
             f"The write to {path} contradicts the stored data ({problem}). Nothing was written."
         )
-    match primary_code(problem):
+    code = primary_code(problem)
+    if code in _FULL_OR_BROKEN:
+        room = free(path)
+        if room is not None and room < LEAST_FREE_BYTES:
+            return disk_full(path)
+    match code:
         case sqlite3.SQLITE_FULL:
-            return StoreUnavailable(
-                f"The disk is full: nothing more can be stored in {path}. What was stored is unchanged. "
-                "Make room and try again; `ullage sessions` lists what may be deleted."
-            )
+            return disk_full(path)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return ReadOnlyStore(
                 f"The database {path} may not be written ({problem}). Allow writing the file and its directory, "
