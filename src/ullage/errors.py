@@ -15,6 +15,7 @@
     │   └── LeaseLost             this driver's lease was taken over: its write was rejected
     ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
     ├── QuotaReached              the tenant's quota of the day allows no more; says when the next day begins
+    ├── WrongPlace                the session's files are at another place, whose workers drive it
     ├── CompactorBusy             a Compactor was used for two requests at a time
     ├── AnswerInvalid             the model's answers do not fit the type that was asked for; keeps the last one's text
     ├── ContextUnfixable          the next request can't be made to fit the input limit
@@ -127,6 +128,10 @@ class LeaseLost(StoreError):
 
 class CommandRefused(UllageError):
     """A command that the session's state does not allow; the message says which state that is."""
+
+
+class WrongPlace(UllageError):
+    """The session's files are at another place: workers of that place drive it, and this process does not."""
 
 
 class CompactorBusy(UllageError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import cast
 
 from ullage.errors import StoreUnavailable
@@ -18,7 +19,9 @@ class FakeStore:
         self.left = [Unattended(name, 7) for name in names]
         self.fails = 0
 
-    async def unattended(self, limit: int) -> list[Unattended]:
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None
+    ) -> list[Unattended]:
         if self.fails:
             self.fails -= 1
             raise StoreUnavailable("The disk is full.")
@@ -34,7 +37,7 @@ class Woken:
         self.now = 0.0
         self.attending = Attending(cast(Store, store), self.wake, clock=lambda: self.now)
 
-    async def wake(self, session: str, why: int) -> None:
+    async def wake(self, session: str, why: int, place: str) -> None:
         self.all.append((session, why))
         self.any.set()
 

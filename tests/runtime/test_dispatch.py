@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -13,21 +14,23 @@ from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.lease_dispatch import LeaseDispatch
 from ullage.runtime.restate_admin import register_workers
 from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
+from ullage.store.postgres.calls import PostgresCalls
 from ullage.tasks import background
 
 
-async def embedded() -> Dispatch:
-    return Embedded()
+async def embedded(place: str) -> Dispatch:
+    return Embedded(place)
 
 
-async def lease() -> Dispatch:
-    return LeaseDispatch()
+async def lease(place: str) -> Dispatch:
+    return LeaseDispatch(place=place)
 
 
-async def restate() -> Dispatch:
+async def restate(place: str) -> Dispatch:
     """A worker of a Restate server in a process of its own."""
     server = shared_restate()
-    dispatch = RestateDispatch(server.ingress, ListenAddress("127.0.0.1", 0))
+    address = ListenAddress("127.0.0.1", 0)
+    dispatch = RestateDispatch(server.ingress, address, place=place)
     assert dispatch.address is not None
     async with background(dispatch.serve(Drives())):
         port = dispatch.address.port
@@ -35,17 +38,17 @@ async def restate() -> Dispatch:
     return dispatch
 
 
-DISPATCHES: dict[str, Callable[[], Awaitable[Dispatch]]] = {
+DISPATCHES: dict[str, Callable[[str], Awaitable[Dispatch]]] = {
     "embedded": embedded,
     "lease": lease,
     "restate": restate,
 }
-"""Every dispatch by its name."""
+"""Every dispatch of a place by its name."""
 
 
 @pytest.fixture(params=DISPATCHES)
 async def dispatch(request: pytest.FixtureRequest) -> AsyncIterator[Dispatch]:
-    made = await DISPATCHES[request.param]()
+    made = await DISPATCHES[request.param]("")
     yield made
     await made.close()
 
@@ -102,6 +105,48 @@ async def test_a_session_is_driven_after_each_wake_once_at_a_time(
         await drives.until(name, 2)
     assert drives.most == {name: 1, other: 1}
     assert +drives.at_once == {}
+
+
+@pytest.mark.parametrize("kind", DISPATCHES)
+async def test_only_sessions_of_its_place_are_driven(kind: str, name: str) -> None:
+    dispatch, elsewhere = await DISPATCHES[kind]("cellar"), f"{name}, elsewhere"
+    assert dispatch.place == "cellar"
+    drives = Drives()
+    drives.may_end.set()
+    await dispatch.wake(elsewhere, 1, "attic")
+    async with background(dispatch.serve(drives)):
+        await dispatch.wake(elsewhere, 2, "attic")
+        await dispatch.wake(elsewhere, 3)
+        await dispatch.wake(name, 1, "cellar")
+        await drives.until(name, 1)
+        await dispatch.wake(name, 2, "cellar")
+        await drives.until(name, 2)
+    assert drives.begun[elsewhere] == 0
+    await dispatch.close()
+
+
+async def test_calls_are_heard_by_the_workers_of_the_place(database_url: str) -> None:
+    workers = {}
+    for place in ("", "a", "b"):
+        workers[place] = LeaseDispatch(PostgresCalls(database_url), place=place)
+    server = LeaseDispatch(PostgresCalls(database_url), serves=False, place="a")
+    drives = {place: Drives() for place in workers}
+    async with AsyncExitStack() as stack:
+        for place, dispatch in workers.items():
+            drives[place].may_end.set()
+            stack.push_async_callback(dispatch.close)
+            serving = dispatch.serve(drives[place])
+            await stack.enter_async_context(background(serving))
+        stack.push_async_callback(server.close)
+        for place in workers:
+            while not drives[place].begun:  # until it listens
+                await server.wake(f"of {place}", 1, place)
+                await asyncio.sleep(0.01)
+        await workers["a"].wake("of b, of a worker", 1, "b")
+        await drives["b"].until("of b, of a worker", 1)
+    assert set(drives[""].begun) == {"of "}
+    assert set(drives["a"].begun) == {"of a"}
+    assert set(drives["b"].begun) == {"of b", "of b, of a worker"}
 
 
 async def test_who_is_woken_before_anybody_serves_is_driven_then(

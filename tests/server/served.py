@@ -21,6 +21,7 @@ import httpx2
 from ullage_simulators.scenario import Scenario, read
 
 from ullage.runtime.agent import Agent
+from ullage.runtime.dispatch import Dispatch
 from ullage.server.app import application
 from ullage.server.connections import StreamSlots, TimeLimits
 from ullage.server.guard import LOOPBACK
@@ -159,6 +160,7 @@ def serving(
     limits: TimeLimits | None = None,
     shows: LiveSessions | None = None,
     proxies: Sequence[str] = (),
+    dispatch: Dispatch | None = None,
     **said: Any,
 ) -> Iterator[Local]:
     """The API in a thread of its own, over the file or database ``store``.
@@ -186,6 +188,7 @@ def serving(
             names=LOOPBACK,
             proxies=proxies,
             shows=shows,
+            dispatch=dispatch,
         )
         server = HttpServer(made, limits)
 

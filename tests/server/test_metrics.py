@@ -6,14 +6,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from ullage_simulators import running
 
 from tests.server.served import Local, patiently, script, serving
 from ullage.errors import SessionNotFound
 from ullage.events import Amount, CallEnded, CallStarted, CancelAsked, TurnEnded
-from ullage.server.metrics import MOST_AWAITED, Metrics, measured
+from ullage.server.metrics import MOST_AWAITED, MOST_PLACES, Metrics, measured
 from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import WaitingPlace
 from ullage.usage import Usage
 
 
@@ -127,3 +129,18 @@ def test_calls_that_never_end_are_forgotten() -> None:
         metrics.note(CallStarted(session="s", call=str(number), estimate=estimate))
     metrics.note(CallEnded(session="s", call="0", usage=Usage(input=100)))
     assert metrics.registry.get_sample_value("ullage_estimate_error_ratio_count") == 0
+
+
+def test_places_are_counted_up_to_a_bound_and_the_rest_together() -> None:
+    metrics = Metrics()
+    places = [WaitingPlace(f"p{number}", 2, float(number)) for number in range(60)]
+    metrics.note_waiting(places)
+    told = generate_latest(metrics.registry).decode()
+    assert told.count("ullage_sessions_waiting{") == MOST_PLACES + 2
+    assert 'ullage_sessions_waiting{place="p59"} 2.0' in told
+    assert 'ullage_longest_wait_seconds{place="p59"} 59.0' in told
+    assert 'ullage_sessions_waiting{place="(other places)"} 20.0' in told
+    assert 'ullage_longest_wait_seconds{place="(other places)"} 9.0' in told
+    metrics.note_waiting([])
+    told = generate_latest(metrics.registry).decode()
+    assert told.count("ullage_sessions_waiting{") == 1

@@ -12,6 +12,7 @@ from tests.server.served import Api, Local, patiently, script, serving
 from ullage.agent.loop import Loop, OpenCall, QueuedMessage
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
+from ullage.runtime.dispatch import Embedded
 from ullage.server.sessions import line_of, state_of
 from ullage.store.store import SessionRow
 
@@ -241,3 +242,34 @@ def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed
         assert server.api.post("/v1/sessions/left/resume").status_code == 202
         assert server.api.until("left")["state"] == "idle"
         assert server.api.post("/v1/sessions/left/resume").status_code == 409
+
+
+def test_a_session_is_at_the_place_that_is_named_or_at_the_server_s(
+    provider: str, tmp_path: Path
+) -> None:
+    with serving(provider, tmp_path / "s.db", dispatch=Embedded("cellar")) as server:
+        api = server.api
+        api.session("own")
+        api.session("other", place="attic")
+        api.say("other", "Hello.")
+        assert api.state("own")["place"] == "cellar"
+        for _ in patiently():
+            listed = api.get("/v1/sessions").json()["sessions"]
+            if any(line["lacks_worker"] for line in listed):
+                break
+        shown = {line["id"]: (line["place"], line["lacks_worker"]) for line in listed}
+        assert shown == {"own": ("cellar", False), "other": ("attic", True)}
+        waits = api.state("other")
+        assert (waits["state"], waits["lacks_worker"]) == ("interrupted", True)
+        assert "waits for a worker of the place attic" in waits["note"]
+        file = api.get("/v1/sessions/other/export").content
+        taken = api.post("/v1/sessions/import", params={"id": "taken"}, content=file)
+        assert taken.status_code == 201
+        assert api.state("taken")["place"] == "cellar"
+
+
+@pytest.mark.parametrize("place", ["", "The Attic", "-a", "a" * 41, "a\n", 3])
+def test_what_is_no_name_of_a_place_is_refused(api: Api, place: object) -> None:
+    refused = api.post("/v1/sessions", json={"id": "unplaced", "place": place})
+    assert refused.status_code == 400
+    assert api.get("/v1/sessions/unplaced").status_code == 404

@@ -50,7 +50,8 @@ async def held_by(store: Store) -> list[tuple[Any, ...]]:
         draft, pending = await store.read_draft(row.id), await store.pending(row.id)
         held.append(
             (
-                row._replace(key=0, drivers=0),
+                row._replace(key=0, drivers=0, due_at=None),
+                row.is_due,
                 events,
                 draft,
                 pending,
@@ -114,6 +115,16 @@ async def test_a_copied_session_waits_for_a_driver_as_its_source_does(
     while not (found := await target.unattended(10)):
         await asyncio.sleep(0.01)
     assert [each.id for each in found] == ["waits"]
+    await target.close()
+
+
+async def test_a_copied_session_stays_at_its_place(
+    sqlite_store: SqliteStore, other_place: str
+) -> None:
+    await sqlite_store.create("s", place="cellar")
+    target = store_at(other_place)
+    await outcomes(sqlite_store, target)
+    assert (await target.about("s")).place == "cellar"
     await target.close()
 
 

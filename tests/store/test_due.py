@@ -17,7 +17,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart
 from ullage.store.leases import new_owner
-from ullage.store.store import Checkpoint, Lease, Store, Unattended
+from ullage.store.store import UNTAKEN_S, Checkpoint, Lease, Store, Unattended
 
 
 def said(name: str) -> Message:
@@ -166,6 +166,44 @@ async def test_of_drivers_that_steal_from_each_other_only_the_last_one_writes(
     generations = [int(e.turn) for e in events if isinstance(e, TurnStarted)]
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert generations == sorted(generations)
+
+
+async def test_sessions_without_a_driver_are_found_and_counted_by_place(
+    store: Store,
+) -> None:
+    for name, place in (("here", ""), ("a1", "a"), ("a2", "a"), ("b1", "b")):
+        await store.create(name, place=place)
+        await store.send(name, said("m"), "steer")
+        if name == "a1":
+            await store.fork(name, "a3", through=1)  # at rest
+    while len(await store.unattended(10)) < 4:
+        await asyncio.sleep(0.01)
+
+    async def found(*places: str) -> list[str]:
+        return [f"{each.place}:{each.id}" for each in await store.unattended(10, places)]
+
+    assert await found("") == [":here"]
+    assert await found("a") == ["a:a1", "a:a2"]
+    assert await found("b", "") == [":here", "b:b1"]
+    assert await found() == []
+    waiting = await store.waiting_places()
+    assert [(each.place, each.sessions) for each in waiting] == [
+        ("", 1),
+        ("a", 2),
+        ("b", 1),
+    ]
+    assert (await store.about("a3")).place == "a"
+    lease = await store.acquire("b1", new_owner(), ttl_s=60)
+    assert await found("b") == []
+    row = await store.about("b1")
+    assert row.due_at is not None
+    assert not row.lacks_worker(row.due_at + UNTAKEN_S + 1)
+    await store.release(lease)
+    row = await store.about("b1")
+    assert row.due_at is not None
+    assert not row.lacks_worker(row.due_at)
+    assert row.lacks_worker(row.due_at + UNTAKEN_S + 1)
+    assert not row._replace(place="").lacks_worker(row.due_at + UNTAKEN_S + 1)
 
 
 async def test_who_waits_longer_says_so(store: Store) -> None:

@@ -74,10 +74,25 @@ async def test_a_session_comes_back_from_its_file_as_it_was(
         held_by="",
         seq=len(whole),
         drivers=0,
-        is_due=False,  # what waited was returned
+        due_at=None,  # what waited was returned
     )
     assert here.created <= events[0].at
     await other.close()
+
+
+async def test_an_imported_session_is_at_its_own_place_or_at_another(
+    store: Store, tmp_path: Path
+) -> None:
+    await store.create("s", place="cellar")
+    file = tmp_path / "s.jsonl"
+    await export_file(store, "s", file)
+    for name, place in (("own", None), ("other", "attic"), ("none", "")):
+        await import_file(store, file, name, place=place)
+    places = [(await store.about(name)).place for name in ("own", "other", "none")]
+    assert places == ["cellar", "attic", ""]
+    file.write_text(file.read_text().replace('"cellar"', '"The Cellar"'))
+    with pytest.raises(NotASession):
+        await import_file(store, file, "damaged")
 
 
 async def test_a_session_can_be_imported_under_another_id(
@@ -104,6 +119,7 @@ async def test_the_file_says_what_it_is_and_has_one_event_a_line(
         "origin": "from",
         "events": len(events),
         "kept": 3,
+        "place": "",
     }
     assert [json.loads(line) for line in lines[1 : len(events) + 1]] == [
         json.loads(encode(event)) for event in events

@@ -234,7 +234,7 @@ async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
         "from",
         0,
         listed[1].key,
-        False,
+        None,
         "default",
         "",
     )

@@ -38,12 +38,12 @@ def dispatch_of(
     """
     match args.dispatch:
         case "lease":
-            return LeaseDispatch(calls_at(place), serves=drives)
+            return LeaseDispatch(calls_at(place), serves=drives, place=args.place)
         case "restate":
             listen = host_and_port("--listen", args.listen) if drives else None
-            return RestateDispatch(args.restate, listen)
+            return RestateDispatch(args.restate, listen, place=args.place)
         case _:
-            return Embedded()
+            return Embedded(args.place)
 
 
 def host_and_port(option: str, text: str) -> ListenAddress:

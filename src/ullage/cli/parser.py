@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -495,6 +496,14 @@ def _add_dispatch(where: argparse._ArgumentGroup, *, default: str) -> None:
         default=default,
         help="who says where a session is driven: this process (embedded), leases of the store (lease: two or three "
         f"servers), a Restate server (restate: workers alone drive). Default {default}",
+    )
+    where.add_argument(
+        "--place",
+        type=_place_name,
+        default="",
+        metavar="NAME",
+        help="where the sessions' files are: only sessions of this place are driven here, and new ones belong to it "
+        "(default: those without a place)",
     )
     where.add_argument(
         "--restate",
@@ -1195,6 +1204,16 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def _place_name(text: str) -> str:
+    from ullage.store.store import PLACE_PATTERN
+
+    if text and re.search(PLACE_PATTERN, text) is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name of a place: give at most 40 of a-z, 0-9, - and _, a letter or digit first"
+        )
+    return text
 
 
 def _positive(text: str) -> int:

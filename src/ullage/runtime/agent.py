@@ -139,6 +139,9 @@ class Agent(Generic[OutputT, DepsT]):
     until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
     """
 
+    _place = ""
+    """The place whose sessions it drives, where a host or a parent has one."""
+
     def __init__(
         self,
         model: str = "",
@@ -366,11 +369,14 @@ class Agent(Generic[OutputT, DepsT]):
                         await resources.aclose()
                     raise
                 self._shared = shared
+            self._shared.place = self._place
             self._open += 1
             return self._shared
 
-    def _within(self, store: Store, client: Client) -> Agent[OutputT, DepsT]:
-        """A copy of the agent that uses this store and this client and closes neither.
+    def _within(
+        self, store: Store, client: Client, place: str = ""
+    ) -> Agent[OutputT, DepsT]:
+        """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
         """
@@ -381,6 +387,7 @@ class Agent(Generic[OutputT, DepsT]):
             or guest._given_client is not client
         ):
             guest = self._copied(store, client)
+            guest._place = place
             self._guest = guest
         return guest
 
@@ -486,23 +493,24 @@ class Agent(Generic[OutputT, DepsT]):
             ),
         )
 
-    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
-        """Create the session in the store if it does not exist.
+    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
+        """Create the session in the store if it does not exist. Returns its place.
 
         Raises ``SettingError`` and ``BadKey`` for settings that could not work, ``QuotaReached``; nothing is stored.
         """
         assert self._shared is not None
-        store = self._shared.store
+        store, place = self._shared.store, self._shared.place
         with contextlib.suppress(SessionNotFound):
-            await store.about(session)
-            return
+            return (await store.about(session)).place
         resolved = self._shared.commanded(settings)
         events = await self._first_events(resolved, settings)
         self._check_settings(resolved)
         resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has just created it
             async with new_session(store, session):
-                await store.create(session, events)
+                await store.create(session, events, place=place)
+                return place
+        return (await store.about(session)).place
 
     async def _first_events(
         self, resolved: Settings, own: Mapping[str, object]

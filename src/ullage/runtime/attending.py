@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from ullage.errors import UllageError
@@ -27,22 +27,26 @@ RETRY_S: Final = 30.0
 
 
 class Attending:
-    """Wakes the sessions of ``store`` that are due and have no driver. ``wake`` gets the id and the last event.
+    """Wakes the sessions of ``store`` that are due and have no driver. ``wake`` gets the id, the last event and the
+    place.
 
-    ``pause_s`` is the longest time between two sweeps, ``room`` how many sessions one of them may wake.
+    It searches the sessions of ``places``, without them those of all places. ``pause_s`` is the longest time between
+    two sweeps, ``room`` how many sessions one of them may wake.
     """
 
     def __init__(
         self,
         store: Store,
-        wake: Callable[[str, int], Awaitable[None]],
+        wake: Callable[[str, int, str], Awaitable[None]],
         *,
+        places: Sequence[str] | None = None,
         pause_s: float = LOST_WAKE_S,
         room: Callable[[], int] = lambda: AT_ONCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._wake = wake
+        self._places = places
         self._pause_s = pause_s
         self._room = room
         self._clock = clock
@@ -77,9 +81,10 @@ class Attending:
         most = min(AT_ONCE, self._room())
         if most <= 0:
             return woken
-        for each in await self._store.unattended(most + len(self._failed)):
+        limit = most + len(self._failed)
+        for each in await self._store.unattended(limit, self._places):
             if each.id not in self._failed and len(woken) < most:
-                await self._wake(each.id, each.seq)
+                await self._wake(each.id, each.seq, each.place)
                 woken.append(each.id)
         self.woken += len(woken)
         return woken

@@ -47,10 +47,13 @@ async def fork(
     return Fork(name, dropped[-1])
 
 
-async def imported(store: Store, path: Path, session: str = "") -> Taken:
-    """A new session from an exported file. Raises as ``import_file`` does, and ``QuotaReached``."""
+async def imported(
+    store: Store, path: Path, session: str = "", *, place: str | None = None
+) -> Taken:
+    """A new session from an exported file, at its own place or another. Raises as ``import_file`` does, and
+    ``QuotaReached``."""
     async with new_session(store, session):
-        return await import_file(store, path, session, keep=harmless)
+        return await import_file(store, path, session, keep=harmless, place=place)
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:

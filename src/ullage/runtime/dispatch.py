@@ -27,16 +27,19 @@ class Dispatch(Protocol):
     """Whether it begins a drive of a session only after the one before has ended or is given up, in all processes. Then
     the driver takes the lease at once, and wakes are kept by it rather than by the process that woke."""
 
+    place: str
+    """The place whose sessions ``serve`` has driven here, and where new ones are begun; empty: those without one."""
+
     sweep_s: float
     """The longest time between two searches for lost wakes, in seconds."""
 
-    async def wake(self, session: str, why: int) -> None:
-        """Have this session driven at least once after this call. ``why`` is its event that asks for it: the same wake
-        again changes nothing."""
+    async def wake(self, session: str, why: int, place: str = "") -> None:
+        """Have this session of this place driven at least once after this call. ``why`` is its event that asks for it:
+        the same wake again changes nothing."""
         ...
 
     async def serve(self, drive: Drive) -> None:
-        """Drive the woken sessions, each once at a time, until cancelled. That cancels the drives too."""
+        """Drive the woken sessions of ``place``, each once at a time, until cancelled. That cancels the drives too."""
         ...
 
     async def problem(self) -> str:
@@ -49,19 +52,27 @@ class Dispatch(Protocol):
 
 
 class Embedded:
-    """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it."""
+    """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it.
+
+    A session of another place is left to the sweep of a process of that place.
+    """
 
     takes_over = False
     sweep_s = LOST_WAKE_S
 
-    def __init__(self) -> None:
+    def __init__(self, place: str = "") -> None:
+        self.place = place
         self._drive: Drive | None = None
         self._running: dict[str, asyncio.Task[bool]] = {}
         self._again: set[str] = set()
         """Sessions to drive once more: woken while they were driven, or before there was a ``serve``."""
 
-    async def wake(self, session: str, why: int) -> None:
+    async def wake(self, session: str, why: int, place: str = "") -> None:
         """See ``Dispatch.wake``."""
+        if place == self.place:
+            self._wake_here(session)
+
+    def _wake_here(self, session: str) -> None:
         if self._drive is None or session in self._running:
             self._again.add(session)
         else:

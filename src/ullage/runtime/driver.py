@@ -48,6 +48,7 @@ from ullage.errors import (
     SessionNotFound,
     SettingError,
     StoreUnavailable,
+    WrongPlace,
 )
 from ullage.events import (
     ApprovalAsked,
@@ -119,12 +120,14 @@ class Driver:
         *,
         awaits_other: bool = True,
         takes_over: bool = False,
+        place: str = "",
     ) -> None:
         self._shared = shared
         self._session = session
         self._deps = deps
         self._awaits_other = awaits_other
         self._takes_over = takes_over
+        self._place = place
         self.runtime: SessionRuntime | None = None
         """The session's folds, after the first ``look``."""
         self._opening = asyncio.Lock()
@@ -170,12 +173,14 @@ class Driver:
     async def drive(self) -> None:
         """Take steps until the session rests or waits for a person. Returns at once if there is no work.
 
-        Raises ``StoreUnavailable``, ``SettingError`` and ``SessionNotFound``. An unexpected exception is logged and
-        recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops the work in
-        progress, leaves it open in the ledger and gives the lease back; the next driver continues. While another driver
-        has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns. With
-        ``takes_over`` it takes the session from the other driver, and leaves when it loses the session itself.
+        Raises ``StoreUnavailable``, ``SettingError``, ``SessionNotFound`` and ``WrongPlace``. An unexpected exception
+        is logged and recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops
+        the work in progress, leaves it open in the ledger and gives the lease back; the next driver continues. While
+        another driver has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns.
+        With ``takes_over`` it takes the session from the other driver, and leaves when it loses the session itself.
         """
+        if self._place != self._shared.place:
+            raise wrong_place(self._session, self._place)
         steal = self._takes_over
         while not self._is_retiring:
             try:
@@ -544,6 +549,16 @@ class Driver:
                 MessageAdded(message=one.message),
             ]
         await runtime.ledger.write(events, exact=True, durable=True)
+
+
+def wrong_place(session: str, place: str) -> WrongPlace:
+    """The error of a driver that is not at the session's place."""
+    where = f"at the place {place}" if place else "at no place"
+    option = f" --place {place}" if place else " without --place"
+    return WrongPlace(
+        f"The session {session} is {where}, whose files are not here: this process does not drive it. Start "
+        f"`ullage worker{option}` where they are."
+    )
 
 
 def used_by_session(runtime: SessionRuntime) -> BudgetUse:

@@ -8,12 +8,14 @@ async with Host(agent) as host:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
 from ullage.agent.quotas import TenantQuota
+from ullage.display.text import counted
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import FirstCall
 from ullage.runtime.agent import Agent, new_session_id
@@ -22,7 +24,7 @@ from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.quotas import Quotas, new_session
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
-from ullage.store.store import DEFAULT_TENANT, Store
+from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store
 from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import start, stop, to_completion
 
@@ -30,6 +32,9 @@ log = logging.getLogger("ullage.runtime")
 
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
+
+PLACES_S: Final = 10.0
+"""Seconds between two looks at the places that have no worker."""
 
 ANSWERS_IN_S: Final = 3.0
 """Seconds after which a store or a dispatch that says nothing counts as away."""
@@ -72,8 +77,11 @@ class Host:
         self._taking_over: asyncio.Task[None] | None = None
         self._is_retiring = False
         self._tasks: list[asyncio.Task[None]] = []
+        self._without_worker: frozenset[str] = frozenset()
+        """The places of which a warning said that they have no worker."""
 
     async def __aenter__(self) -> Host:
+        self.agent._place = self.dispatch.place
         self._shared = await self.agent._enter()
         self._is_retiring = False
         self._tasks = [
@@ -86,10 +94,13 @@ class Host:
             self._attending = Attending(
                 self.store,
                 self.dispatch.wake,
+                places=None if self.dispatch.takes_over else [self.dispatch.place],
                 pause_s=self.dispatch.sweep_s,
                 room=self._room,
             )
             self._taking_over = start(self._attending.run(), name="host: taking over")
+        if self.attends:
+            self._tasks.append(start(self._watch_places(), name="host: places"))
         return self
 
     async def __aexit__(self, *problem: object) -> None:
@@ -165,9 +176,10 @@ class Host:
         settings: Mapping[str, object] | None = None,
         *,
         tenant: str = DEFAULT_TENANT,
+        place: str | None = None,
     ) -> Session:
-        """A new session. Raises ``CommandRefused`` for a taken id, ``QuotaReached``, ``SettingError``,
-        ``StoreUnavailable``."""
+        """A new session, at the host's place where none is named. Raises ``CommandRefused`` for a taken id,
+        ``QuotaReached``, ``SettingError``, ``StoreUnavailable``."""
         own = {
             name: value for name, value in (settings or {}).items() if value is not None
         }
@@ -178,7 +190,8 @@ class Host:
         name = session or prefix_of(tenant) + new_session_id()
         events = await agent._first_events(resolved, own)
         async with new_session(shared.store, name):
-            await shared.store.create(name, events)
+            where = shared.place if place is None else place
+            await shared.store.create(name, events, place=where)
         return await self.wake(name)
 
     async def look(self, session: str) -> Session:
@@ -307,6 +320,26 @@ class Host:
                 if session.is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
 
+    async def _watch_places(self) -> None:
+        while True:
+            await asyncio.sleep(PLACES_S)
+            with contextlib.suppress(UllageError):
+                await self.warn_of_places()
+
+    async def warn_of_places(self) -> None:
+        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``."""
+        waiting = await self.store.waiting_places()
+        lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
+        lacking.pop("", None)
+        for place in sorted(lacking.keys() - self._without_worker):
+            log.warning(
+                "%s of the place %s: start `ullage worker --place %s` where the files are.",
+                f"A worker is missing for {counted(lacking[place].sessions, 'session')}",
+                place,
+                place,
+            )
+        self._without_worker = frozenset(lacking)
+
 
 class TenantHost:
     """A host as one tenant's callers see it: their sessions alone."""
@@ -320,9 +353,13 @@ class TenantHost:
         """The id of a new session for which the caller gave this one, or none."""
         return prefix_of(self.tenant) + (given or new_session_id())
 
-    async def begin(self, session: str, settings: Mapping[str, object]) -> Session:
+    async def begin(
+        self, session: str, settings: Mapping[str, object], place: str | None = None
+    ) -> Session:
         """See ``Host.begin``."""
-        return await self._host.begin(self.id_of(session), settings, tenant=self.tenant)
+        return await self._host.begin(
+            self.id_of(session), settings, tenant=self.tenant, place=place
+        )
 
     async def look(self, session: str) -> Session:
         """See ``Host.look``. Raises ``SessionNotFound`` for another tenant's session."""
@@ -333,6 +370,11 @@ class TenantHost:
         """See ``Host.forget``. Raises ``SessionNotFound`` for another tenant's session."""
         await self.store.own(session)
         await self._host.forget(session)
+
+    @property
+    def place(self) -> str:
+        """Where sessions are begun for which no place is named."""
+        return self._host.dispatch.place
 
     async def quota(self) -> TenantQuota | None:
         """The tenant's quota with what was used of it today, if it has one."""

@@ -20,12 +20,12 @@ LISTEN_AGAIN_S = 1.0
 class DriverCalls(Protocol):
     """Calls for a driver between the processes of one store. A call may be lost, and several processes may hear it."""
 
-    async def call(self, session: str) -> None:
-        """Ask the processes that listen to drive this session. Raises ``StoreUnavailable``."""
+    async def call(self, session: str, place: str) -> None:
+        """Ask the processes that listen for this place to drive this session. Raises ``StoreUnavailable``."""
         ...
 
-    def heard(self) -> AsyncIterator[str]:
-        """The sessions that any process calls a driver for, from the first step of the iteration on.
+    def heard(self, place: str) -> AsyncIterator[str]:
+        """The sessions of this place that any process calls a driver for, from the first step of the iteration on.
 
         Raises ``StoreUnavailable`` when the connection ends.
         """
@@ -41,24 +41,27 @@ class DriverCalls(Protocol):
 
 
 class LeaseDispatch(Embedded):
-    """Drives in the process that wakes, if it ``serves``; otherwise in a process that hears the call.
+    """Drives in the process that wakes, if it ``serves`` the session's place; otherwise in a process that hears the
+    call.
 
-    The store's lease keeps two processes apart that heard the same call. Without ``calls``, as with SQLite, and after
-    a lost one, the sweep of the processes that serve finds the session: see ``Attending``.
+    The store's lease keeps two processes apart that heard the same call. Without ``calls``, as with SQLite, and after a
+    lost one, the sweep of the processes that serve finds the session: see ``Attending``.
     """
 
-    def __init__(self, calls: DriverCalls | None = None, *, serves: bool = True) -> None:
-        super().__init__()
+    def __init__(
+        self, calls: DriverCalls | None = None, *, serves: bool = True, place: str = ""
+    ) -> None:
+        super().__init__(place)
         self._calls = calls
         self._serves = serves
 
-    async def wake(self, session: str, why: int) -> None:
+    async def wake(self, session: str, why: int, place: str = "") -> None:
         """See ``Dispatch.wake``."""
-        if self._serves:
-            await super().wake(session, why)
+        if self._serves and place == self.place:
+            self._wake_here(session)
         elif self._calls is not None:
             try:
-                await self._calls.call(session)
+                await self._calls.call(session, place)
             except StoreUnavailable as problem:
                 log.warning("A call for a driver of %s was lost: %s", session, problem)
 
@@ -70,8 +73,8 @@ class LeaseDispatch(Embedded):
     async def _hear(self) -> None:
         while self._calls is not None:
             try:
-                async for session in self._calls.heard():
-                    await super().wake(session, 0)
+                async for session in self._calls.heard(self.place):
+                    self._wake_here(session)
             except StoreUnavailable as problem:
                 log.warning("Calls for drivers can't be heard: %s", problem)
             await asyncio.sleep(LISTEN_AGAIN_S)

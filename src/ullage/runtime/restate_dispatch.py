@@ -12,7 +12,7 @@ import httpx2
 from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
 from ullage.runtime.dispatch import Drive
-from ullage.runtime.restate_names import HANDLER, OBJECT
+from ullage.runtime.restate_names import HANDLER, object_of
 
 log = logging.getLogger("ullage.runtime")
 
@@ -42,7 +42,10 @@ class RestateDispatch:
     takes_over = True
     sweep_s = SWEEP_S
 
-    def __init__(self, ingress: str, listen: ListenAddress | None = None) -> None:
+    def __init__(
+        self, ingress: str, listen: ListenAddress | None = None, *, place: str = ""
+    ) -> None:
+        self.place = place
         self._ingress = ingress.rstrip("/")
         self.address = listen
         self._listening: socket.socket | None = None
@@ -52,12 +55,12 @@ class RestateDispatch:
             self.address = ListenAddress(*self._listening.getsockname()[:2])
         self._client: httpx2.AsyncClient | None = None
 
-    async def wake(self, session: str, why: int) -> None:
+    async def wake(self, session: str, why: int, place: str = "") -> None:
         """See ``Dispatch.wake``. A wake that Restate does not take is logged: the sweep repeats it."""
         key = quote(session, safe="")
         try:
             answer = await self._http().post(
-                f"{self._ingress}/{OBJECT}/{key}/{HANDLER}/send",
+                f"{self._ingress}/{object_of(place)}/{key}/{HANDLER}/send",
                 json=why,
                 headers={"idempotency-key": f"{key}@{why}"},
             )
@@ -72,8 +75,9 @@ class RestateDispatch:
             return
         if answer.status_code == httpx2.codes.NOT_FOUND:
             log.warning(
-                "Restate at %s knows no worker, so %s waits. Start one, and run `ullage dispatch register`.",
+                "Restate at %s knows no worker%s, so %s waits. Start one, and run `ullage dispatch register`.",
                 self._ingress,
+                f" of the place {place}" if place else "",
                 session,
             )
         elif answer.is_error:
@@ -94,7 +98,7 @@ class RestateDispatch:
         from ullage.runtime.restate_endpoint import serve_restate
 
         listening, self._listening = self._listening, None
-        await serve_restate(listening or _bound(self.address), drive)
+        await serve_restate(listening or _bound(self.address), drive, self.place)
 
     async def problem(self) -> str:
         """See ``Dispatch.problem``. Whether a worker is registered is known only when one is called."""

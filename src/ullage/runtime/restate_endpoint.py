@@ -19,7 +19,7 @@ from hypercorn.config import Config
 from restate.exceptions import RetryableError
 
 from ullage.runtime.dispatch import Drive
-from ullage.runtime.restate_names import HANDLER, OBJECT
+from ullage.runtime.restate_names import HANDLER, object_of
 from ullage.tasks import start, stop, to_completion
 
 DAY: Final = timedelta(days=1)
@@ -51,10 +51,10 @@ _given_up: ContextVar[asyncio.Event] = ContextVar("_given_up")
 handler has returned or awaited the SDK (restate-sdk 0.18.1 and 1.3.0: not set 0.1 s after Restate was killed)."""
 
 
-async def serve_restate(listening: socket.socket, drive: Drive) -> None:
-    """Serve Restate's calls on this socket until cancelled, then end the drives. Closes the socket."""
+async def serve_restate(listening: socket.socket, drive: Drive, place: str) -> None:
+    """Serve Restate's calls for sessions of a place until cancelled, then end the drives. Closes the socket."""
     driving = _Driving(drive)
-    app = restate.app([driving.sessions()])
+    app = restate.app([driving.sessions(place)])
     # With the first request the SDK takes over SIGTERM of its loop. Here it can't: signals belong to the main thread.
     await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
     config = Config()
@@ -82,10 +82,10 @@ class _Driving:
         self._drive = drive
         self._drives: set[asyncio.Task[bool]] = set()
 
-    def sessions(self) -> restate.VirtualObject:
-        """The Virtual Object, with sessions as its keys."""
+    def sessions(self, place: str) -> restate.VirtualObject:
+        """The Virtual Object of a place, with sessions as its keys."""
         sessions = restate.VirtualObject(
-            OBJECT,
+            object_of(place),
             inactivity_timeout=DAY,
             abort_timeout=DAY,
             idempotency_retention=AT_ONCE,

@@ -105,6 +105,8 @@ class AgentRuntime:
     """The type of ``deps`` that the agent was made for; ``None``: any, or none."""
     writers: Sequence[InstructionWriter[Any]] = ()
     """Functions that write instructions when a turn begins."""
+    place: str = ""
+    """The place whose sessions are driven here; empty: those without one."""
     name: str = ""
     """The agent's name, as its hand-overs use it."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)

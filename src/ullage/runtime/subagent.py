@@ -40,9 +40,9 @@ def subagent(
 ) -> AgentTool:
     """A tool that gives ``agent`` a task and returns its last answer.
 
-    Its session is ``parent/call id`` in the parent's store, so that it resumes after a crash. Each of
-    its calls is a row of purpose ``child`` in the parent's ledger: spend of the parent, and no part of its reading. A
-    cancelled parent cancels it.
+    Its session is ``parent/call id`` in the parent's store, at the parent's place, so that it resumes after a crash.
+    Each of its calls is a row of purpose ``child`` in the parent's ledger: spend of the parent, and no part of its
+    reading. A cancelled parent cancels it.
     """
 
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
@@ -61,7 +61,9 @@ def subagent(
 
 async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output:
     runtime = context.runtime
-    agent = agent._within(runtime.shared.store, runtime.shared.client)
+    agent = agent._within(
+        runtime.shared.store, runtime.shared.client, runtime.first.place
+    )
     child = f"{context.session}/{context.call_id}"
     async with agent.session(child, resume=False, deps=context.deps) as session:
         fold = (await session._look()).ledger.meter._fold

@@ -13,7 +13,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.runtime.status import Status
 from ullage.server.live_types import AdviceView, LiveLine, LiveSubagent, WindowMap
-from ullage.store.store import QueueKind, QueueState
+from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.tools.call_text import PieceKind
 
 SessionId = Annotated[
@@ -61,6 +61,10 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     held_by: str
     origin: str
     """The session it is a fork of."""
+    place: str
+    """Where its files are: workers of this place drive it; empty: those without a place."""
+    lacks_worker: bool
+    """Whether it has a place, and for 5 seconds no worker of that place has taken it up."""
 
 
 class ListedSession(SessionLine, frozen=True, kw_only=True):
@@ -124,10 +128,14 @@ class SessionState(SessionLine, frozen=True, kw_only=True):
 
 
 class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to create. ``settings`` have the names of docs/settings.md."""
+    """A session to create. ``settings`` have the names of docs/settings.md.
+
+    ``place`` is where its files are; it never changes.
+    """
 
     id: SessionId | None = None
     model: str = ""
+    place: Annotated[str, Meta(pattern=PLACE_PATTERN)] | None = None
     settings: dict[str, Any] = {}
 
 

@@ -79,3 +79,5 @@ async def _look(metrics: Metrics, host: Host) -> None:
     except StoreUnavailable:
         metrics.waiting.clear()
         metrics.waiting.labels("").set(math.nan)
+        metrics.waiting_sessions.clear()
+        metrics.waiting_sessions.labels("").set(math.nan)

@@ -43,6 +43,11 @@ SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 SHARES: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Of the actual input; the error of an estimate has these buckets on both sides of 0."""
 
+MOST_PLACES: Final = 50
+"""Values of the label ``place``: callers name places, and each value is a series for good."""
+
+OTHER_PLACES: Final = "(other places)"
+
 MOST_AWAITED: Final = 10_000
 """Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
 
@@ -100,6 +105,12 @@ class Metrics(StoreObserver):
         self.waiting = Gauge(
             "longest_wait_seconds",
             "For how long the oldest due session of each place has had no driver",
+            ["place"],
+            **named,
+        )
+        self.waiting_sessions = Gauge(
+            "sessions_waiting",
+            "Due sessions of each place that have no driver",
             ["place"],
             **named,
         )
@@ -168,11 +179,19 @@ class Metrics(StoreObserver):
                 pass
 
     def note_waiting(self, places: Iterable[WaitingPlace]) -> None:
-        """Show for how long the sessions of each place wait for a driver."""
+        """Show how many sessions of each place wait for a driver, and for how long; the longest for ``MOST_PLACES``."""
         self.waiting.clear()
+        self.waiting_sessions.clear()
         self.waiting.labels("").set(0)
-        for each in places:
+        self.waiting_sessions.labels("").set(0)
+        longest_first = sorted(places, key=lambda each: -each.oldest_s)
+        for each in longest_first[:MOST_PLACES]:
             self.waiting.labels(each.place).set(each.oldest_s)
+            self.waiting_sessions.labels(each.place).set(each.sessions)
+        if others := longest_first[MOST_PLACES:]:
+            self.waiting.labels(OTHER_PLACES).set(others[0].oldest_s)
+            waiting = sum(each.sessions for each in others)
+            self.waiting_sessions.labels(OTHER_PLACES).set(waiting)
 
     def note_quotas(self, quotas: Mapping[str, TenantQuota]) -> None:
         """Show the quotas of all tenants, by their names."""

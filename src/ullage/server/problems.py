@@ -31,6 +31,7 @@ from ullage.errors import (
     SettingError,
     StoreUnavailable,
     UllageError,
+    WrongPlace,
 )
 from ullage.server.api_types import FieldProblem, Problem
 from ullage.similar import did_you_mean
@@ -104,6 +105,11 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ),
     QuotaReached: ProblemKind(
         429, "quota", "GET /v1/quota says what is left and when the next day begins."
+    ),
+    WrongPlace: ProblemKind(
+        409,
+        "wrong-place",
+        "Start a worker of the session's place: `ullage worker --place NAME`.",
     ),
     CompactorBusy: ProblemKind(
         409, "compactor-busy", "Wait for the request before, or use a Compactor for each."

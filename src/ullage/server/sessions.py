@@ -60,12 +60,12 @@ _decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
     summary="Create a session",
 )
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
-    """Refuses an id that exists already. Without ``model`` the server's own is used."""
+    """Refuses an id that exists already. Without ``model`` and ``place`` the server's own are used."""
     settings = dict(data.settings)
     if data.model:
         settings["model"] = data.model
     refuse_passwords(settings)
-    session = await host.begin(usable_id(data.id), settings)
+    session = await host.begin(usable_id(data.id), settings, data.place)
     return Created(id=session.id)
 
 
@@ -245,13 +245,13 @@ async def import_session(
 ) -> Import:
     """The body is the file. The session is at rest. The answer names what is unusable or not imported.
 
-    Without ``id`` it has the id that the file names; a tenant's has a new one.
+    Without ``id`` it has the id that the file names; a tenant's has a new one. It is at the server's place.
     """
     name = usable_id(id)
     if name or host.tenant != DEFAULT_TENANT:
         name = host.id_of(name)
     async with received(request) as path:
-        taken = await imported(host.store, path, name)
+        taken = await imported(host.store, path, name, place=host.place)
     skipped = tuple(
         SkippedLine(line=line, reason=reason) for line, reason in taken.skipped
     )
@@ -270,8 +270,9 @@ def line_of(row: SessionRow) -> SessionLine:
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
-    inner = ("drivers", "key", "is_due", "tenant", "place")
-    return {name: value for name, value in row._asdict().items() if name not in inner}
+    inner = ("drivers", "key", "due_at", "tenant")
+    shown = {name: value for name, value in row._asdict().items() if name not in inner}
+    return {**shown, "lacks_worker": row.lacks_worker(time.time())}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
@@ -282,7 +283,8 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     stopped = _stopped(session)
     note = stopped or loop.note
     if is_interrupted and not note:
-        note = INTERRUPTED_NOTE
+        waits = f"It waits for a worker of the place {row.place}, where its files are."
+        note = waits if row.place else INTERRUPTED_NOTE
     wait_s = loop.retry_at - time.time()
     if wait_s > 0 and not note:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Final, NamedTuple, cast
+from typing import IO, Annotated, Final, NamedTuple, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
 from ullage.store.failures import unusable
-from ullage.store.store import Store, handle_of
+from ullage.store.store import PLACE_PATTERN, Store, handle_of
 
 FORMAT = "ullage-session"
 VERSION = 1
@@ -55,6 +55,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
     events: int = 0
     kept: int = 0
+    place: Annotated[str, msgspec.Meta(pattern=f"^$|{PLACE_PATTERN}")] = ""
 
 
 class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +112,7 @@ async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
         origin=about.origin,
         events=about.seq,
         kept=len(handles),
+        place=about.place,
     )
     yield msgspec.json.encode(header) + b"\n"
     seq = 0
@@ -169,9 +171,14 @@ def _on_the_disk(file: IO[bytes]) -> None:
 
 
 async def import_file(
-    store: Store, path: Path, session: str = "", *, keep: SettingsToKeep = keep_nothing
+    store: Store,
+    path: Path,
+    session: str = "",
+    *,
+    keep: SettingsToKeep = keep_nothing,
+    place: str | None = None,
 ) -> Taken:
-    """Make a session of an exported file, under its own id or another.
+    """Make a session of an exported file, under its own id or another, at its own place or another.
 
     The session is at rest, whatever the file says: unfinished work is closed, queued messages leave the queue, and of
     its own settings it has those that ``keep`` gives back. Nothing runs before a person sends a message.
@@ -192,7 +199,10 @@ async def import_file(
     )
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
     await store.create(
-        name, [*read.events, *resting.events, imported], origin=read.header.origin
+        name,
+        [*read.events, *resting.events, imported],
+        origin=read.header.origin,
+        place=read.header.place if place is None else place,
     )
     skipped, kept = read.skipped, 0
     for handle, pieces in read.kept.items():

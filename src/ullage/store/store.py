@@ -80,8 +80,9 @@ class SessionRow(NamedTuple):
     """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one.
 
     ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
-    is the store's own number of the session. ``is_due`` says that it has to be driven. ``tenant`` is whose it is,
-    ``place`` where its files are: empty where any machine has them.
+    is the store's own number of the session. ``due_at`` is from when on it has to be driven, if it has to be.
+    ``tenant`` is whose it is. ``place`` is where its files are: only drivers of that place drive it, and those without
+    a place one without a place.
     """
 
     id: str
@@ -94,7 +95,7 @@ class SessionRow(NamedTuple):
     origin: str = ""
     drivers: int = 0
     key: int = 0
-    is_due: bool = False
+    due_at: float | None = None
     tenant: str = DEFAULT_TENANT
     place: str = ""
 
@@ -102,6 +103,16 @@ class SessionRow(NamedTuple):
     def cursor(self) -> SessionCursor:
         """The place in a list behind this session."""
         return SessionCursor(self.changed, self.key)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it has to be driven, now or at a later time."""
+        return self.due_at is not None
+
+    def lacks_worker(self, now: float) -> bool:
+        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver. ``now`` is since 1970."""
+        is_overdue = self.due_at is not None and now - self.due_at > UNTAKEN_S
+        return bool(self.place) and is_overdue and not self.held_by
 
 
 class Unattended(NamedTuple):
@@ -149,6 +160,13 @@ Revise = Callable[[tuple[str, ...], float], Revision[T]]
 """Makes new values of those that are stored, an empty text for each that is not, and the database's time in seconds
 since 1970. Pure: it runs in another thread, and again where the connection was lost."""
 
+
+UNTAKEN_S: Final = 5.0
+"""Seconds for which a due session may have no driver before it counts as one that no worker takes: the longest time
+between two searches for lost wakes (``Dispatch.sweep_s``)."""
+
+PLACE_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$(?!\n)"
+"""The name of a place, as a regular expression: it is part of a channel's and of a Restate object's name."""
 
 ASKED_S: Final = 1.0
 """Seconds for which a session that became due is left to the process that stored its message or command."""

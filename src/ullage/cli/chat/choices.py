@@ -29,12 +29,15 @@ async def session_choices(store: Store) -> list[Choice]:
     choices: list[Choice] = []
     for row in await store.sessions(limit=SESSIONS):
         held = "at work" if row.held_by else ""
+        if row.lacks_worker(now):
+            held = "waits"
         line: Line = (
             Span(padded(printable(row.id), 20)),
             Span(padded(ago(now - row.changed), 10), "dim"),
             Span(padded(held, 8), "row2"),
             Span(shortened(printable(row.title) or "(nothing said yet)", 60)),
             Span(f"  {printable(row.model)}", "dim"),
+            Span(f"  at {printable(row.place)}" if row.place else "", "dim"),
         )
         choices.append(Choice(line, row.id))
     return choices

@@ -16,7 +16,7 @@ from ullage.store.postgres.connecting import (
 from ullage.store.postgres.failures import failure
 
 CALLS: Final = "ullage_calls"
-"""The channel. Its payload is the id of a session."""
+"""The channel of sessions without a place, and the beginning of a place's. The payload is the id of a session."""
 
 LONGEST_ID: Final = 7_000
 """Bytes of an id that a notification takes; the sweep finds sessions with longer ones."""
@@ -33,26 +33,28 @@ class PostgresCalls:
         self._connection: PgConnection | None = None
         self._lock = asyncio.Lock()
 
-    async def call(self, session: str) -> None:
-        """Ask for a driver of this session. Raises ``StoreUnavailable``."""
+    async def call(self, session: str, place: str = "") -> None:
+        """Ask for a driver of this session of this place. Raises ``StoreUnavailable``."""
         if len(session.encode()) > LONGEST_ID:
             return
         try:
             async with self._lock:
                 connection = await self._connected()
-                await connection.execute("SELECT pg_notify($1, $2)", CALLS, session)
+                await connection.execute(
+                    "SELECT pg_notify($1, $2)", _channel_of(place), session
+                )
         except Failures as problem:
             raise failure(problem, self._database.shown) from problem
 
-    async def heard(self) -> AsyncIterator[str]:
-        """The sessions that others call for. Raises ``StoreUnavailable`` when the connection ends."""
+    async def heard(self, place: str = "") -> AsyncIterator[str]:
+        """The sessions of this place that others call for. Raises ``StoreUnavailable`` when the connection ends."""
         calls: asyncio.Queue[str | None] = asyncio.Queue()
         try:
             async with self._lock:
                 connection = await self._connected()
                 connection.add_termination_listener(lambda _: calls.put_nowait(None))
                 await connection.add_listener(
-                    CALLS, lambda *call: calls.put_nowait(call[3])
+                    _channel_of(place), lambda *call: calls.put_nowait(call[3])
                 )
             while (session := await calls.get()) is not None:
                 yield session
@@ -78,3 +80,7 @@ class PostgresCalls:
         if self._connection is None or self._connection.is_closed():
             self._connection = await connect(self._database, direct=True)
         return self._connection
+
+
+def _channel_of(place: str) -> str:
+    return f"{CALLS}_{place}" if place else CALLS

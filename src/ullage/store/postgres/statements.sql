@@ -3,7 +3,7 @@
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+    (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
 ORDER BY changed DESC, key DESC LIMIT $4;
 
@@ -52,7 +52,7 @@ SELECT name, value FROM shared WHERE kind = $1 AND value <> '' AND ($2::text[] I
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+    (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = $1;
 
 -- name: unchanged_since

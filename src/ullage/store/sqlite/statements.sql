@@ -22,7 +22,7 @@ UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+    (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant) ORDER BY changed DESC, key DESC LIMIT ?4;
 
 -- name: living_owners
@@ -79,7 +79,7 @@ DELETE FROM due;
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    EXISTS (SELECT 1 FROM due WHERE session = key), tenant, place
+    (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = ?;
 
 -- name: unchanged_since

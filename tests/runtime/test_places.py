@@ -1,0 +1,110 @@
+"""Where a session's files are: only drivers of that place drive it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ullage_simulators import running
+
+from tests.agents import haiku
+from tests.runtime.test_subagent import parent, reached, with_child
+from tests.server.served import script
+from ullage.errors import WrongPlace
+from ullage.runtime.dispatch import Embedded
+from ullage.runtime.hosting import Host
+from ullage.runtime.lease_dispatch import LeaseDispatch
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import WaitingPlace
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    with running(script({"text": "Yes."})) as simulator:
+        yield simulator.url("anthropic")
+
+
+async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
+    provider: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    async with Host(haiku(path, base_url=provider), dispatch=Embedded("cellar")) as host:
+        session = await host.begin("s")
+        assert (await session.ask("Hello.")).text == "Yes."
+        assert (await host.store.about("s")).place == "cellar"
+        before = await host.store.read("s")
+    with pytest.raises(WrongPlace, match="ullage worker --place cellar"):
+        async with haiku(path, base_url=provider).session("s", resume=False) as session:
+            await session.ask("Hello again.")
+    store = SqliteStore(path)
+    assert len(await store.read("s")) == len(before) + 1  # the message waits
+    await store.close()
+
+
+async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
+    provider: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    here, there = LeaseDispatch(place="here"), LeaseDispatch(place="there")
+    async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
+        own = await first.begin("own")
+        assert (await own.ask("Hello.")).text == "Yes."
+        before = await first.store.about("own")
+        other = await first.begin("other", place="there")
+        await other.send("Hello.")
+        async with Host(
+            haiku(path, base_url=provider), dispatch=there, attends=True
+        ) as second:
+            assert (await other.wait()).text == "Yes."
+            assert (await second.store.about("other")).drivers == 1
+            assert await second.store.about("own") == before
+
+
+async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
+    tmp_path: Path,
+) -> None:
+    def look() -> str:
+        """Look into the hall."""
+        return "It is empty."
+
+    store = SqliteStore(tmp_path / "s.db")
+    with running(with_child()) as server:
+        agent = parent(store, look, reached(server))
+        async with Host(agent, dispatch=Embedded("cellar")) as host:
+            session = await host.begin("s")
+            await session.ask("Ask somebody about the hall.")
+            places = {row.id: row.place for row in await store.sessions()}
+    assert len(places) == 2
+    assert set(places.values()) == {"cellar"}
+    await store.close()
+
+
+async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
+    provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Waiting(SqliteStore):
+        found: tuple[WaitingPlace, ...] = (
+            WaitingPlace("", 1, 60.0),
+            WaitingPlace("cellar", 2, 60.0),
+        )
+
+        async def waiting_places(self) -> list[WaitingPlace]:
+            return list(self.found)
+
+    store = Waiting(tmp_path / "s.db")
+    async with Host(haiku(store, base_url=provider)) as host:
+        with caplog.at_level(logging.WARNING):
+            await host.warn_of_places()
+            await host.warn_of_places()
+            store.found = ()
+            await host.warn_of_places()
+            store.found = (WaitingPlace("cellar", 1, 60.0), WaitingPlace("new", 1, 0.1))
+            await host.warn_of_places()
+    said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
+    assert [line.partition(":")[0] for line in said] == [
+        "A worker is missing for 2 sessions of the place cellar",
+        "A worker is missing for 1 session of the place cellar",
+    ]
+    await store.close()
