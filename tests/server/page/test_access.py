@@ -71,6 +71,19 @@ def test_the_first_paint_is_small_and_comes_from_here(
     assert sum(sizes.values()) <= LARGEST_PAINT, sum(sizes.values())
 
 
+def test_the_list_says_where_a_session_is_and_whether_it_waits_for_a_worker(
+    local: Local, open_page: Open
+) -> None:
+    local.api.session("placed", place="attic")
+    screen = open_page(local.url, local.api.session("here"))
+    line = screen.find('[data-session="placed"]')
+    expect(line).to_contain_text("at attic · ")
+    expect(screen.find('[data-session="here"]')).not_to_contain_text(" · ")
+    local.api.say("placed", "Hello.")
+    expect(line).to_contain_text("waits for a worker of the place attic", timeout=60_000)
+    expect(line.locator(".dot")).to_have_attribute("aria-label", "waits")
+
+
 def test_sessions_are_found_by_what_they_are_called(
     local: Local, open_page: Open
 ) -> None:

@@ -171,10 +171,8 @@ class Page {
     this.composer.open(id);
     byId("menu").hidden = false;
     byId("settings-fold").hidden = false;
-    byId("settings-fold").open = false;
+    for (const name of ["settings", "grants", "tools"]) byId(`${name}-fold`).open = false;
     replace(byId("settings"));
-    byId("grants-fold").open = false;
-    byId("tools-fold").open = false;
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
     byId("show-map").hidden = false;
@@ -213,9 +211,7 @@ class Page {
     this.panel.ordered(null);
     this.conversation.redraw();
     this.composer.show(this.ledger.queue);
-    byId("cancel").hidden = true;
-    byId("brief").hidden = true;
-    byId("show-map").hidden = true;
+    for (const name of ["cancel", "brief", "show-map"]) byId(name).hidden = true;
   }
 
   async showMap() {
@@ -255,23 +251,17 @@ class Page {
     return id;
   }
 
-  async beginSession() {
+  async beginSession(settings = {}) {
     try {
-      return (await this.api.begin({})).id;
+      return (await this.api.begin(settings)).id;
     } catch (problem) {
-      if (!(problem instanceof Refusal && problem.status === 422)) {
+      if (settings.model || !(problem instanceof Refusal && problem.status === 422)) {
         tell(problem);
         return null;
       }
       const { ask } = await dialogs();
       const model = await ask("New session", { hint: problem.message, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
-      if (!model) return null;
-      try {
-        return (await this.api.begin({ model })).id;
-      } catch (again) {
-        tell(again);
-        return null;
-      }
+      return model ? this.beginSession({ model }) : null;
     }
   }
 
@@ -363,7 +353,7 @@ class Page {
       await this.remote.compact(instructions);
       return true;
     } catch (problem) {
-      if (problem instanceof Refusal || problem instanceof Unreachable) this.ledger.order({ state: "failed", why: problem.message });
+      if (isTold(problem)) this.ledger.order({ state: "failed", why: problem.message });
       else tell(problem);
       return false;
     }
@@ -374,7 +364,7 @@ class Page {
     try {
       await this.remote.summarise(message, side);
     } catch (problem) {
-      if (problem instanceof Refusal || problem instanceof Unreachable) this.ledger.refuse(message, side, problem.message);
+      if (isTold(problem)) this.ledger.refuse(message, side, problem.message);
       else tell(problem);
     }
   }
@@ -503,9 +493,11 @@ function fromAddress() {
   return found ? decodeURIComponent(found[1]) : "";
 }
 
+const isTold = (problem) => problem instanceof Refusal || problem instanceof Unreachable;
+
 function tell(problem) {
   if (problem.name === "AbortError") return null;
-  if (problem instanceof Refusal || problem instanceof Unreachable) return notice(problem.message, { next: problem.next });
+  if (isTold(problem)) return notice(problem.message, { next: problem.next });
   console.error(problem);
   return notice(`The page made a mistake: ${problem.message}`);
 }

@@ -107,7 +107,8 @@ export class SessionList {
 
   line(one) {
     const isChosen = one.id === this.chosen;
-    const activity = this.states.get(one.id) ?? (one.held_by ? "streaming" : "idle");
+    const activity = this.states.get(one.id) ?? (one.held_by ? "streaming" : one.lacks_worker ? "waiting" : "idle");
+    const place = one.place && `${one.lacks_worker ? "waits for a worker of the place" : "at"} ${one.place} · `;
     const dot = h("span", { class: "dot" });
     setDot(dot, activity);
     return h(
@@ -117,7 +118,7 @@ export class SessionList {
       h("span", { class: "session-title" }, one.title || one.id),
       fullness(one),
       one.excerpt ? h("span", { class: "session-excerpt" }, one.excerpt) : null,
-      h("span", { class: "session-about" }, h("span", {}, one.model), h("time", { title: fullTime(one.changed) }, when(one.changed))),
+      h("span", { class: "session-about" }, h("span", {}, place + one.model), h("time", { title: fullTime(one.changed) }, when(one.changed))),
     );
   }
 }
@@ -132,6 +133,6 @@ const ACTIVITIES = { idle: "at rest", streaming: "at work", executing_tools: "to
 function setDot(dot, activity) {
   dot.dataset.state = activity;
   dot.setAttribute("role", "img");
-  dot.setAttribute("aria-label", ACTIVITIES[activity] ?? activity);
   dot.title = ACTIVITIES[activity] ?? activity;
+  dot.setAttribute("aria-label", dot.title);
 }
