@@ -152,7 +152,7 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     StoreUnavailable: ProblemKind(
         503,
         "store-unavailable",
-        "Nothing was stored. Free the disk or repair the file, then try again.",
+        "Nothing was stored. Send it again when the store works.",
     ),
 }
 """Ullage's errors, the most specific class first; a class includes its subclasses."""

@@ -15,7 +15,7 @@ from ullage.server.tokens import TokenStore
 
 WRITE = {"name": "write", "arguments": {"path": "a", "content": "b"}}
 CALLS = {"when": {"contains": "write", "after": "user"}, "calls": [WRITE]}
-WHY = "The token “read” may not send or change anything: it lacks the scope “write”."
+WHY = "The token “read” may not send or change anything: it lacks the scope “write”. Take a token that has it."
 
 
 class Named(NamedTuple):

@@ -39,7 +39,7 @@ export class Access {
   /** Why something can't be done; empty where it can. */
   lacks(scope) {
     if (!scope || this.scopes.has(scope)) return "";
-    return `The token “${this.name}” may not ${MEANINGS[scope]}: it lacks the scope “${scope}”.`;
+    return `The token “${this.name}” may not ${MEANINGS[scope]}: it lacks the scope “${scope}”. Take a token that has it.`;
   }
 
   apply(root) {

@@ -14,7 +14,9 @@ export class Refusal extends Error {
 }
 
 /** The server can't be reached. */
-export class Unreachable extends Error {}
+export class Unreachable extends Error {
+  next = "Check that it runs, then try again.";
+}
 
 export class Api {
   /** `askForToken(wasWrong)` gives a promise of the token; several requests wait for the same one. */

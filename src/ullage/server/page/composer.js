@@ -77,7 +77,7 @@ export class Composer {
     }, (why) => this.problem(`${files.map((file) => file.name).join(", ")} was not attached: ${why.message}. Reload the page and attach it again.`));
   }
 
-  /** Does this after what was begun before; after a failure `otherwise` is done, and also in place of all that waits. */
+  /** Does this after what was begun before; after a failure `otherwise`, for all that waits too. */
   inOrder(step, otherwise) {
     const done = this.done.then(step);
     this.done = done;

@@ -1,4 +1,4 @@
-// The conversation: a list that grows at its foot, is filled from above on demand, and stays where its reader is.
+// The conversation: a list that grows at its foot and is filled from above on demand.
 
 import { byId, h } from "./dom.js";
 import { drawMark } from "./marks.js";
@@ -8,7 +8,7 @@ import { MessageStops, UNITS } from "./tabstops.js";
 const NEAR_PX = 120;
 
 export class Conversation {
-  /** `earlier()` gives a promise of the keys that were put before all others; empty when there are no more. */
+  /** `earlier()` gives a promise of the keys that were put before all others, if any. */
   constructor(ledger, acts, earlier) {
     this.ledger = ledger;
     this.acts = acts;
@@ -151,7 +151,7 @@ export class Conversation {
     if (isNear) this.newest.hidden = true;
   }
 
-  // Messages have their true height when they are first near the screen; another column or view may have been in front.
+  // Messages have their true height when they are first near the screen.
   resized() {
     if (!this.isShown()) {
       this.wasHidden = true;
@@ -173,7 +173,7 @@ export class Conversation {
     if (this.isShown()) this.top_px = this.scroller.scrollTop;
   }
 
-  /** Brings a message before the reader, with what it costs; loads the pages before it. False where there is none. */
+  /** Shows a message with what it costs, loading the pages before it. False where there is none. */
   async reveal(message, part, tokens) {
     while (!this.ledger.items.has(`m:${message}`)) if (!(await this.fill())) return false;
     this.drawing.tokens.set(message, tokens);

@@ -37,7 +37,7 @@ export function share(part, whole) {
 export function percentSigned(value) {
   if (value === null || value === undefined) return "–";
   const text = Math.abs(value) < 9.95 ? Math.abs(value).toFixed(1) : GROUPED.format(Math.round(Math.abs(value)));
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text} %`;
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text}\u00a0%`;
 }
 
 /** ± 140 by the wider side; 14 to 286 where the sides differ by half or exceed half of the number; empty if exact. */

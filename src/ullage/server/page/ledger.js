@@ -6,7 +6,7 @@
  * `mark` an event that a reader should know of. `key` names the item.
  */
 export class Ledger {
-  /** `changed(what, key)` is called after each change: item, queue, tools, state, reading, compactions, part, reset. */
+  /** `changed(what, key)` is called after each change: item, queue, tools, state, reading, … */
   constructor(changed) {
     this.changed = changed;
     this.clear();

@@ -239,7 +239,7 @@ class Page {
     return this.beginning;
   }
 
-  // What is typed until the server has answered belongs to the new session, not to the one that is still shown.
+  // What is typed until the server has answered belongs to the new session.
   async beginOnce() {
     const before = this.composer.session;
     this.composer.open("");
@@ -320,7 +320,7 @@ class Page {
 
   // -- what a person asks for --
 
-  /** Carries out a request on the session that is shown; gives its answer, or `null` when it was refused. */
+  /** Asks for something of the shown session; gives the answer, `null` when it was refused. */
   async act(request) {
     if (!this.remote) return null;
     try {
@@ -369,7 +369,7 @@ class Page {
     }
   }
 
-  /** "sent", "refused", or "later" when the server can't be reached: the message stays and goes out again. */
+  /** "sent", "refused", or "later": the message goes out again when the server is reached. */
   async send(text, kind, id, session, files) {
     const to = session || (await this.begin());
     if (!to) return "refused";
@@ -499,7 +499,7 @@ function tell(problem) {
   if (problem.name === "AbortError") return null;
   if (isTold(problem)) return notice(problem.message, { next: problem.next });
   console.error(problem);
-  return notice(`The page made a mistake: ${problem.message}`);
+  return notice(`The page made a mistake: ${problem.message}`, { next: "Reload the page, and please report it." });
 }
 
 new Page().start();

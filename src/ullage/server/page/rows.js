@@ -1,4 +1,4 @@
-// What the window is made of: rows that open to tools, roles and, in the end, to single messages and their tokens.
+// What the window is made of: rows that open to tools, roles and single messages.
 
 import { h, place, replace } from "./dom.js";
 import { counted, firstLine, interval, number, share } from "./format.js";
@@ -8,7 +8,7 @@ const SOURCES = { reported: "reported", counted: "counted", estimated: "estimate
 const ITEMS_AT_ONCE = 40;
 
 export class Rows {
-  /** `items()` gives a promise of the largest parts; `reveal(item)` shows one in the conversation, if it can. */
+  /** `items()` gives a promise of the largest parts; `reveal(item)` shows one in the conversation. */
   constructor(node, { items, reveal }) {
     Object.assign(this, { node, items, reveal });
     this.opened = new Set(["Messages"]);

@@ -43,7 +43,7 @@ export class Prose {
     this.sources = [];
   }
 
-  /** Shows this text; beyond `first` characters it is cut, and "show more" gives the rest as plain text. */
+  /** Shows this text; beyond `first` characters "show more" gives the rest as plain text. */
   show(text, first = 40_000) {
     const head = text.length > first ? text.slice(0, cutAt(text, first)) : text;
     const blocks = blocksOf(head);
