@@ -106,3 +106,14 @@ def test_every_command_has_a_function_that_takes_its_options() -> None:
         function = getattr(import_module(f"ullage.cli.{module}"), function_name)
         (options,) = inspect.signature(function).parameters.values()
         assert options.annotation == "argparse.Namespace"
+
+
+@pytest.mark.parametrize("command", [["serve"], ["worker", "--store", "s.db"]])
+def test_a_place_has_a_plain_name(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parser().parse_args([*command, "--place", "cellar-2"]).place == "cellar-2"
+    assert parser().parse_args(command).place == ""
+    with pytest.raises(SystemExit):
+        parser().parse_args([*command, "--place", "The Cellar"])
+    assert "'The Cellar' is no name of a place" in capsys.readouterr().err

@@ -96,7 +96,8 @@ async def _work(
         ):
             if looked_at is not None:
                 await stack.enter_async_context(background(looked_at.serve(host)))
-            print("Ullage drives sessions of the store. Ctrl-C stops it.", flush=True)
+            of = f"the place {args.place}" if args.place else "the store"
+            print(f"Ullage drives sessions of {of}. Ctrl-C stops it.", flush=True)
             if await told.get() == signal.SIGTERM:
                 await _drained(host, told, args.drain)
     finally:
