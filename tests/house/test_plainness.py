@@ -1,6 +1,14 @@
 import pytest
 
-from scripts.plainness import LIMITS, Figures, above, homonyms, measure, package_sources
+from scripts.plainness import (
+    LIMITS,
+    Figures,
+    above,
+    count_code,
+    homonyms,
+    measure,
+    package_sources,
+)
 
 
 def test_a_type_name_of_two_files_has_several_meanings() -> None:
@@ -52,3 +60,7 @@ def test_no_figure_of_the_packages_is_above_its_limit() -> None:
     sources = package_sources()
     assert homonyms(sources) == {}
     assert above(measure(sources), LIMITS) == []
+
+
+def test_a_formatted_string_is_one_token_for_each_python() -> None:
+    assert count_code("x = f\"{a} and {f'{b}'} and {c + d}\"\n").tokens == 3
