@@ -152,8 +152,9 @@ def whole_strings(source: str) -> Iterator[tokenize.TokenInfo]:
             opened.append(token)
         elif token.type == last:
             begun = opened.pop()
-            token = begun._replace(type=tokenize.STRING, end=token.end)
-        if not opened:
+            if not opened:
+                yield begun._replace(type=tokenize.STRING, end=token.end)
+        elif not opened:
             yield token
 
 
