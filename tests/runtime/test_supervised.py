@@ -141,6 +141,19 @@ def agent_with(
     return Agent(tools=tools, store=store, environment=key, config=False, **settings)
 
 
+@asynccontextmanager
+async def closing(agent: Agent) -> AsyncIterator[Agent]:
+    """The agent inside the block; its store, and a client that was given to it, are closed afterwards."""
+    store, client = agent._given_store, agent._given_client
+    assert isinstance(store, SqliteStore)
+    try:
+        yield agent
+    finally:
+        if client is not None:
+            await client.close()
+        await store.close()
+
+
 async def judged(session: Session, server: Server) -> None:
     result = await answered(session)
     assert result.reason == "finished" and result.text, result
@@ -156,8 +169,10 @@ async def moments(directory: Path, kind: Callable[[Path, Counter, Server], Any])
     """How often the counter is asked in a turn that nothing disturbs."""
     counter = Counter()
     with running(two_steps()) as server:
-        agent = kind(directory / "counted.db", counter, server)
-        async with agent.session("s") as session:
+        async with (
+            closing(kind(directory / "counted.db", counter, server)) as agent,
+            agent.session("s") as session,
+        ):
             await session.ask("Look, please.")
     return counter.seen
 
@@ -167,9 +182,8 @@ def with_shaky_store(path: Path, counter: Counter, server: Server) -> Agent:
 
 
 def with_shaky_client(path: Path, counter: Counter, server: Server) -> Agent:
-    return agent_with(SqliteStore(path), server)._within(
-        SqliteStore(path), ShakyClient(counter)
-    )
+    store = SqliteStore(path)
+    return agent_with(store, server)._within(store, ShakyClient(counter))
 
 
 def with_shaky_estimator(path: Path, counter: Counter, server: Server) -> Agent:
@@ -205,14 +219,14 @@ async def test_an_exception_at_any_moment_leaves_a_session_that_answers_the_next
     with running(two_steps()) as server:
         for at in range(total):
             counter = Counter(at)
-            agent = kind(tmp_path / f"{at}.db", counter, server)
-            try:
-                async with agent.session("s") as session:
-                    await first_try(session)
-                    await judged(session, server)
-            except Broken:  # the session could not even be opened
-                async with agent.session("s") as session:
-                    await judged(session, server)
+            async with closing(kind(tmp_path / f"{at}.db", counter, server)) as agent:
+                try:
+                    async with agent.session("s") as session:
+                        await first_try(session)
+                        await judged(session, server)
+                except Broken:  # the session could not even be opened
+                    async with agent.session("s") as session:
+                        await judged(session, server)
             assert counter.seen > at, "the exception was raised"
 
 
@@ -220,8 +234,8 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running(two_steps()) as server, caplog.at_level(logging.ERROR):
-        agent = with_shaky_client(tmp_path / "s.db", Counter(0), server)
-        async with agent.session("s") as session:
+        shaky = with_shaky_client(tmp_path / "s.db", Counter(0), server)
+        async with closing(shaky) as agent, agent.session("s") as session:
             with pytest.raises(InternalError, match="Broken: a part is broken") as raised:
                 await session.ask("Look, please.")
             assert isinstance(raised.value.__cause__, Broken)
@@ -246,9 +260,8 @@ async def test_an_exception_that_stays_is_recorded_for_each_try_and_is_cured_wit
 ) -> None:
     with running(two_steps()) as server:
         counter = Counter(0, lasts=True)
-        async with with_shaky_client(tmp_path / "s.db", counter, server).session(
-            "s"
-        ) as session:
+        shaky = with_shaky_client(tmp_path / "s.db", counter, server)
+        async with closing(shaky) as agent, agent.session("s") as session:
             for _ in range(3):
                 with pytest.raises(InternalError):
                     await session.ask("Look, please.")
@@ -287,8 +300,8 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
 
     with running(two_steps()) as server:
         store = FullStore(tmp_path / "s.db", Counter())
-        agent = agent_with(store, server)._within(store, FillingClient(Counter(0)))
-        async with agent.session("s") as session:
+        filling = agent_with(store, server)._within(store, FillingClient(Counter(0)))
+        async with closing(filling) as agent, agent.session("s") as session:
             with pytest.raises(StoreUnavailable, match="full"):
                 await session.ask("Look, please.")
             state = await session_state(session, await store.about("s"))
@@ -298,15 +311,13 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
             assert caplog.text.count("The session s stopped: The disk is full.") == 1
             store.is_full = False
             assert (await session.ask("Once more, please.")).reason == "finished"
-        await store.close()
 
 
 async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(
     tmp_path: Path,
 ) -> None:
     with running(two_steps()) as server:
-        async with with_shaky_schema(tmp_path / "s.db", Counter(0), server).session(
-            "s"
-        ) as session:
+        shaky = with_shaky_schema(tmp_path / "s.db", Counter(0), server)
+        async with closing(shaky) as agent, agent.session("s") as session:
             result = await session.ask("Look, please.")
             assert (result.reason, result.is_paused) == ("approval", True)
