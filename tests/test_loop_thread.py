@@ -1,9 +1,14 @@
 import asyncio
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from ullage.loop_thread import LoopThread, ThreadClosed
+from ullage.loop_thread import LoopThread, ThreadClosed, run_to_end
 
 
 async def forever() -> None:
@@ -115,3 +120,40 @@ async def test_a_cancel_of_the_caller_cancels_the_coroutine() -> None:
     waiting.cancel()
     assert await asyncio.to_thread(was_cancelled.wait, 60)
     thread.close()
+
+
+def test_loops_are_of_uvloop_where_it_is_installed_and_otherwise_of_asyncio() -> None:
+    module = (importlib.util.find_spec("uvloop") and "uvloop") or "asyncio.unix_events"
+    for hidden, expected in (("", module), ("uvloop", "asyncio.unix_events")):
+        program = f"import sys; sys.modules.update({{name: None for name in {hidden!r}.split()}})\n{LOOPS}"
+        ended = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.split() == [expected, expected]
+
+
+LOOPS = """
+import asyncio
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from ullage.loop_thread import LoopThread, run_to_end
+
+async def name():
+    return type(asyncio.get_running_loop()).__module__
+
+thread = LoopThread("test")
+print(run_to_end(name()), thread.run(name))
+thread.close()
+"""
+
+
+def test_an_interrupt_cancels_the_work_and_is_raised() -> None:
+    async def interrupted() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await forever()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(interrupted())

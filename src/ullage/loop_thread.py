@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for callers without one, and for what may not change its event loop."""
+"""Event loops: uvloop's where it is installed; and one in a thread of its own, for callers without a loop."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ T = TypeVar("T")
 
 CANCEL_S: Final = 5.0
 """How long a thread that is closed waits for the coroutines that it cancelled."""
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """An event loop of uvloop where that is installed (extra ``server``), otherwise of asyncio."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """As ``asyncio.run``, in a loop of ``new_loop``."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(work)
 
 
 class ThreadClosed(RuntimeError):
@@ -121,7 +136,7 @@ class _Serving:
     """One run of a thread. ``waiting`` are the answers that callers wait for."""
 
     def __init__(self, name: str) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = new_loop()
         self.waiting: set[Future[Any]] = set()
         self.thread = threading.Thread(
             target=_serve, args=(self,), name=name, daemon=True

@@ -72,7 +72,16 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "server": frozenset({"types", "installation", "tasks", "runtime", *CORE, *SHELL}),
     "cli": frozenset(
-        {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
+        {
+            "types",
+            "installation",
+            "tasks",
+            "loop_thread",
+            "runtime",
+            "server",
+            *CORE,
+            *SHELL,
+        }
     ),
     "plugins": frozenset(
         {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
@@ -96,6 +105,7 @@ PURE_STDLIB = frozenset(
 
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
+    "loop_thread": frozenset({"uvloop"}),  # where it is installed
     "store": frozenset({"msgspec", "asyncpg", "nats"}),  # loaded for a URL of PostgreSQL
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(

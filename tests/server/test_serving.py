@@ -6,6 +6,7 @@ import asyncio
 import random
 import signal
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import httpx2
 import pytest
 from ullage_simulators import running
 
+from tests.machines import ServerProcess, WorkerProcess
 from tests.server.served import (
     WAIT_S,
     Api,
@@ -39,6 +41,18 @@ def test_another_address_than_loopback_needs_a_token() -> None:
             listener(host, 0)
     with listener("0.0.0.0", 0, has_token=True) as listening:
         assert url_of(listening).startswith("http://127.0.0.1:")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what a process has loaded")
+def test_servers_and_workers_run_on_uvloop(provider: str, tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    for program in (
+        ServerProcess(provider, store, tmp_path, "--port", "0"),
+        WorkerProcess(provider, store, tmp_path),
+    ):
+        loaded = Path(f"/proc/{program.process.pid}/maps").read_text()
+        assert "/uvloop/" in loaded
+        assert program.end() == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ resumes unfinished turns.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -33,6 +32,7 @@ from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
+from ullage.loop_thread import run_to_end
 from ullage.runtime.agent import Agent
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.hooks import Hook
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             listener(args.host, args.port, has_token=has_token)
         )
         spans = stack.enter_context(exported_spans("ullage-server", environment))
-        asyncio.run(
+        run_to_end(
             _serve(args, token, tokens, store, listening, environment, dispatch, spans)
         )
     print(STOPPED if drives_here(args) else "Stopped.")

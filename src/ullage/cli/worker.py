@@ -18,6 +18,7 @@ from ullage.cli.serve import agent_of
 from ullage.cli.stores import place_of
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
+from ullage.loop_thread import run_to_end
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER, Host
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         stack.enter_context(logged(args.log or "warning", os.environ, ""))
         spans = stack.enter_context(exported_spans("ullage-worker", os.environ))
         looked_at = _monitored(args.metrics) if args.metrics else None
-        asyncio.run(_work(args, store, dispatch, span_hooks(spans), looked_at))
+        run_to_end(_work(args, store, dispatch, span_hooks(spans), looked_at))
     print("Stopped. The next worker or server resumes unfinished turns.")
     return 0
 
