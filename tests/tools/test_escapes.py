@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import mmap
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.tools.escapes import (
     outcome,
     world_in,
 )
+from ullage.tools.launcher import SCAN_S
 from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
 from ullage.tools.tool import ToolError
@@ -197,6 +199,88 @@ async def test_memory_that_is_shared_is_counted(
     (tmp_path / "go").touch()
     ended, printed = await command
     assert ended.exceeded == "memory", printed
+
+
+@pytest.mark.parametrize(
+    "take",
+    ["held = bytearray(100 << 20)", "held = mmap.mmap(-1, 100 << 20)"],
+    ids=["copied on write", "mmap"],
+)
+async def test_memory_that_forked_processes_share_counts_once(
+    take: str, backend: Backend, tmp_path: Path
+) -> None:
+    (tmp_path / "share.py").write_text(
+        f"import mmap, os, time\n{take}\nfor at in range(0, len(held), 4096):\n    held[at] = 1\n"
+        "for _ in range(6):\n    if os.fork() == 0:\n        sum(held[::4096])\n        time.sleep(2.5)\n"
+        "        os._exit(0)\nfor _ in range(6):\n    os.wait()\n"
+    )
+    sandbox = Sandbox(
+        backends=(backend,),
+        limits=CommandLimits(memory_bytes=300 << 20),
+        readable=(Path(sys.base_prefix),),
+    )
+    ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S share.py")
+    assert ended.exceeded == "", printed
+
+
+async def test_many_open_files_keep_no_command_from_its_end(tmp_path: Path) -> None:
+    """The launcher looks at all of them, and has to end daemons without environment within ten seconds."""
+    (tmp_path / "open.py").write_text(
+        "import os, time\nfor _ in range(8000):\n    os.dup(0)\nfor _ in range(900):\n    if os.fork() == 0:\n"
+        "        os.setsid()\n        time.sleep(91783)\nprint('begun', flush=True)\ntime.sleep(91783)\n"
+    )
+    sandbox = Sandbox(backends=("landlock",), readable=(Path(sys.base_prefix),))
+    line = f"env -i {PYTHON} -I -S {tmp_path}/open.py"
+    printed = bytearray()
+    spec = ProcessSpec(("/bin/sh", "-c", line), tmp_path, {"PATH": "/usr/bin:/bin"})
+    command = asyncio.create_task(
+        run_command(sandbox.confined(spec), printed.extend, timeout_s=300)
+    )
+    while b"begun" not in printed and not command.done():
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(2 * SCAN_S)  # the launcher looks at them now
+    command.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await command
+    assert not running_of(f"{tmp_path}/open.py")
+
+
+def running_of(argument: str) -> list[int]:
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if argument.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+                found.append(int(name))
+    return found
+
+
+UNTRACEABLE = """
+import ctypes, mmap, os, signal, sys
+from ullage.tools import launcher
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+reading, writing = os.pipe()
+pid = os.fork()
+if pid == 0:
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+    held = mmap.mmap(-1, 50 << 20)
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    os.write(writing, b"x")
+    signal.pause()
+os.read(reading, 1)
+print(launcher.memory_of(pid, is_divided=True)[1])
+os.kill(pid, signal.SIGKILL)
+"""
+
+
+def test_shared_memory_of_a_process_that_forbids_to_be_traced_is_counted() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", UNTRACEABLE], capture_output=True, text=True, check=True
+    )
+    assert int(ended.stdout) >= 50 << 20
 
 
 async def test_all_temporary_directories_together_have_a_largest_size(

@@ -29,6 +29,8 @@ POLL_S = 0.05
 """Seconds between two checks of the cheap signs of a command out of bounds: three files and one system call."""
 SCAN_S = 1.0
 """Seconds between two checks of each of its processes."""
+SCAN_SHARE = 0.2
+"""Share of the time that these checks take at most: for root they run before every ordinary process."""
 KILL_S = 60.0
 """Seconds in which KILL is repeated for processes that were started meanwhile; a fork bomb took 32,000 processes and
 14 minutes of a machine while this was 5 and the launcher had to wait for its turn among them."""
@@ -248,6 +250,26 @@ class Supervisor:
 
     def exceeded(self) -> str:
         """The limit that the command exceeds now; empty for none. Checks each process only when necessary."""
+        if found := self.exceeded_at_once():
+            return found
+        began_at = time.monotonic()
+        is_due = began_at >= self.scan_at
+        if not is_due and system_threads() < self.threads + self.limits["processes"]:
+            return ""
+        members = self.members()
+        if len(members) > self.limits["processes"]:
+            return "processes"
+        if not is_due:
+            return ""
+        found = self.exceeded_by(members)
+        pause_s = (time.monotonic() - began_at) * (1 / SCAN_SHARE - 1)
+        self.scan_at = time.monotonic() + max(SCAN_S, pause_s)
+        if not found and self.spec["temp"] and self.is_temp_full():
+            return "temp"
+        return found
+
+    def exceeded_at_once(self) -> str:
+        """The limit that shows without a look at the processes."""
         for place, before in self.free.items():
             if free_bytes(place) < min(FLOOR_BYTES, before // 2):
                 return "disk"
@@ -256,21 +278,44 @@ class Supervisor:
             min(FLOOR_BYTES, self.free_memory // 2),
         ):
             return "memory"
-        now = time.monotonic()
-        if (
-            now < self.scan_at
-            and system_threads() < self.threads + self.limits["processes"]
-        ):
-            return ""
-        self.scan_at = now + SCAN_S
-        members = self.members()
-        if len(members) > self.limits["processes"]:
-            return "processes"
-        if memory_of(members) > self.limits["memory_bytes"]:
-            return "memory"
-        if self.spec["temp"] and self.is_temp_full():
-            return "temp"
         return ""
+
+    def exceeded_by(self, members: set[int]) -> str:
+        """The limit that shows when each process is looked at.
+
+        Thousands of open files take a minute to look at, so this ends for what can't wait.
+
+        Their own memory counts, and of shared memory what they have mapped or hold open without a name, whichever is
+        more: the same memory can be both. What several processes share is first counted for each of them, and only if
+        that exceeds the limit it is divided, which takes Linux longer.
+
+        https://docs.kernel.org/filesystems/proc.html, https://man7.org/linux/man-pages/man2/memfd_create.2.html
+        """
+        opened: dict[tuple[int, int], int] = {}
+        for is_divided in (False, True):
+            own = mapped = 0
+            for pid in members:
+                if self.has_to_stop():
+                    return ""
+                if found := self.exceeded_at_once():
+                    return found
+                own_of, mapped_of = memory_of(pid, is_divided=is_divided)
+                own, mapped = own + own_of, mapped + mapped_of
+                if not is_divided:
+                    opened |= opened_memory(pid)
+            most = max(mapped, sum(opened.values()))
+            if own + most <= self.limits["memory_bytes"]:
+                return ""
+        return "memory"
+
+    def has_to_stop(self) -> bool:
+        """Whether the command has ended, or is to end."""
+        lifeline = self.spec["lifeline"]
+        return (
+            self.is_asked_to_end
+            or self.reap() is not None
+            or lifeline in readable([lifeline], 0.0)
+        )
 
     def is_temp_full(self) -> bool:
         most, temp = self.limits["temp_bytes"], self.spec["temp"]
@@ -460,28 +505,32 @@ def send(number: int, members: set[int]) -> None:
             os.kill(pid, number)
 
 
-def memory_of(members: set[int]) -> int:
-    """Bytes of memory of these processes together.
+def memory_of(pid: int, *, is_divided: bool) -> tuple[int, int]:
+    """Bytes of a process's own memory, and of shared memory that it has mapped.
 
-    Their own memory, and of shared memory what they have mapped or hold open without a name, whichever is more: the
-    same memory can be both. Linux divides mapped memory among all processes that map it.
-
-    https://docs.kernel.org/filesystems/proc.html, https://man7.org/linux/man-pages/man2/memfd_create.2.html
+    Linux divides memory among all processes that have it. It does not tell the share of a process that forbids to be
+    traced: then all counts.
     """
+    status, shares = f"/proc/{pid}/status", f"/proc/{pid}/smaps_rollup"
     own = mapped = 0
-    opened: dict[int, int] = {}
-    for pid in members:
-        own += kilobytes(f"/proc/{pid}/status", b"RssAnon:")
-        if kilobytes(f"/proc/{pid}/status", b"RssShmem:"):
-            mapped += kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss_Shmem:")
-        with contextlib.suppress(OSError):
-            for name in os.listdir(f"/proc/{pid}/fd"):
-                with contextlib.suppress(OSError):
-                    path = f"/proc/{pid}/fd/{name}"
-                    if os.readlink(path).startswith("/memfd:"):
-                        found = os.stat(path)
-                        opened[found.st_ino] = found.st_blocks // 2
-    return 1024 * (own + max(mapped, sum(opened.values())))
+    if is_divided:
+        own, mapped = kilobytes(shares, b"Pss_Anon:"), kilobytes(shares, b"Pss_Shmem:")
+    own = own or kilobytes(status, b"RssAnon:")
+    mapped = mapped or kilobytes(status, b"RssShmem:")
+    return 1024 * own, 1024 * mapped
+
+
+def opened_memory(pid: int) -> dict[tuple[int, int], int]:
+    """The files without a name that a process holds open in memory, by device and number, and their bytes."""
+    opened: dict[tuple[int, int], int] = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                path = f"/proc/{pid}/fd/{name}"
+                if os.readlink(path).startswith("/memfd:"):
+                    found = os.stat(path)
+                    opened[found.st_dev, found.st_ino] = found.st_blocks * 512
+    return opened
 
 
 def kilobytes(path: str, name: bytes) -> int:
