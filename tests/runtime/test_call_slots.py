@@ -196,6 +196,45 @@ async def test_a_call_that_would_wait_too_long_is_refused_and_leaves_the_line(
     assert 90 < await wait_of(again) < 110
 
 
+async def test_a_call_whose_turn_has_come_is_sent_however_long_it_took(
+    store: Store,
+) -> None:
+    clock = FakeClock()
+    slots = CallSlots(store, clock=clock)
+    await slot_of(slots).refused(0.0)
+    for limits in ({}, {"requests": 60.0}):
+        call = slots.for_call(ENDPOINT, "claude", limits, longest_s=5.0)
+        waited = await call.wait()
+        clock.now += waited.ask_s + 100.0
+        assert await wait_of(call) == 0
+
+
+async def test_a_call_that_fails_is_sent_again_although_the_first_took_longer_than_a_wait_may(
+    tmp_path: Path,
+) -> None:
+    fault = {"kind": "status", "request": 1, "status": 503, "retry_after_s": 0.1}
+    script = read({"answers": [{"text": "Done."}], "faults": [fault]})
+    with running(script) as server:
+        url = server.url("anthropic")
+        agent = haiku(tmp_path / "s.db", base_url=url, rate_wait_s=0)
+        assert (await agent.ask("Hi.", session="s")).text == "Done."
+
+
+async def test_a_place_that_was_taken_at_once_is_given_back_too(store: Store) -> None:
+    counting = FakeCountingStore(store)
+    call = slot_of(CallSlots(counting), requests=60.0)
+    waiting = asyncio.create_task(call.wait())
+    while not counting.counts["write"]:
+        await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert call.promise is not None and not call.promise.wait_s
+    taken = await requests_of(store)
+    await call.give_back()
+    assert (await requests_of(store)).level > taken.level + 0.5
+
+
 async def test_calls_that_are_refused_at_once_are_not_sent_again_at_once(
     store: Store,
 ) -> None:

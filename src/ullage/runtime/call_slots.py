@@ -119,7 +119,7 @@ class SharedSlot:
             wait = SlotWait(left_s, left_s)
         else:
             wait = await self._moved()
-        if now + wait.sent_s > self._began_at + self._longest_s:
+        if wait.sent_s and now + wait.sent_s > self._began_at + self._longest_s:
             raise RateLimited(
                 f"The rate limit of {self._provider} is used up: this call would wait for "
                 f"{now - self._began_at + wait.sent_s:,.0f} s, and `rate_wait_s` allows {self._longest_s:,.0f} s. "
@@ -223,7 +223,7 @@ class _Queue:
         async with self._lock:
             if slot in self._line:
                 self._line.remove(slot)
-            elif slot.promise is not None and slot.promise.wait_s:
+            elif slot.promise is not None:
                 self.returned(slot.cost)
                 self._ask_at = float("-inf")
                 with suppress(StoreUnavailable):  # the limit refills without it
