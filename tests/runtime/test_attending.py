@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
@@ -58,6 +59,18 @@ async def test_who_can_t_be_driven_is_left_alone_for_a_while_and_holds_up_nobody
     assert await woken.attending.sweep() == names[-1:]
     woken.now = RETRY_S
     assert await woken.attending.sweep() == names[:-1]
+
+
+async def test_sessions_that_no_driver_takes_hold_up_no_other() -> None:
+    """As where Restate knows no worker of their place: they stay due, and wait longest."""
+    names = [f"s{number}" for number in range(2 * AT_ONCE + 1)]
+    woken = Woken(FakeStore(*names))
+    for _ in range(3):
+        await woken.attending.sweep()
+    assert {name for name, _ in woken.all} == set(names)
+    for _ in range(3):
+        await woken.attending.sweep()
+    assert min(Counter(name for name, _ in woken.all).values()) == 2
 
 
 async def test_a_store_that_fails_is_asked_again() -> None:

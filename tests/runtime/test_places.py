@@ -62,6 +62,24 @@ async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
             assert await second.store.about("own") == before
 
 
+async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_where_it_was(
+    provider: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    here = LeaseDispatch(place="here")
+    async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
+        session = await first.begin("s")
+        assert (await session.ask("Hello.")).text == "Yes."
+        elsewhere = SqliteStore(path)
+        await elsewhere.delete("s")
+        await elsewhere.create("s", place="there")
+        await session.send("Hello again.")
+        await session.driven()
+        assert isinstance(session.failure, WrongPlace)
+        assert (await elsewhere.about("s")).drivers == 0
+        await elsewhere.close()
+
+
 async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
     tmp_path: Path,
 ) -> None:
@@ -81,8 +99,9 @@ async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
     await store.close()
 
 
+@pytest.mark.parametrize("own", ["", "hall"])
 async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
-    provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    own: str, provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Waiting(SqliteStore):
         found: tuple[WaitingPlace, ...] = (
@@ -94,7 +113,8 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
             return list(self.found)
 
     store = Waiting(tmp_path / "s.db")
-    async with Host(haiku(store, base_url=provider)) as host:
+    agent = haiku(store, base_url=provider)
+    async with Host(agent, dispatch=Embedded(own)) as host:
         with caplog.at_level(logging.WARNING):
             await host.warn_of_places()
             await host.warn_of_places()
@@ -103,6 +123,10 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
             store.found = (WaitingPlace("cellar", 1, 60.0), WaitingPlace("new", 1, 0.1))
             await host.warn_of_places()
     said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
+    if own:
+        assert said.pop(0) == (
+            "A worker is missing for 1 session without a place: start `ullage worker` where the files are."
+        )
     assert [line.partition(":")[0] for line in said] == [
         "A worker is missing for 2 sessions of the place cellar",
         "A worker is missing for 1 session of the place cellar",

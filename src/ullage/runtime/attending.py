@@ -51,6 +51,8 @@ class Attending:
         self._room = room
         self._clock = clock
         self._failed: dict[str, float] = {}
+        self._woken: set[str] = set()
+        """Those that still wait although earlier sweeps woke them, as where their place has no worker."""
         self.woken = 0
         """How many sessions it has woken."""
 
@@ -72,7 +74,10 @@ class Attending:
             await asyncio.sleep(share * self._pause_s)
 
     async def sweep(self) -> list[str]:
-        """Wake them once; returns their ids. Raises ``StoreUnavailable``."""
+        """Wake them once; returns their ids. Raises ``StoreUnavailable``.
+
+        Those that earlier sweeps woke come last, so that none is left out for sessions that no driver takes.
+        """
         now = self._clock()
         for session, at in tuple(self._failed.items()):
             if now - at >= RETRY_S:
@@ -81,10 +86,18 @@ class Attending:
         most = min(AT_ONCE, self._room())
         if most <= 0:
             return woken
-        limit = most + len(self._failed)
-        for each in await self._store.unattended(limit, self._places):
-            if each.id not in self._failed and len(woken) < most:
-                await self._wake(each.id, each.seq, each.place)
-                woken.append(each.id)
+        limit = most + len(self._failed) + len(self._woken)
+        found = await self._store.unattended(limit, self._places)
+        can = [each for each in found if each.id not in self._failed]
+        self._woken &= {each.id for each in can}
+        chosen = [each for each in can if each.id not in self._woken][:most]
+        if len(chosen) < most:
+            again = [each for each in can if each.id in self._woken]
+            chosen += again[: most - len(chosen)]
+            self._woken.clear()
+        for each in chosen:
+            await self._wake(each.id, each.seq, each.place)
+            woken.append(each.id)
+        self._woken.update(woken)
         self.woken += len(woken)
         return woken

@@ -127,7 +127,8 @@ class Driver:
         self._deps = deps
         self._awaits_other = awaits_other
         self._takes_over = takes_over
-        self._place = place
+        self.place = place
+        """Where the session's files are."""
         self.runtime: SessionRuntime | None = None
         """The session's folds, after the first ``look``."""
         self._opening = asyncio.Lock()
@@ -150,6 +151,8 @@ class Driver:
             self.runtime.output = output
 
     async def _opened(self) -> SessionRuntime:
+        if self.runtime is not None:  # the session may have been begun anew elsewhere
+            self.place = (await self._shared.store.about(self._session)).place
         runtime = await opened(self._shared, self._session, self._deps)
         runtime.output = self._output
         return runtime
@@ -179,8 +182,6 @@ class Driver:
         another driver has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns.
         With ``takes_over`` it takes the session from the other driver, and leaves when it loses the session itself.
         """
-        if self._place != self._shared.place:
-            raise wrong_place(self._session, self._place)
         steal = self._takes_over
         while not self._is_retiring:
             try:
@@ -264,6 +265,8 @@ class Driver:
         """
         store = self._shared.store
         ttl_s = (await self.look()).settings.lease_ttl_s
+        if self.place != self._shared.place:
+            raise wrong_place(self._session, self.place)
         leases: list[Lease] = []
         self._rests_at = self._due_at = None
 

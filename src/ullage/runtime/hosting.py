@@ -327,16 +327,20 @@ class Host:
                 await self.warn_of_places()
 
     async def warn_of_places(self) -> None:
-        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``."""
+        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``.
+
+        Sessions without a place count as those of one, unless this process is without one itself.
+        """
         waiting = await self.store.waiting_places()
         lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
-        lacking.pop("", None)
+        if not self.dispatch.place:
+            lacking.pop("", None)
         for place in sorted(lacking.keys() - self._without_worker):
             log.warning(
-                "%s of the place %s: start `ullage worker --place %s` where the files are.",
+                "%s %s: start `ullage worker%s` where the files are.",
                 f"A worker is missing for {counted(lacking[place].sessions, 'session')}",
-                place,
-                place,
+                f"of the place {place}" if place else "without a place",
+                f" --place {place}" if place else "",
             )
         self._without_worker = frozenset(lacking)
 

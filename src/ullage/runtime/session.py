@@ -205,7 +205,6 @@ class Session(Generic[OutputT]):
         self._settings = settings
         self._deps = deps
         self._shared: AgentRuntime | None = None
-        self._place = ""
         self._driver: Driver | None = None
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -220,7 +219,7 @@ class Session(Generic[OutputT]):
         try:
             if self._drives:
                 self._check_deps(shared)
-            self._place = await self._agent._create_if_new(self.id, self._settings)
+            place = await self._agent._create_if_new(self.id, self._settings)
             self._shared = shared
             host = self._host
             self._driver = Driver(
@@ -229,7 +228,7 @@ class Session(Generic[OutputT]):
                 self._deps,
                 awaits_other=host is None or not host.attends,
                 takes_over=host is not None and host.dispatch.takes_over,
-                place=self._place,
+                place=place,
             )
             self._driver.want(self._wanted)
             await self._driver.look()
@@ -347,8 +346,8 @@ class Session(Generic[OutputT]):
         if self._host is None or is_driven_here:
             self._drive()  # a driver that works here looks once more
         else:
-            newest = await self._newest()
-            await self._host.dispatch.wake(self.id, newest, self._place)
+            about = await self._open.store.about(self.id)
+            await self._host.dispatch.wake(self.id, about.seq, about.place)
 
     async def resume_left(self) -> None:
         """``drive``, where the session's host decides."""
@@ -442,7 +441,7 @@ class Session(Generic[OutputT]):
         Uses the events that this process has already folded: folding further would wait for a running compaction, and
         a message is stored at once.
         """
-        is_elsewhere = self._place != self._open.place
+        is_elsewhere = self._driving.place != self._open.place
         if self._host is not None and (is_elsewhere or not self._host.drives):
             return
         runtime = self._driving.runtime or await self._driving.look()
