@@ -35,6 +35,14 @@ async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
         assert (await session.ask("Hello.")).text == "Yes."
         assert (await host.store.about("s")).place == "cellar"
         before = await host.store.read("s")
+    own = haiku(path, base_url=provider)
+    async with Host(own, dispatch=Embedded("cellar")):
+        pass
+    await own.ask("Hello.", session="after the host")
+    assert {row.id: row.place for row in await own.sessions()} == {
+        "s": "cellar",
+        "after the host": "",
+    }
     with pytest.raises(WrongPlace, match="ullage worker --place cellar"):
         async with haiku(path, base_url=provider).session("s", resume=False) as session:
             await session.ask("Hello again.")

@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 
 from tests.restate import new_restate, shared_restate
@@ -67,6 +68,34 @@ async def test_a_wake_counts_again_once_its_drive_has_ended(
         for times in (1, 2):
             while drives.begun[name] < times:  # what is not finished yet counts once
                 await dispatch.wake(name, 7)
+    await dispatch.close()
+
+
+async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    known: set[str] = set()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        place = request.url.path.split("/")[1].partition(".")[2]
+        return httpx2.Response(202 if place in known else 404)
+
+    dispatch = RestateDispatch("http://restate.example")
+    dispatch._client = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    with caplog.at_level(logging.WARNING):
+        for worker in (False, True, False):
+            known = {"cellar"} if worker else set()
+            for number in range(3):
+                await dispatch.wake(f"s{number}", 7, "cellar")
+        await dispatch.wake("s", 7, "attic")
+    said = [
+        each.getMessage() for each in caplog.records if "knows no" in each.getMessage()
+    ]
+    assert [line.partition(",")[0] for line in said] == [
+        "Restate at http://restate.example knows no worker of the place cellar",
+        "Restate at http://restate.example knows no worker of the place cellar",
+        "Restate at http://restate.example knows no worker of the place attic",
+    ]
     await dispatch.close()
 
 

@@ -119,6 +119,7 @@ class Host:
         agents, self._agents = list(self._agents.values()), {}
         for agent in agents:
             await agent._leave()
+        self.agent._place = ""
         await self.agent._leave()
 
     async def drain(self) -> None:

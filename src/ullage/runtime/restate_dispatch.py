@@ -54,9 +54,12 @@ class RestateDispatch:
             self._listening = _bound(listen)
             self.address = ListenAddress(*self._listening.getsockname()[:2])
         self._client: httpx2.AsyncClient | None = None
+        self._unknown: set[str] = set()
+        """The places of which Restate knew no worker the last time."""
 
     async def wake(self, session: str, why: int, place: str = "") -> None:
-        """See ``Dispatch.wake``. A wake that Restate does not take is logged: the sweep repeats it."""
+        """See ``Dispatch.wake``. A wake that Restate does not take is logged, for a place without a worker once: the
+        sweep repeats it."""
         key = quote(session, safe="")
         try:
             answer = await self._http().post(
@@ -74,6 +77,9 @@ class RestateDispatch:
             )
             return
         if answer.status_code == httpx2.codes.NOT_FOUND:
+            if place in self._unknown:
+                return
+            self._unknown.add(place)
             log.warning(
                 "Restate at %s knows no worker%s, so %s waits. Start one, and run `ullage dispatch register`.",
                 self._ingress,
@@ -88,6 +94,8 @@ class RestateDispatch:
                 answer.status_code,
                 answer.text[:200],
             )
+        else:
+            self._unknown.discard(place)
 
     async def serve(self, drive: Drive) -> None:
         """See ``Dispatch.serve``. Raises ``SettingError`` where the address was taken meanwhile."""
