@@ -173,8 +173,10 @@ async def test_one_process_can_not_take_all_memory(
     [
         "held = [os.memfd_create('a') for each in range(60)]\nfor each in held:\n    os.write(each, bytes(20 << 20))",
         "held = mmap.mmap(-1, 1200 << 20)\nfor at in range(0, 1200 << 20, 4096):\n    held[at] = 1",
+        "held = mmap.mmap(-1, 200 << 20), os.memfd_create('a')\nos.posix_fallocate(held[1], 0, 200 << 20)\n"
+        "for at in range(0, 200 << 20, 4096):\n    held[0][at] = 1",
     ],
-    ids=["memfd_create", "mmap"],
+    ids=["memfd_create", "mmap", "half of each"],
 )
 async def test_memory_that_is_shared_is_counted(
     take: str, backend: Backend, tmp_path: Path
@@ -203,8 +205,12 @@ async def test_memory_that_is_shared_is_counted(
 
 @pytest.mark.parametrize(
     "take",
-    ["held = bytearray(100 << 20)", "held = mmap.mmap(-1, 100 << 20)"],
-    ids=["copied on write", "mmap"],
+    [
+        "held = bytearray(100 << 20)",
+        "held = mmap.mmap(-1, 100 << 20)",
+        "file = os.memfd_create('a')\nos.truncate(file, 200 << 20)\nheld = mmap.mmap(file, 200 << 20)",
+    ],
+    ids=["copied on write", "mmap", "mapped and open"],
 )
 async def test_memory_that_forked_processes_share_counts_once(
     take: str, backend: Backend, tmp_path: Path
@@ -271,7 +277,7 @@ if pid == 0:
     os.write(writing, b"x")
     signal.pause()
 os.read(reading, 1)
-print(launcher.memory_of(pid, is_divided=True)[1])
+print(launcher.memory_of(pid, is_divided=True))
 os.kill(pid, signal.SIGKILL)
 """
 

@@ -285,26 +285,26 @@ class Supervisor:
 
         Thousands of open files take a minute to look at, so this ends for what can't wait.
 
-        Their own memory counts, and of shared memory what they have mapped or hold open without a name, whichever is
-        more: the same memory can be both. What several processes share is first counted for each of them, and only if
-        that exceeds the limit it is divided, which takes Linux longer.
+        Their own memory counts, what they have mapped of shared memory, and what they hold open of it without a name.
+        Memory that several processes have, or that is both mapped and open, is first counted each time. If that exceeds
+        the limit, it is counted once, which takes Linux longer.
 
         https://docs.kernel.org/filesystems/proc.html, https://man7.org/linux/man-pages/man2/memfd_create.2.html
         """
         opened: dict[tuple[int, int], int] = {}
-        for is_divided in (False, True):
-            own = mapped = 0
+        for is_exact in (False, True):
+            total = 0
             for pid in members:
                 if self.has_to_stop():
                     return ""
                 if found := self.exceeded_at_once():
                     return found
-                own_of, mapped_of = memory_of(pid, is_divided=is_divided)
-                own, mapped = own + own_of, mapped + mapped_of
-                if not is_divided:
+                total += memory_of(pid, is_divided=is_exact)
+                if is_exact:
+                    total -= mapped_of(pid, opened) if opened else 0
+                else:
                     opened |= opened_memory(pid)
-            most = max(mapped, sum(opened.values()))
-            if own + most <= self.limits["memory_bytes"]:
+            if total + sum(opened.values()) <= self.limits["memory_bytes"]:
                 return ""
         return "memory"
 
@@ -505,7 +505,7 @@ def send(number: int, members: set[int]) -> None:
             os.kill(pid, number)
 
 
-def memory_of(pid: int, *, is_divided: bool) -> tuple[int, int]:
+def memory_of(pid: int, *, is_divided: bool) -> int:
     """Bytes of a process's own memory, and of shared memory that it has mapped.
 
     Linux divides memory among all processes that have it. It does not tell the share of a process that forbids to be
@@ -517,7 +517,23 @@ def memory_of(pid: int, *, is_divided: bool) -> tuple[int, int]:
         own, mapped = kilobytes(shares, b"Pss_Anon:"), kilobytes(shares, b"Pss_Shmem:")
     own = own or kilobytes(status, b"RssAnon:")
     mapped = mapped or kilobytes(status, b"RssShmem:")
-    return 1024 * own, 1024 * mapped
+    return 1024 * (own + mapped)
+
+
+def mapped_of(pid: int, opened: dict[tuple[int, int], int]) -> int:
+    """A process's share of what it has mapped of these files, in bytes, without its own copies of their pages."""
+    total, is_one = 0, False
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps", "rb") as file:
+        for line in file:
+            name, *values = line.split()
+            if not name.endswith(b":"):
+                major, minor = (int(part, 16) for part in values[2].split(b":"))
+                is_one = (os.makedev(major, minor), int(values[3])) in opened
+            elif is_one and name == b"Pss:":
+                total += int(values[0])
+            elif is_one and name == b"Anonymous:":
+                total -= int(values[0])
+    return 1024 * max(0, total)
 
 
 def opened_memory(pid: int) -> dict[tuple[int, int], int]:
