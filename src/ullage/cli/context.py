@@ -26,6 +26,7 @@ from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
+from ullage.events import FirstCall
 from ullage.importers import ImportedSession
 from ullage.importers.client_settings import FoundSettings, settings_of
 from ullage.importers.subagent_tools import subagent_tools
@@ -42,7 +43,7 @@ def context(options: argparse.Namespace) -> int:
     imported = chosen_session(named, options.session) if named else newest_session()
     learnt = stored_calibration()
     found = client_settings(imported)
-    meter = _meter(options, learnt, found)
+    meter = new_meter(options, learnt, usable_overhead(), found)
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
     remember_first_call(meter.first_call)
@@ -54,7 +55,8 @@ def context(options: argparse.Namespace) -> int:
     )
     if options.advice:
         with progress("Looking for what could be left out"):
-            _advise(session, options, _meter(options, learnt, found), screen)
+            again = new_meter(options, learnt, usable_overhead(), found)
+            _advise(session, options, again, screen)
     elif options.json:
         screen.show_json(as_json(session, options, earlier, found.notes))
     else:
@@ -62,15 +64,16 @@ def context(options: argparse.Namespace) -> int:
     return 0
 
 
-def _meter(
+def new_meter(
     options: argparse.Namespace,
     learnt: Calibration,
+    overhead: Sequence[FirstCall],
     found: FoundSettings,
 ) -> Meter:
     """A meter without events, with the user's options and what is known already."""
     return Meter(
         calibration=learnt,
-        overhead=usable_overhead(),
+        overhead=overhead,
         window=options.window,
         reserve=options.reserve,
         trigger=options.trigger,

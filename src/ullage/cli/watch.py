@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from ullage.cli.context import client_settings, stored_calibration
+from ullage.cli.context import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import (
@@ -53,27 +53,19 @@ def watch(options: argparse.Namespace) -> int:
     """Follow until Ctrl-C. 0 after it, or with ``--once`` when there was something to see. Raises ``UllageError``."""
     learnt, overhead = stored_calibration(), usable_overhead()
 
-    def new_meter(imported: ImportedSession) -> Meter:
-        return Meter(
-            calibration=learnt,
-            overhead=overhead,
-            window=options.window,
-            reserve=options.reserve,
-            trigger=options.trigger,
-            estimator=options.estimator,
-            client_settings=client_settings(imported).values,
-        )
+    def meter_of(imported: ImportedSession) -> Meter:
+        return new_meter(options, learnt, overhead, client_settings(imported))
 
     show = _JsonLines() if options.json else Shown(Screen(sys.stdout))
     named = options.file or options.session
     newer = None if named else Newer()
     place = place_of(named, options.session) if named else newest()
-    watched = _watched(place, new_meter)
+    watched = _watched(place, meter_of)
     try:
         _first(watched, place, show, waits=not options.once)
         for _ in () if options.once else ticks(options.interval):
             if newer is not None and (begun := newer.than(place)) is not None:
-                place, watched = begun, _watched(begun, new_meter)
+                place, watched = begun, _watched(begun, meter_of)
                 show.say(f"a newer session began: {begun.path}")
             _look(watched, place, show)
     except KeyboardInterrupt:
@@ -84,11 +76,11 @@ def watch(options: argparse.Namespace) -> int:
 
 
 def _watched(
-    place: FoundSession, new_meter: Callable[[ImportedSession], Meter]
+    place: FoundSession, meter_of: Callable[[ImportedSession], Meter]
 ) -> Watched:
     return Watched(
         GrowingLog(place.path, place.session),
-        new_meter,
+        meter_of,
         is_notable=window_notice,
         on_first_call=remember_first_call,
     )

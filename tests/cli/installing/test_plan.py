@@ -11,7 +11,7 @@ from ullage.cli.installing.plan import (
     ConfigurationEditor,
     PlannedChange,
     json_item,
-    json_setting,
+    setting,
     whole_file,
 )
 from ullage.cli.installing.record import read_record, record_file
@@ -34,7 +34,7 @@ def editor(tmp_path: Path) -> ConfigurationEditor:
 
 
 def line(path: Path, command: str = "ours") -> PlannedChange:
-    return json_setting("c", "statusline", path, ["statusLine"], {"command": command})
+    return setting("c", "statusline", path, ["statusLine"], {"command": command})
 
 
 def hook(path: Path, event: str = "Stop") -> PlannedChange:
@@ -215,7 +215,7 @@ def test_a_record_that_can_not_be_read_is_named_and_not_replaced(
 KILLED_AT_CALL = """
 import os, signal, sys
 from pathlib import Path
-from ullage.cli.installing.plan import ConfigurationEditor, json_setting
+from ullage.cli.installing.plan import ConfigurationEditor, setting
 left = int(sys.argv[3])
 def counted(name):
     original = getattr(os, name)
@@ -229,7 +229,7 @@ def counted(name):
 for name in ("open", "fsync", "replace", "rename", "chmod", "unlink", "mkdir"):
     counted(name)
 editor = ConfigurationEditor(Path(sys.argv[1]))
-change = json_setting("c", "statusline", Path(sys.argv[2]), ["statusLine"], {"command": "ours"})
+change = setting("c", "statusline", Path(sys.argv[2]), ["statusLine"], {"command": "ours"})
 if sys.argv[4] == "install":
     editor.install(change)
 else:

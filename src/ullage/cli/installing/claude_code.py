@@ -9,7 +9,7 @@ from typing import Any
 
 import ullage_line
 from ullage.cli.installing import jsonc
-from ullage.cli.installing.plan import PlannedChange, configured, json_item, json_setting
+from ullage.cli.installing.plan import PlannedChange, configured, json_item, setting
 from ullage.cli.installing.splice import Splice
 from ullage_line.places import settings_file
 
@@ -43,7 +43,7 @@ def changes(
         if earlier:
             planned.append(_composed(earlier))
         wanted = {"type": "command", "command": command("claude_code.py"), "padding": 0}
-        planned.append(json_setting(CLIENT, "statusline", path, ["statusLine"], wanted))
+        planned.append(setting(CLIENT, "statusline", path, ["statusLine"], wanted))
     if hooks:
         planned.append(_hook(path, "PostToolUse", {"matcher": "*"}))
         planned.append(_hook(path, "Stop", {}))
@@ -53,9 +53,7 @@ def changes(
             ("ANTHROPIC_BASE_URL", proxy),
             ("ENABLE_TOOL_SEARCH", "true"),
         ):
-            planned.append(
-                json_setting(CLIENT, f"proxy ({name})", path, ["env", name], value)
-            )
+            planned.append(setting(CLIENT, f"proxy ({name})", path, ["env", name], value))
     return planned
 
 

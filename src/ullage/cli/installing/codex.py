@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ullage.cli.installing.plan import PlannedChange, configured, text_setting
+from ullage.cli.installing.plan import PlannedChange, configured, setting
 from ullage.cli.installing.splice import CannotEdit
 
 CLIENT = "codex"
@@ -23,7 +23,7 @@ def changes(
     if not proxy or project:
         return []
     path = config_path(os.environ)
-    return [text_setting(CLIENT, "proxy", path, address_keys(path), proxy)]
+    return [setting(CLIENT, "proxy", path, address_keys(path), proxy)]
 
 
 def config_path(environment: Mapping[str, str]) -> Path:

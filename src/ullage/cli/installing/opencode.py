@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ullage.cli.installing.plan import PlannedChange, json_setting, plugin, whole_file
+from ullage.cli.installing.plan import PlannedChange, plugin, setting, whole_file
 
 CLIENT = "opencode"
 INSTALLED = "anthropic"
@@ -28,7 +28,7 @@ def changes(
         planned.append(whole_file(CLIENT, "hook", path, plugin("opencode.js")))
     if proxy:
         keys = ["provider", INSTALLED, "options", "baseURL"]
-        planned.append(json_setting(CLIENT, "proxy", configuration, keys, proxy))
+        planned.append(setting(CLIENT, "proxy", configuration, keys, proxy))
     return planned
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ullage.cli.installing.plan import PlannedChange, json_setting, plugin, whole_file
+from ullage.cli.installing.plan import PlannedChange, plugin, setting, whole_file
 
 CLIENT = "pi"
 INSTALLED = "anthropic"
@@ -26,7 +26,7 @@ def changes(
     if proxy:
         keys = ["providers", INSTALLED, "baseUrl"]
         path = home / "models.json"
-        planned.append(json_setting(CLIENT, "proxy", path, keys, proxy))
+        planned.append(setting(CLIENT, "proxy", path, keys, proxy))
     return planned
 
 

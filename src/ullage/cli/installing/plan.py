@@ -72,16 +72,15 @@ def plugin(name: str) -> str:
     return (Path(__file__).parent / "plugins" / name).read_text("utf-8")
 
 
-def json_setting(
+def setting(
     client: str,
     kind: str,
     path: Path,
     keys: Sequence[str],
     value: object,
 ) -> PlannedChange:
-    """A value in a JSON file."""
-
-    splice = partial(jsonc.setting, path=keys, value=value)
+    """A value in a configuration file; in a TOML file, a text."""
+    splice = partial(format_of(path).setting, path=keys, value=value)
     return PlannedChange(client, kind, path, splice, tuple(keys), value)
 
 
@@ -115,25 +114,14 @@ def json_item(
     )
 
 
-def text_setting(
-    client: str,
-    kind: str,
-    path: Path,
-    keys: Sequence[str],
-    value: str,
-) -> PlannedChange:
-    """A text in a TOML file."""
-
-    splice = partial(toml.setting, path=keys, value=value)
-    return PlannedChange(client, kind, path, splice, tuple(keys), value)
-
-
 class ConfigurationFormat(Protocol):
     """What ``jsonc`` and ``toml`` have in common."""
 
     def is_object(self, text: str) -> bool: ...
 
     def value_at(self, text: str, path: Sequence[str]) -> Any: ...
+
+    def setting(self, text: str, path: Sequence[str], value: Any) -> Splice: ...
 
     def removing(
         self,
@@ -171,7 +159,7 @@ def own_status_line(
         where = ".".join(keys)
         raise CannotEdit(f"{path}: it has another status line, {where}, which would go")
     wanted = {"type": "command", "command": command}
-    return json_setting(client, "statusline", path, keys, wanted)
+    return setting(client, "statusline", path, keys, wanted)
 
 
 class ChangeOutcome(NamedTuple):

@@ -11,8 +11,8 @@ from ullage.cli.installing.claude_code import command
 from ullage.cli.installing.plan import (
     PlannedChange,
     configured,
-    json_setting,
     own_status_line,
+    setting,
 )
 from ullage.cli.installing.splice import CannotEdit
 
@@ -36,5 +36,5 @@ def changes(
         if configured(path, ["modelProviders"]):
             raise CannotEdit(f"{path}: the addresses of its modelProviders come first")
         keys = ["env", "OPENAI_BASE_URL"]
-        planned.append(json_setting(CLIENT, "proxy", path, keys, proxy))
+        planned.append(setting(CLIENT, "proxy", path, keys, proxy))
     return planned
