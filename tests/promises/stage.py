@@ -143,7 +143,7 @@ def requests_of(server: Server) -> int:
 
 
 def agent_for(
-    store: Path | SqliteStore,
+    store: Path | str | SqliteStore,
     *hooks: Hook,
     server: Server,
     tools: Sequence[Any] = (),

@@ -163,15 +163,17 @@ class Driver:
 
     async def look(self) -> SessionRuntime:
         """The session as it is now: the folds that decisions use. Raises as ``drive`` does."""
-        async with self._opening:
-            if self.runtime is None or self.runtime.ledger.is_broken:
-                self.runtime = await self._opened()
-        try:
-            await self.runtime.ledger.catch_up()
-        except HistoryLost as problem:
-            log.warning("%s It is opened again.", problem)
-            self.runtime = await self._opened()
-        return self.runtime
+        while True:
+            async with self._opening:
+                if self.runtime is None or self.runtime.ledger.is_broken:
+                    self.runtime = await self._opened()
+                runtime = self.runtime
+            try:
+                await runtime.ledger.catch_up()
+            except HistoryLost as problem:
+                log.warning("%s It is opened again.", problem)
+            else:
+                return runtime
 
     async def drive(self) -> None:
         """Take steps until the session rests or waits for a person. Returns at once if there is no work.

@@ -16,6 +16,7 @@ from ullage.errors import HistoryLost, LeaseLost
 from ullage.events import Event, Uncompacted
 from ullage.meter.meter import Meter
 from ullage.meter.view import Entry
+from ullage.store.refusals import history_lost
 from ullage.store.store import Lease, Store
 from ullage.tasks import to_completion
 
@@ -53,6 +54,7 @@ class Ledger:
         self.listeners: list[Callable[[Event], None]] = []
         self.is_broken = False
         """An event could not be folded, or a folded one was lost: the session has to be opened again."""
+        self._is_history_lost = False
         self.at = 0.0
         """The time of the last folded event; 0 before the first one that this object folds."""
         self._lock = asyncio.Lock()
@@ -153,10 +155,12 @@ class Ledger:
         try:
             yield
         except HistoryLost:
-            self.is_broken = True
+            self.is_broken = self._is_history_lost = True
             raise
 
     def _check(self) -> None:
+        if self._is_history_lost:  # another caller noticed it
+            raise history_lost(self.session, self.loop.seq)
         if self.is_broken:
             raise RuntimeError(
                 f"The folds of the session {self.session} are incomplete. Open it again."
