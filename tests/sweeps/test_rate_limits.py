@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from ullage_simulators import running
+from ullage_simulators import Server, running
 from ullage_simulators.scenario import Scenario
 
 from tests.machines import Machines, machines
@@ -40,17 +42,24 @@ def send_all(many: Machines) -> None:
             api.post(f"/v1/sessions/{session}/messages", json={"text": "Look around."})
 
 
-def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
+@contextmanager
+def working(folder: Path, per_minute: int) -> Iterator[tuple[Server, Machines]]:
+    """Two workers at all sessions, behind one limit of requests."""
     with (
-        running(story(PER_MINUTE)) as simulator,
+        running(story(per_minute)) as simulator,
         machines(
             simulator.url("anthropic"),
-            tmp_path,
+            folder,
             server=OPTIONS,
             workers=(OPTIONS, OPTIONS),
         ) as many,
     ):
         send_all(many)
+        yield simulator, many
+
+
+def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
+    with working(tmp_path, PER_MINUTE) as (simulator, many):
         many.until_rest(SESSIONS)
         statuses = [each.status for each in simulator.exchanges if each.number]
         first = statuses.index(429) if 429 in statuses else len(statuses)
@@ -72,16 +81,7 @@ def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
 def test_a_worker_that_is_killed_while_its_calls_wait_keeps_nothing_of_the_limit(
     tmp_path: Path,
 ) -> None:
-    with (
-        running(story(PER_MINUTE // 2)) as simulator,
-        machines(
-            simulator.url("anthropic"),
-            tmp_path,
-            server=OPTIONS,
-            workers=(OPTIONS, OPTIONS),
-        ) as many,
-    ):
-        send_all(many)
+    with working(tmp_path, PER_MINUTE // 2) as (simulator, many):
         until_waiting(many, 20)
         many.workers[0].kill()
         assert promised_s(many.place) < PROMISED_S + 3
