@@ -1,8 +1,10 @@
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ullage_simulators import Server, running
 
 from bench.plugins.framework import frameworks
 from bench.plugins.pages import page_of, snippet
@@ -17,10 +19,20 @@ RUN_BY_HAND = {"sh", "text", "json", "toml"}
 """Languages that are shown and not run: setting up, and what is not code."""
 
 
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Server]:
+    """Answers the snippets that name no address, as a provider answers a reader with a key."""
+    with running() as server:
+        yield server
+
+
 @PAGES
 def test_the_python_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, provider: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("anthropic", "openai"):
+        monkeypatch.setenv(f"{name.upper()}_API_KEY", "any")
+        monkeypatch.setenv(f"{name.upper()}_BASE_URL", provider.url(name))
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "page"}
