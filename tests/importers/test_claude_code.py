@@ -315,16 +315,6 @@ def test_a_compaction_is_automatic_where_the_log_says_so(trigger: str) -> None:
     ]
 
 
-def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
-    for name in ("session", "rewind", "sidechain", "compaction", "odd", "stream"):
-        whole = ClaudeCodeReader("x")
-        expected = [*whole.feed(lines(name)), *whole.settle()]
-        reader = ClaudeCodeReader("x")
-        assert [
-            event for line in lines(name) for event in reader.feed([line])
-        ] + reader.settle() == expected
-
-
 def test_a_queued_message_is_read_when_it_is_delivered() -> None:
     reader = ClaudeCodeReader()
     reader.feed(lines("session"))

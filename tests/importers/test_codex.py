@@ -248,16 +248,6 @@ def test_a_record_of_the_usage_beside_its_event_is_not_a_second_call() -> None:
         ]
 
 
-def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
-    for name in ("session", "usage_first", "compaction", "rollback"):
-        whole = CodexReader("x")
-        expected = [*whole.feed(lines(name)), *whole.settle()]
-        reader = CodexReader("x")
-        assert [
-            event for line in lines(name) for event in reader.feed([line])
-        ] + reader.settle() == expected
-
-
 def test_a_log_that_names_no_program_is_one_of_its_format() -> None:
     reader = CodexReader()
     prompt = {"type": "message", "role": "user", "content": []}

@@ -48,6 +48,18 @@ def attempt(path: Path) -> ImportedSession | None:
 
 
 @pytest.mark.parametrize("path", LINES, ids=name)
+def test_a_log_read_line_by_line_gives_the_same_events_as_read_at_once(
+    path: Path,
+) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    at_once = READERS[path.parent.name]("x")
+    expected = [*at_once.feed(lines), *at_once.settle()]
+    by_line = READERS[path.parent.name]("x")
+    events = [event for line in lines for event in by_line.feed([line])]
+    assert [*events, *by_line.settle()] == expected
+
+
+@pytest.mark.parametrize("path", LINES, ids=name)
 def test_a_log_cut_at_any_byte_keeps_the_events_of_its_whole_lines(path: Path) -> None:
     data = path.read_bytes()
     reader = READERS[path.parent.name]("x")

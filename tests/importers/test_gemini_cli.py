@@ -90,13 +90,3 @@ def test_the_older_form_is_one_object() -> None:
         "assistant: A price. <ToolCallPart>",
         'tool: [read_file] {"output":"x"}',
     ]
-
-
-def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
-    for name in ("session.jsonl", "compression.jsonl"):
-        whole = GeminiCliReader("x")
-        expected = [*whole.feed(lines(name)), *whole.settle()]
-        reader = GeminiCliReader("x")
-        assert [
-            event for line in lines(name) for event in reader.feed([line])
-        ] + reader.settle() == expected

@@ -105,16 +105,6 @@ def test_the_oldest_version_has_neither_ids_nor_parents() -> None:
     }
 
 
-def test_reading_line_by_line_gives_the_same_events_as_reading_at_once() -> None:
-    for name in ("session", "branch", "version1"):
-        whole = PiReader("x")
-        expected = [*whole.feed(lines(name)), *whole.settle()]
-        reader = PiReader("x")
-        assert [
-            event for line in lines(name) for event in reader.feed([line])
-        ] + reader.settle() == expected
-
-
 def test_going_back_to_before_a_compaction_undoes_it() -> None:
     reader = PiReader()
     entry = {

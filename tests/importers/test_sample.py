@@ -1,15 +1,10 @@
 from itertools import pairwise
 from pathlib import Path
 
-from scripts.make_session import written
 from tests.importers.folding import Folded
 from ullage.importers import read
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "session.jsonl"
-
-
-def test_the_sample_session_is_what_its_script_writes() -> None:
-    assert SAMPLE.read_text() == written()
 
 
 def test_the_sample_session_shows_what_a_log_may_hold() -> None:

@@ -55,19 +55,6 @@ def test_a_provider_of_the_users_own_gets_it_in_its_table(
     assert settings.read_bytes() == mine
 
 
-def test_uninstalling_restores_every_byte(settings: Path, tmp_path: Path) -> None:
-    install(tmp_path)
-    run(tmp_path, "uninstall", "codex")
-    assert settings.read_bytes() == MINE.encode()
-
-
-def test_a_second_install_changes_nothing(settings: Path, tmp_path: Path) -> None:
-    install(tmp_path)
-    once = settings.read_bytes()
-    assert "already installed" in install(tmp_path).stdout
-    assert settings.read_bytes() == once
-
-
 def test_another_address_takes_the_place_of_the_first(
     settings: Path, tmp_path: Path
 ) -> None:
@@ -76,20 +63,6 @@ def test_another_address_takes_the_place_of_the_first(
     assert PROXY not in settings.read_text()
     run(tmp_path, "uninstall", "codex")
     assert settings.read_bytes() == MINE.encode()
-
-
-def test_a_dry_run_shows_the_difference(settings: Path, tmp_path: Path) -> None:
-    shown = install(tmp_path, "--dry-run")
-    assert f'+openai_base_url = "{PROXY}"' in shown.stdout
-    assert settings.read_bytes() == MINE.encode()
-
-
-def test_what_the_user_changed_since_stays(settings: Path, tmp_path: Path) -> None:
-    install(tmp_path)
-    settings.write_text(settings.read_text().replace(PROXY, "http://127.0.0.1:9"))
-    ended = run(tmp_path, "uninstall", "codex")
-    assert "changed since it was installed" in ended.stdout
-    assert "http://127.0.0.1:9" in settings.read_text()
 
 
 @pytest.mark.parametrize(
