@@ -165,7 +165,7 @@ PACKAGES: dict[str, frozenset[str]] = {
         }
     ),
 }
-"""The third-party packages that a package may import. A new one is a line here, in pyproject.toml and docs/why."""
+"""The third-party packages that a package may import. A new one is also a line in pyproject.toml (docs/why.md)."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "meter/meter.py": frozenset(
@@ -183,7 +183,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
 }
 """Files of the core that may import more of the standard library.
 
-A log record is an allowed effect, since no decision can depend on it: docs/why/core-and-shell.md.
+A log record is an allowed effect, since no decision can depend on it: docs/why.md#functional-core-imperative-shell.
 """
 
 DOES_IO = frozenset(

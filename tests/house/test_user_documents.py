@@ -36,7 +36,7 @@ PLUGINS = {
 }
 """Each loads its framework, so that ``ullage`` itself can't name them."""
 
-CONTRIBUTORS = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/why/")
+CONTRIBUTORS = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/why.md")
 
 
 def inner_imports(source: str) -> Iterator[str]:

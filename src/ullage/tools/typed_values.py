@@ -30,7 +30,7 @@ _CONSTRAINTS: Final = (
 """What msgspec calls the constraints of a value, as pydantic and annotated-types do."""
 
 _converting = threading.Lock()
-"""msgspec is not safe when two event loops convert to a type for the first time at once (docs/why/msgspec.md)."""
+"""Two event loops that convert to a type for the first time at once crash msgspec (docs/why.md#types-and-events)."""
 
 
 class TypeSchema(NamedTuple):

@@ -1,7 +1,4 @@
-"""Opening the database file: what is asked of SQLite, and bringing an older file to this version's schema.
-
-The reason of every PRAGMA is in docs/why/sqlite.md.
-"""
+"""Opening the database file: what is asked of SQLite, and bringing an older file to this version's schema."""
 
 from __future__ import annotations
 
@@ -39,6 +36,7 @@ _FOR_ALL = (
     "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
     "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
 )
+"""Rows can't outlive their session, a checkpoint fits into the cache, and no content gets into other files."""
 
 
 def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
@@ -146,6 +144,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         )
     if database.execute("PRAGMA page_count").fetchone()[0] == 0:
         database.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        # Deleted sessions give their space back, a few megabytes at a time.
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
         database.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -155,6 +154,8 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
             f"The place of {path} can't hold a database that several programs use (its journal is {mode!r}, not WAL; "
             "network file systems are like that). Point ULLAGE_DATA to a directory on a local disk."
         )
+    # FULL where an acknowledgement must survive a power cut: the writer's groups. Without fullfsync macOS syncs only to
+    # the drive's cache.
     database.executescript(
         "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
         f"PRAGMA wal_autocheckpoint = {LOG_PAGES};"

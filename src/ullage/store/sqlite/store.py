@@ -1,4 +1,4 @@
-"""The store in one SQLite file. What it guarantees is in docs/store.md, why it is made so in docs/why/sqlite.md."""
+"""The store in one SQLite file. What it guarantees is in docs/store.md, why it is made so in docs/why.md#sqlite."""
 
 from __future__ import annotations
 
