@@ -20,8 +20,10 @@ fast:  ## tests of the functional core, in seconds; no server, no process, fewer
 	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/types tests/tokens tests/test_reasoning.py tests/codec \
 	  tests/meter tests/context tests/agent
 
-coverage:  ## how much of the functional core its own tests run
-	@uv run --with coverage python -m scripts.coverage
+coverage:  ## how much of each package of the functional core its own tests run, and the lines they leave out
+	@for package in tokens codec meter context agent; do \
+	  uv run --with coverage coverage run --branch --source=src/ullage/$$package -m pytest -q -n 0 tests/$$package && \
+	  uv run --with coverage coverage report --skip-covered --show-missing --fail-under=95 || exit 1; done
 
 fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix

@@ -101,8 +101,8 @@ DRAWN: Mapping[str, dict[str, float]] = {
     "gemini-2.5-flash": _GEMINI,
     "gemini-2.5-pro": _GEMINI,
 }
-"""What a model is charged by, from recorded bills and the simulators' own tokenizer: ``bench/simulator_numbers.py``
-prints it. The other numbers are drawn with ``SEED``. How close the estimate of a text's size is to a real tokenizer is
+"""What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
+counts. The other numbers are drawn with ``SEED``. How close the estimate of a text's size is to a real tokenizer is
 measured on recorded calls (docs/accuracy.md)."""
 
 

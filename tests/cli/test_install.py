@@ -92,12 +92,6 @@ def test_in_a_project_the_users_own_settings_of_it_are_changed(tmp_path: Path) -
     assert not (tmp_path / ".claude").exists()
 
 
-def test_a_dry_run_shows_the_difference(settings: Path, tmp_path: Path) -> None:
-    shown = run(tmp_path, "install", "claude-code", "--hooks", "--dry-run")
-    assert '+    "hooks": {' in shown.stdout
-    assert settings.read_text() == MINE
-
-
 def test_invalid_json_is_refused_with_what_to_do(settings: Path, tmp_path: Path) -> None:
     settings.write_text('{\n  "model" "opus"\n}')
     refused = run(tmp_path, "install", "claude-code", "--hooks")

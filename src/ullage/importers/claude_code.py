@@ -170,7 +170,6 @@ class ClaudeCodeReader(Reader):
         self._child_now = ""
 
     def leave_out(self) -> None:
-        super().leave_out()
         self._flush_call()
         self.totals.start_earlier()
 

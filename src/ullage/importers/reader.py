@@ -105,7 +105,6 @@ class Reader(ABC):
         self.first_prompt = ""
         self.subagents: set[str] = set()
         """Names of the subagents that were read."""
-        self.has_gap = False
         self.origin = ""
         """The session that this one was copied from, where its log begins with that one's calls."""
         self.is_subagent = False
@@ -138,9 +137,8 @@ class Reader(ABC):
         self.close()
         return self.rows.take(final=True)
 
-    def leave_out(self) -> None:
+    def leave_out(self) -> None:  # noqa: B027 - most readers hold nothing across such a gap
         """The next line does not follow the last one: what stands between them is not read."""
-        self.has_gap = True
 
     def skip(self, reason: str) -> None:
         """Count the current line as not read."""

@@ -5,9 +5,9 @@ rule explains it (the endpoint reports sums of all calls, or one prompt for each
 what was added between them: then the ledger lacks something, and the report is right. ``is_possible`` is the check by
 itself, for a number of another source such as a count endpoint.
 
-The bounds are wide on purpose. Of 3,387 recorded reports (API exchanges and agents' logs, ``bench.reports``) all are
-used. The farthest of a whole request without tools of the provider's own were 2.6 times the estimate (136 tokens
-estimated), and 1.4 % above the interval of a later call; the lowest later call without media was 0.8 of its estimate.
+The bounds are wide on purpose. Of 3,387 recorded reports (API exchanges and agents' logs) all are used. The farthest of
+a whole request without tools of the provider's own were 2.6 times the estimate (136 tokens estimated), and 1.4 % above
+the interval of a later call; the lowest later call without media was 0.8 of its estimate.
 Of 2,967 whole requests taken as first ones 3 are not used: two whose reasoning the model's template takes out of the
 text, and one that the provider compacted, which the recording lacks the parameter of.
 """

@@ -89,31 +89,6 @@ def test_an_answer_streams_and_the_gauge_follows(place: Path) -> None:
         assert re.search(r"\d,?\d* (±|\()[^·]* of 1,000,000", done), done
 
 
-def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(
-    place: Path,
-) -> None:
-    with chat(place, width=100) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("tell me a story")
-        terminal.wait_for("writing")
-        terminal.say("also the miller")
-        terminal.wait_for("next  also the miller")
-        terminal.type("and the cat")
-        terminal.keys("Tab")
-        terminal.wait_for("then  and the cat")
-        terminal.keys("Up")
-        terminal.wait_for("being edited")
-        terminal.type(" of the house")
-        terminal.keys("Enter")
-        terminal.wait_for("then  and the cat of the house")
-        terminal.keys("C-x")
-        terminal.wait_until_gone("then  and the cat")
-        terminal.wait_for("next  also the miller")
-        terminal.keys("Escape")
-        back = terminal.wait_for("returned, not sent", "cancelled")
-        assert "also the miller" in back.split("returned, not sent")[1]
-
-
 @pytest.mark.sweep
 def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> None:
     with chat(place, "--tools", "shell", "--root", str(place)) as terminal:
@@ -146,23 +121,6 @@ def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> N
         terminal.wait_for("not allowed", "Leave the wine alone.")
         terminal.wait_for("ready")
     assert (place / "notes.txt").read_text() == "bread\nwine\n"
-
-
-def test_context_leads_to_one_message_and_its_tokens_in_three_keys(place: Path) -> None:
-    with chat(place) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("something rich please")
-        terminal.wait_for("Title", "print", "ready")
-        terminal.type("/context")
-        terminal.wait_for("what fills the window")
-        terminal.keys("Enter")
-        terminal.wait_for("Messages", "Total", "Free", "last input")
-        terminal.keys("Enter")
-        terminal.wait_for("Context › Messages", "assistant", "#1")
-        terminal.keys("Enter")
-        terminal.wait_for("text  ", " tokens", "Some **bold** text.")
-        terminal.keys("Escape", "Escape", "Escape")
-        terminal.wait_for("> something rich please", "ready")
 
 
 def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path) -> None:
