@@ -10,7 +10,6 @@ from ullage.display.text import plain
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 
-GLYPHS = glyphs_for("utf-8")
 CALL = CallFigures(
     at=0.0,
     program="claude-code 2.1.330",

@@ -20,8 +20,12 @@ SWEEP_S: Final = 5.0
 """The longest time that a session waits whose wake was lost. Restate keeps wakes, so few are."""
 
 ANSWERS_IN_S: Final = 5.0
-QUEUED: Final = 500
-"""Connections that wait to be accepted: each drive has one of its own."""
+
+_NOT_TOLD: Final = (
+    "Restate at %s was not told to have %s driven: %s. It is told again within %.0f s."
+)
+_NO_WORKER: Final = "Restate at %s knows no worker%s, so %s waits. Start one, and run `ullage dispatch register`."
+_REFUSED: Final = "Restate at %s refused to have %s driven: %d %s"
 
 
 class ListenAddress(NamedTuple):
@@ -68,32 +72,18 @@ class RestateDispatch:
                 headers={"idempotency-key": f"{key}@{why}"},
             )
         except httpx2.HTTPError as problem:
-            log.warning(
-                "Restate at %s was not told to have %s driven: %s. It is told again within %.0f s.",
-                self._ingress,
-                session,
-                str(problem) or type(problem).__name__,
-                SWEEP_S,
-            )
+            reason = str(problem) or type(problem).__name__
+            log.warning(_NOT_TOLD, self._ingress, session, reason, SWEEP_S)
             return
         if answer.status_code == httpx2.codes.NOT_FOUND:
             if place in self._unknown:
                 return
             self._unknown.add(place)
-            log.warning(
-                "Restate at %s knows no worker%s, so %s waits. Start one, and run `ullage dispatch register`.",
-                self._ingress,
-                f" of the place {place}" if place else "",
-                session,
-            )
+            workers = f" of the place {place}" if place else ""
+            log.warning(_NO_WORKER, self._ingress, workers, session)
         elif answer.is_error:
-            log.warning(
-                "Restate at %s refused to have %s driven: %d %s",
-                self._ingress,
-                session,
-                answer.status_code,
-                answer.text[:200],
-            )
+            told = answer.text[:200]
+            log.warning(_REFUSED, self._ingress, session, answer.status_code, told)
         else:
             self._unknown.discard(place)
 
