@@ -9,14 +9,13 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 
-from bench import compaction, context_command, loop, opening, reading, startup
+from bench import compaction, context_command, loop, reading, startup
 from bench.results import Section
 
 SECTIONS: Mapping[str, Callable[[], Section]] = {
     "reading": reading.section,
     "startup": startup.section,
     "context": context_command.section,
-    "opening": opening.section,
 }
 
 APART: Mapping[str, Callable[[], Section]] = {

@@ -10,13 +10,19 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
-from bench.opening import MESSAGES, ledger_events
+import msgspec
+
+from bench.history import chat_messages, events
 from ullage.agent.loop import Loop, apply
 from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
-from ullage.events import Event, SessionStarted
+from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted
+from ullage.messages import ToolCallPart, ToolResultPart
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
 from ullage.runtime.opening import pack, written_by
@@ -24,10 +30,49 @@ from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint
 
 SESSION = "long"
+MESSAGES = 100_000
+"""All of them still in view."""
 AT_ONCE = 1_000
 BEHIND = 100
 """Events that came after the checkpoint."""
 FILE = "sessions.db"
+
+
+def drawn(name: str, letters: int) -> str:
+    """A name as if drawn at random."""
+    return blake2b(name.encode(), digest_size=letters // 2).hexdigest()
+
+
+def renamed(event: Event) -> Event:
+    """The event under ids that don't follow each other, as those of programs and providers don't."""
+    match event:
+        case CallStarted() | CallEnded():
+            return msgspec.structs.replace(event, call=drawn(event.call, 16))
+        case MessageAdded():
+            message = event.message
+            name = drawn(message.id, 16)
+            parts: list[Any] = []
+            for place, part in enumerate(message.parts):
+                fields: dict[str, Any] = {"id": f"{name}/{place}"}
+                if isinstance(part, ToolCallPart | ToolResultPart):
+                    fields["call_id"] = "call_" + drawn(part.call_id, 24)
+                parts.append(msgspec.structs.replace(part, **fields))
+            call = message.call and drawn(message.call, 16)
+            return MessageAdded(
+                message=msgspec.structs.replace(
+                    message, id=name, parts=tuple(parts), call=call
+                )
+            )
+        case _:
+            return event
+
+
+def ledger_events() -> Iterator[Event]:
+    """The session, its events numbered and dated."""
+    for seq, event in enumerate(events(chat_messages(MESSAGES)), 1):
+        yield msgspec.structs.replace(
+            renamed(event), seq=seq, id=drawn(str(seq), 16), at=1.75e9 + seq * 1.618
+        )
 
 
 async def make(folder: Path) -> None:
