@@ -43,7 +43,7 @@ def _strict(kind: object) -> msgspec.json.Decoder[Any]:
 
 
 # While one thread imports, and not with the first row: msgspec hands out what it knows of a class before it knows all
-# of it, and two threads that read the first row together would crash (docs/why.md#types-and-events).
+# of it, and two threads that read the first row together would crash (docs/why/index.md#types-and-events).
 _strict(Event)
 
 

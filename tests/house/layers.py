@@ -165,7 +165,7 @@ PACKAGES: dict[str, frozenset[str]] = {
         }
     ),
 }
-"""The third-party packages that a package may import. A new one is also a line in pyproject.toml (docs/why.md)."""
+"""The third-party packages that a package may import. A new one is also a line in docs/why/dependencies.md."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "meter/meter.py": frozenset(
@@ -183,7 +183,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
 }
 """Files of the core that may import more of the standard library.
 
-A log record is an allowed effect, since no decision can depend on it: docs/why.md#functional-core-imperative-shell.
+A log record is an allowed effect, since no decision can depend on it (docs/why/index.md).
 """
 
 DOES_IO = frozenset(

@@ -1,6 +1,6 @@
 """What msgspec knows of a class is found out where a module is imported, and never by the threads that read rows.
 
-It hands that out before it is whole (docs/why.md#types-and-events): two threads that decode the first row together
+It hands that out before it is whole (docs/why/index.md#types-and-events): two threads that decode a first row together
 crash the process, as a server that opens two sessions would.
 """
 

@@ -36,7 +36,13 @@ PLUGINS = {
 }
 """Each loads its framework, so that ``ullage`` itself can't name them."""
 
-CONTRIBUTORS = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/why.md")
+CONTRIBUTORS = (
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/why/index.md",
+    "docs/why/dependencies.md",
+    "docs/why/temporal.md",
+)
 
 
 def inner_imports(source: str) -> Iterator[str]:

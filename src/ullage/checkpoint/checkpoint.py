@@ -229,4 +229,4 @@ def form_digest(kind: type) -> str:
 
 _FORM: Final = _form(State)
 _known_to_msgspec: Final = msgspec.json.Decoder(_FORM)
-"""Made here so that no thread is the first to ask for the form's types: see docs/why.md#types-and-events."""
+"""Made here so that no thread is the first to ask for the form's types: see docs/why/index.md#types-and-events."""

@@ -32,7 +32,7 @@ LEAST_READS: Final = 1
 
 MOST_LEFT: Final = 0.5
 """The most of the request that clearing may leave. If it leaves more, the next compaction is near and the cache was
-rewritten for little (docs/why.md#compaction)."""
+rewritten for little (docs/why/index.md#compaction)."""
 
 
 class ClearableResult(NamedTuple):

@@ -9,7 +9,8 @@ from ullage.events import Pruned
 
 KEEP = 0.08
 """Share of the messages' tokens, the newest, that a summary leaves unchanged. Dexto's plan keeps 0.3 of the
-messages (docs/from-the-seeds.md); why less is better: docs/why.md#compaction, measured in docs/compaction-beside.md."""
+messages (docs/from-the-seeds.md); why less is better: docs/why/index.md#compaction, measured in
+docs/compaction-beside.md."""
 
 KEEP_UNREAD = 0.3
 """The same if no model reads the leaving messages: a digest says less than a summary, so more of them stay."""

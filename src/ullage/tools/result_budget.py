@@ -130,7 +130,7 @@ class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 msgspec.json.Decoder(
     _PageRequest
-)  # makes first use by two loops at once safe: docs/why.md#types-and-events
+)  # makes first use by two loops at once safe: docs/why/index.md#types-and-events
 
 
 class _Ends(NamedTuple):

@@ -30,7 +30,7 @@ _CONSTRAINTS: Final = (
 """What msgspec calls the constraints of a value, as pydantic and annotated-types do."""
 
 _converting = threading.Lock()
-"""Two event loops that convert to a type for the first time at once crash msgspec (docs/why.md#types-and-events)."""
+"""Two event loops that first convert to a type at the same time crash msgspec: docs/why/index.md#types-and-events."""
 
 
 class TypeSchema(NamedTuple):

@@ -1,4 +1,4 @@
--- The whole schema, as a new database gets it. docs/why.md#sqlite says why it is so.
+-- The whole schema, as a new database gets it. docs/why/index.md#sqlite says why it is so.
 -- A change is made here and in a new file of migrations/; a test holds that both lead to the same.
 
 CREATE TABLE sessions (

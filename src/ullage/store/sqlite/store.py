@@ -1,4 +1,4 @@
-"""The store in one SQLite file. What it guarantees is in docs/store.md, why it is made so in docs/why.md#sqlite."""
+"""The store in one SQLite file. docs/store.md says what it guarantees, docs/why/index.md#sqlite why it is made so."""
 
 from __future__ import annotations
 
