@@ -40,6 +40,7 @@ from ullage.events import (
     GrantGiven,
     GrantRevoked,
     MessageAdded,
+    Purpose,
     QueueEdited,
     QueueLeft,
     ReadingTaken,
@@ -149,8 +150,9 @@ def test_a_call_is_under_way_between_its_two_events() -> None:
     assert fold(begun(), answered(text("Hello."))).call == ""
 
 
-def test_a_call_says_why_it_waits_until_it_ends() -> None:
-    started = apply(Loop(), CallStarted(call="c", seq=1))
+@pytest.mark.parametrize("purpose", ["main", "summary"])
+def test_a_call_says_why_it_waits_until_it_ends(purpose: Purpose) -> None:
+    started = apply(Loop(), CallStarted(call="c", purpose=purpose, seq=1))
     other = CallRetried(
         call="other", attempt=0, wait_s=20.0, error="No.", seq=2, at=100.0
     )
@@ -158,7 +160,7 @@ def test_a_call_says_why_it_waits_until_it_ends() -> None:
     waits = apply(started, replace(other, call="c"))
     assert (waits.retry_note, waits.retry_at) == ("No.", 120.0)
     for end in (
-        CallEnded(call="c", outcome="finished", seq=3),
+        CallEnded(call="c", purpose=purpose, outcome="finished", seq=3),
         CallStarted(call="d", seq=3),
     ):
         assert apply(waits, end).retry_at == 0.0

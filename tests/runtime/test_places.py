@@ -51,6 +51,19 @@ async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
     await store.close()
 
 
+async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
+    provider: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    async with haiku(path, base_url=provider).session("s") as session:
+        await session.ask("Hello.")
+    async with Host(haiku(path, base_url=provider), dispatch=Embedded("cellar")) as host:
+        session = await host.look("s")
+        await session.driven()
+        assert isinstance(session.failure, WrongPlace)
+        assert "`ullage worker`, without the option --place," in str(session.failure)
+
+
 async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
     provider: str, tmp_path: Path
 ) -> None:

@@ -268,6 +268,31 @@ def test_a_session_is_at_the_place_that_is_named_or_at_the_server_s(
         assert api.state("taken")["place"] == "cellar"
 
 
+def test_a_cancel_where_no_worker_drives_the_session_is_carried_out_at_once(
+    provider: str, tmp_path: Path
+) -> None:
+    left: list[Event] = [
+        SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic"),
+        TurnStarted(turn="turn-1"),
+        MessageAdded(
+            message=Message(id="m", role="user", parts=(TextPart(id="m.0", text="Hi."),))
+        ),
+    ]
+    with serving(provider, tmp_path / "s.db", dispatch=Embedded("cellar")) as server:
+        asyncio.run(server.store.create("left", left, place="attic"))
+        api = server.api
+        api.session("new", place="attic")
+        for session in ("new", "left"):
+            api.say(session, "Hello.", id="hello")
+            done = api.post(f"/v1/sessions/{session}/cancel", json={}).json()
+            assert done["cancelled"]
+            assert [each["id"] for each in done["returned"]] == ["hello"]
+            state = api.state(session)
+            assert (state["state"], state["queued"], state["note"]) == ("idle", 0, "")
+            assert not asyncio.run(server.store.about(session)).is_due
+        assert api.state("left")["ended"] == "cancelled"
+
+
 @pytest.mark.parametrize("place", ["", "The Attic", "-a", "a" * 41, "a\n", 3])
 def test_what_is_no_name_of_a_place_is_refused(api: Api, place: object) -> None:
     refused = api.post("/v1/sessions", json={"id": "unplaced", "place": place})

@@ -91,8 +91,9 @@ async def test_an_imported_session_is_at_its_own_place_or_at_another(
     places = [(await store.about(name)).place for name in ("own", "other", "none")]
     assert places == ["cellar", "attic", ""]
     file.write_text(file.read_text().replace('"cellar"', '"The Cellar"'))
-    with pytest.raises(NotASession):
+    with pytest.raises(UnreadableInput, match="names the place 'The Cellar'") as refused:
         await import_file(store, file, "damaged")
+    assert "Correct or remove `place`" in str(refused.value)
 
 
 async def test_a_session_can_be_imported_under_another_id(

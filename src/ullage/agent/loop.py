@@ -326,7 +326,7 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
 
 
 def _call_retried(loop: Loop, event: CallRetried) -> Loop:
-    if event.call != loop.call:
+    if event.call not in (loop.call, loop.side_call):
         return loop
     return replace(loop, retry_note=event.error, retry_at=event.at + event.wait_s)
 
@@ -334,8 +334,9 @@ def _call_retried(loop: Loop, event: CallRetried) -> Loop:
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
     calls = loop.calls + 1
     if event.purpose != "main":
-        side_call = "" if loop.side_call == event.call else loop.side_call
-        return replace(loop, calls=calls, side_call=side_call)
+        if loop.side_call != event.call:
+            return replace(loop, calls=calls)
+        return replace(loop, calls=calls, side_call="", retry_note="", retry_at=0.0)
     failed, drops, overflows, owes_answer = (
         "",
         loop.drops,

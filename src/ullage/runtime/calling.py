@@ -16,7 +16,6 @@ from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
     Amount,
     Calibrated,
-    CallRetried,
     CallStarted,
     Event,
     LimitLearnt,
@@ -26,20 +25,18 @@ from ullage.events import (
 from ullage.messages import Request
 from ullage.runtime.answer_tool import is_about_format
 from ullage.runtime.call_events import ended, failed
+from ullage.runtime.call_waits import CallWaits
 from ullage.runtime.compacting import note_refusal, prepare_ahead
 from ullage.runtime.drafting import drafting
 from ullage.runtime.hooks import run_hook
 from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
-from ullage.wire.call import Retries, Retrying, stream
+from ullage.wire.call import Retries, stream
 from ullage.wire.discovery import limits
 
 DROP_WAIT_S: Final = 0.5
 """Seconds before a call whose answer broke off is repeated; doubled each time, as in ``wire.call.Retries``."""
 
 _LONGEST_WAIT_S: Final = 8.0
-
-SHOWN_WAIT_S: Final = 1.0
-"""Seconds from which on a wait for the rate limit is told of."""
 
 LIMITS_S: Final = 3.0
 """The time limit for asking an endpoint for its limits, in seconds."""
@@ -187,31 +184,11 @@ async def _stream(
 ) -> Answer:
     ledger, settings = runtime.ledger, runtime.settings
     endpoint = runtime.endpoint()
-    retried: list[CallRetried] = []
-
-    def note_retry(retrying: Retrying) -> None:
-        retried.append(
-            CallRetried(
-                call=call,
-                attempt=retrying.attempt,
-                wait_s=retrying.wait_s,
-                error=str(retrying.error),
-            )
-        )
-
-    def note_wait(seconds: float) -> None:
-        if seconds >= SHOWN_WAIT_S:
-            note = (
-                f"The rate limit of {endpoint.provider or endpoint.base_url} is used up."
-            )
-            retried.append(CallRetried(call=call, attempt=0, wait_s=seconds, error=note))
+    waits = CallWaits(ledger, call, endpoint)
 
     async def pause(seconds: float) -> None:
-        if retried:
-            await ledger.write(tuple(retried))
-        retried.clear()
         runtime.waits_to_retry = True
-        await asyncio.sleep(seconds)
+        await waits.pause(seconds)
         runtime.waits_to_retry = False
 
     events = stream(
@@ -223,11 +200,11 @@ async def _stream(
         policy=ledger.meter.policy,
         options=options,
         retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
-        on_retry=note_retry,
+        on_retry=waits.note_retry,
         slot=runtime.shared.slots.for_call(
             endpoint, request.model, settings.rate_limits, longest_s=settings.rate_wait_s
         ),
-        on_wait=note_wait,
+        on_wait=waits.note_wait,
         sleep=pause,
         history=runtime.requests.history,
     )

@@ -47,6 +47,7 @@ from ullage.events import (
 )
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
+from ullage.runtime.call_waits import CallWaits
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import ReadySummary, SessionRuntime
 from ullage.runtime.settings import Settings
@@ -276,6 +277,7 @@ async def summarise(
             slot=lambda: runtime.shared.slots.for_call(
                 endpoint, model, settings.rate_limits, longest_s=settings.rate_wait_s
             ),
+            waits=CallWaits(ledger, call, endpoint),
         )
     except ProviderError as problem:
         if wanted.compaction is not None and is_not_offered(problem):

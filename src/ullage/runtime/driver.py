@@ -208,6 +208,18 @@ class Driver:
             if about.seq == self._rests_at:
                 return
 
+    async def settle_cancel(self) -> None:
+        """End what a cancel ends, also for a session of another place: that needs none of its files.
+
+        Raises ``SessionBusy`` while another driver has the session, and ``LeaseLost``.
+        """
+        async with self._held(needs_files=False) as runtime:
+            ledger = runtime.ledger
+            while ledger.loop.cancel:
+                await self._settle(runtime, Settle("cancel"))
+            if not ledger.loop.queue:
+                self._rests_at = ledger.loop.seq
+
     async def _work_until_rest(self, runtime: SessionRuntime) -> bool:
         """Take steps until the session rests. True if an unexpected exception stopped them."""
         try:
@@ -260,14 +272,16 @@ class Driver:
         )
 
     @contextlib.asynccontextmanager
-    async def _held(self, steal: bool) -> AsyncIterator[SessionRuntime]:
+    async def _held(
+        self, steal: bool = False, *, needs_files: bool = True
+    ) -> AsyncIterator[SessionRuntime]:
         """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
 
-        ``steal`` is for ``Store.acquire``.
+        ``steal`` is for ``Store.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another place.
         """
         store = self._shared.store
         ttl_s = (await self.look()).settings.lease_ttl_s
-        if self.place != self._shared.place:
+        if needs_files and self.place != self._shared.place:
             raise wrong_place(self._session, self.place)
         leases: list[Lease] = []
         self._rests_at = self._due_at = None
@@ -558,11 +572,14 @@ class Driver:
 
 def wrong_place(session: str, place: str) -> WrongPlace:
     """The error of a driver that is not at the session's place."""
-    where = f"at the place {place}" if place else "at no place"
-    option = f" --place {place}" if place else " without --place"
+    if not place:
+        return WrongPlace(
+            f"The session {session} has no place, and this process drives sessions of its own place only. Start "
+            "`ullage worker`, without the option --place, where the files of the session are."
+        )
     return WrongPlace(
-        f"The session {session} is {where}, whose files are not here: this process does not drive it. Start "
-        f"`ullage worker{option}` where they are."
+        f"The session {session} is at the place {place}, whose files are not here: this process does not drive it. "
+        f"Start `ullage worker --place {place}` where they are."
     )
 
 

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import (
@@ -41,7 +41,9 @@ from ullage.errors import (
     CommandRefused,
     InputError,
     InternalError,
+    LeaseLost,
     QuotaReached,
+    SessionBusy,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -116,7 +118,7 @@ from ullage.runtime.typed_asking import (
     settled,
 )
 from ullage.store.store import QueueKind, Receipt, handle_of
-from ullage.tasks import start, stop
+from ullage.tasks import background, start, stop
 from ullage.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage.runtime")
@@ -435,14 +437,19 @@ class Session(Generic[OutputT]):
         await self._ask_driver()
         return receipt
 
+    @property
+    def _is_driven_elsewhere(self) -> bool:
+        """Whether other processes drive the session: those of its place, or all but this one."""
+        is_elsewhere = self._driving.place != self._open.place
+        return self._host is not None and (is_elsewhere or not self._host.drives)
+
     async def _check_key(self) -> None:
         """Raises ``BadKey`` if the model can't be called without a key, unless another process drives the session.
 
         Uses the events that this process has already folded: folding further would wait for a running compaction, and
         a message is stored at once.
         """
-        is_elsewhere = self._driving.place != self._open.place
-        if self._host is not None and (is_elsewhere or not self._host.drives):
+        if self._is_driven_elsewhere:
             return
         runtime = self._driving.runtime or await self._driving.look()
         settings = runtime.resolve_settings().settings
@@ -602,6 +609,7 @@ class Session(Generic[OutputT]):
 
         ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
         that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
+        Where other processes drive the session and none of them has it, this one carries the cancel out.
         """
         if tools not in (None, "stop", "finish"):
             raise WrongType(
@@ -613,7 +621,9 @@ class Session(Generic[OutputT]):
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
         await self._ask_driver()
         given_back: list[Message] = []
+        is_settled_here = self._is_driven_elsewhere
         async with (
+            background(self._settle_cancel()) if is_settled_here else nullcontext(),
             aclosing(store.follow(self.id, after=loop.seq)) as events,  # type: ignore[type-var]
             aclosing(self._until_rest(events, asked.seq)) as ending,
         ):
@@ -636,6 +646,13 @@ class Session(Generic[OutputT]):
         raise CommandRefused(
             f"The session {self.id} was closed before the cancel was answered. Open it again to see how its turn ended."
         )
+
+    async def _settle_cancel(self) -> None:
+        """Carry a cancel out, as soon as no other process has the session."""
+        while True:
+            with suppress(LeaseLost, SessionBusy):
+                return await self._driving.settle_cancel()
+            await asyncio.sleep(POLL_S)
 
     async def questions(self) -> list[Question]:
         """The tool calls that need a person's approval, each with its digest and what "always" would allow."""

@@ -29,6 +29,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
 from ullage.models.providers import provider_named
 from ullage.reasoning import ReasoningPolicy
+from ullage.runtime.call_waits import CallWaits
 from ullage.tasks import to_completion
 from ullage.wire.call import CallSlot, Retries, ask
 from ullage.wire.client import Client
@@ -116,17 +117,26 @@ async def bounded_answer(
     policy: ReasoningPolicy,
     media: Mapping[str, bytes],
     slot: Callable[[], CallSlot] | None = None,
+    waits: CallWaits | None = None,
     make_body: Callable[[int | None], Mapping[str, Any]] | None = None,
 ) -> Answer:
     """The answer, no longer than planned and than the model's longest. Raises ``ProviderError``.
 
     A server of one's own that rejects the limit is asked once more without one. ``make_body`` gives the body for a
-    limit, in the place of the encoded request, and ``slot`` the place of each request within the rate limits.
+    limit, in the place of the encoded request, and ``slot`` the place of each request within the rate limits. ``waits``
+    are told of.
     """
     most = most_output(
         wanted, known_output, wire=endpoint.wire, provider=endpoint.provider
     )
     options = Options(max_output=most, media=media, compaction=wanted.compaction)
+    told: dict[str, Any] = {}
+    if waits is not None:
+        told = {
+            "on_retry": waits.note_retry,
+            "on_wait": waits.note_wait,
+            "sleep": waits.pause,
+        }
 
     def attempt(options: Options) -> Awaitable[Answer]:
         return ask(
@@ -140,6 +150,7 @@ async def bounded_answer(
             retries=Retries(tries=SUMMARY_TRIES),
             slot=None if slot is None else slot(),
             body=None if make_body is None else make_body(options.max_output),
+            **told,
         )
 
     try:

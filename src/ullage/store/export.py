@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
+import re
 import stat
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Annotated, Final, NamedTuple, cast
+from typing import IO, Final, NamedTuple, cast
 
 import msgspec
 
 from ullage.agent.copies import CopiedSession, SettingsToKeep, keep_nothing
 from ullage.bounds import json_excess
+from ullage.display.text import quoted
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
@@ -55,7 +57,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
     events: int = 0
     kept: int = 0
-    place: Annotated[str, msgspec.Meta(pattern=f"^$|{PLACE_PATTERN}")] = ""
+    place: str = ""
 
 
 class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
@@ -356,5 +358,10 @@ def _header(file: IO[bytes], path: Path) -> Header:
     if header.version > VERSION:
         raise UnreadableInput(
             f"{path} is of a newer format (version {header.version}, this Ullage reads {VERSION}). Update Ullage."
+        )
+    if header.place and re.search(PLACE_PATTERN, header.place) is None:
+        raise UnreadableInput(
+            f"{path} names the place {quoted(header.place)} in its first line, which is no name of a place: it has at "
+            "most 40 of a-z, 0-9, - and _, a letter or digit first. Correct or remove `place`."
         )
     return header

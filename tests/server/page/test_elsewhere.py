@@ -13,6 +13,7 @@ from tests.postgres import new_server
 from tests.server.page.screen import Open
 from tests.server.served import process, script, serving
 from tests.store.losing import lose
+from ullage.runtime.dispatch import Embedded
 
 STORY = "The cask was filled in spring, and then it stood. "
 ANSWERS = (
@@ -92,6 +93,27 @@ def test_a_page_follows_steers_cancels_and_approves_at_another_server_and_outliv
             expect(screen.answers()).to_have_count(roles.count("assistant"))
             assert [each["id"] for each in messages].count("last") == 1
             assert screen.refused == []
+
+
+def test_a_page_says_while_it_is_open_that_a_worker_is_missing_until_there_is_one(
+    tmp_path: Path, open_page: Open
+) -> None:
+    store = tmp_path / "s.db"
+    with running(script(*ANSWERS)) as simulator:
+        provider = simulator.url("anthropic")
+        with serving(provider, store, dispatch=Embedded("cellar")) as server:
+            session = server.api.session("placed", place="attic")
+            screen = open_page(server.url, session)
+            screen.say("How full is it?")
+            missing = "waits for a worker of the place attic"
+            listed = screen.find(f'[data-session="{session}"]')
+            expect(screen.marks(missing)).to_be_visible()
+            expect(listed).to_contain_text(missing)
+            with serving(provider, store, dispatch=Embedded("attic")):
+                expect(screen.answers()).to_have_count(1)
+                expect(screen.marks(missing)).to_have_count(0)
+                expect(listed).to_contain_text("at attic")
+                screen.is_at_rest()
 
 
 def test_a_page_reads_a_session_again_whose_last_events_the_database_has_lost(

@@ -7,6 +7,10 @@ import { EventStream } from "./stream.js";
 /** Events behind which the past is read as events, marks and all; what is before comes as pages of messages. */
 export const RECENT = 1_500;
 
+/** After so many milliseconds without an event of unfinished work, the server is asked whether anything works on it:
+ * no event says that a worker is missing, and the server's list says so after 6 s. */
+const SILENT_MS = 8_000;
+
 export class Following {
   /** `onState(connection)` tells of the connection, `onReset` that the past has changed; the rest goes through the ledger,
    * the conversation and the panel. */
@@ -49,6 +53,7 @@ export class Following {
   }
 
   close() {
+    clearTimeout(this.silence);
     this.closing.abort();
     this.stream?.close();
   }
@@ -71,10 +76,26 @@ export class Following {
       this.onReset();
       return;
     }
+    this.listen();
     const value = JSON.parse(data);
     if (name === "draft") this.ledger.piece(value);
     else this.ledger.apply(value);
     if (!this.isCaughtUp && this.ledger.seq >= this.target) this.catchUp();
+  }
+
+  listen() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.ask(), SILENT_MS);
+  }
+
+  /** Whether anything works on the session. */
+  async ask() {
+    const { ledger } = this;
+    const isAtWork = this.isCaughtUp && (ledger.turn || ledger.queue.size) && !ledger.paused && !ledger.interrupted;
+    const state = isAtWork ? await this.remote.state(this.signal).catch(() => null) : null;
+    if (this.signal.aborted) return;
+    if (state?.seq === ledger.seq) ledger.interrupt(state.state === "interrupted", state.note);
+    this.listen();
   }
 
   catchUp() {

@@ -139,6 +139,7 @@ export class Ledger {
       this.items.set(key, { key, kind: "mark", event: { type: "interrupted", note }, at: 0 });
       this.changed("item", key);
     }
+    this.changed("interrupted");
     this.settle();
   }
 

@@ -275,7 +275,7 @@ class Page {
     if (MOVING.has(what)) this.mapped?.refresh();
     if (what === "tools" || what === "ended") this.showTools().catch(tell);
     if (what === "grants") this.showGrants().catch(tell);
-    if (what === "ended" || what === "title") this.sessions.load().catch(() => {});
+    if (["ended", "title", "interrupted"].includes(what)) this.sessions.load().catch(() => {});
   }
 
   standing() {
