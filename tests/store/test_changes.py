@@ -25,6 +25,21 @@ async def test_a_watcher_is_told_of_its_session_alone() -> None:
     assert not watchers.is_listening()
 
 
+async def test_pieces_wake_only_those_who_show_them() -> None:
+    watchers = Watchers()
+    shows, waits = Subscription("s"), Subscription("s", has_pieces=False)
+    watchers.add(shows)
+    watchers.add(waits)
+    pieces = Change("s", 1, (DraftPiece("c", 0, "text", "p", "x"),))
+    watchers.tell([pieces])
+    assert await shows.wait(60)
+    assert shows.take() == ([pieces], False)
+    assert not await waits.wait(0)
+    watchers.tell([STORED])
+    assert await waits.wait(60)
+    assert waits.newest() == 1
+
+
 @pytest.mark.parametrize("sessions", [None, {"s"}])
 async def test_what_another_process_stored_has_to_be_looked_up(
     sessions: set[str] | None,

@@ -311,11 +311,6 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
         assert not await watch.wait(0.2)
         await other.command("s", [CancelAsked()])
         assert await watch.wait(60)
-        lease = await other.acquire("s", "o", ttl_s=60)
-        while await watch.wait(0.2):
-            pass
-        await other.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
-        assert await watch.wait(60)
     await other.close()
     await store.close()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
@@ -106,15 +106,21 @@ class AnswerDraft:
         return piece
 
     async def store_in_batches(self, flush_s: float) -> None:
-        """Store the first piece at once, so that a display begins when the answer does, and later ones together."""
+        """Store a piece at once where none was stored for ``flush_s`` seconds, and later ones together.
+
+        So a display begins when the answer does, and an answer whose pieces come slowly needs no timer.
+        """
+        clock = asyncio.get_running_loop().time
+        next_at = clock()
         while True:
             await self._wake.wait()
+            left_s = next_at - clock()
+            if left_s > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left_s):
+                        await self._is_full.wait()
             await to_completion(self.flush())
-            try:
-                async with asyncio.timeout(flush_s):
-                    await self._is_full.wait()
-            except TimeoutError:
-                pass
+            next_at = clock() + flush_s
 
     async def flush(self) -> None:
         """Store the pieces that wait. Raises what the store raises."""

@@ -190,18 +190,19 @@ async def frames(
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
     yield f"retry: {RETRY_MS}\nid: {position}\n\n".encode()
-    held = _FrameBuffer()
+    held = _FrameBuffer(heartbeat_s)
     # no task group: an async generator may be closed by another task, which a group does not allow
     closing_seen = start(closing.wait())
     reading = start(_read(store, session, position, held))
     for task in (closing_seen, reading):
         task.add_done_callback(held.end)
     try:
-        while not closing_seen.done() and (chunk := await held.take(heartbeat_s)):
+        while not closing_seen.done() and (chunk := await held.take()):
             yield chunk
         if reading.done():
             reading.result()
     finally:
+        held.close()
         await stop(closing_seen, reading)
 
 
@@ -236,9 +237,16 @@ async def _read_on(
 
 
 class _FrameBuffer:
-    """Frames between the reading and the sending task: at most ``MOST_HELD`` bytes and one more."""
+    """Frames between the reading and the sending task: at most ``MOST_HELD`` bytes and one more.
 
-    def __init__(self) -> None:
+    After ``heartbeat_s`` without a frame it holds a comment.
+    """
+
+    def __init__(self, heartbeat_s: float) -> None:
+        self._heartbeat_s = heartbeat_s
+        self._clock = asyncio.get_running_loop().time
+        self._put_at = self._clock()
+        self._heartbeat = self._beat_in(heartbeat_s)
         self._frames: list[bytes] = []
         self._size = 0
         self._news = asyncio.Event()
@@ -249,19 +257,32 @@ class _FrameBuffer:
         while self._size > MOST_HELD:
             self._room.clear()
             await self._room.wait()
+        self._hold(made)
+
+    def _hold(self, made: bytes) -> None:
         self._frames.append(made)
         self._size += len(made)
+        self._put_at = self._clock()
         self._news.set()
 
-    async def take(self, heartbeat_s: float) -> bytes:
-        """All held frames; a comment after so long without frames; empty after the end."""
+    def _beat_in(self, seconds: float) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, self._beat)
+
+    def _beat(self) -> None:
+        """Hold a comment if nothing came for long; a timer for each frame would cost more than the frame."""
+        silent_s = self._clock() - self._put_at
+        left_s = self._heartbeat_s - silent_s
+        if left_s <= 0:
+            left_s = self._heartbeat_s
+            if not self._frames:
+                self._hold(HEARTBEAT)
+        self._heartbeat = self._beat_in(left_s)
+
+    async def take(self) -> bytes:
+        """All held frames; empty after the end."""
         if not (self._frames or self._is_over):
             self._news.clear()
-            try:
-                async with asyncio.timeout(heartbeat_s):
-                    await self._news.wait()
-            except TimeoutError:
-                return HEARTBEAT
+            await self._news.wait()
         taken = b"".join(self._frames)
         self._frames.clear()
         self._size = 0
@@ -272,6 +293,10 @@ class _FrameBuffer:
         """No more frames follow."""
         self._is_over = True
         self._news.set()
+
+    def close(self) -> None:
+        """End the heartbeat."""
+        self._heartbeat.cancel()
 
 
 def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:

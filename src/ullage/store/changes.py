@@ -28,12 +28,23 @@ class Change(NamedTuple):
     seq: int = 0
     stored: tuple[Event | DraftPiece, ...] = ()
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether it holds pieces of an answer; a change holds either these or events."""
+        if not self.stored:
+            return False
+        return isinstance(self.stored[0], DraftPiece)
+
 
 class Subscription:
-    """The news of one watcher. All methods are called in its event loop."""
+    """The news of one watcher. All methods are called in its event loop.
 
-    def __init__(self, session: str) -> None:
+    Without ``has_pieces`` it is not told of pieces that stream.
+    """
+
+    def __init__(self, session: str, *, has_pieces: bool = True) -> None:
         self.session = session
+        self.has_pieces = has_pieces
         self.loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._held: deque[Change] = deque()
@@ -42,7 +53,9 @@ class Subscription:
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """See ``Watch.wait``. Raises ``StoreUnavailable`` once the store was closed."""
-        if not self._news.is_set():
+        if timeout_s is None:
+            await self._news.wait()
+        elif not self._news.is_set():
             try:
                 async with asyncio.timeout(timeout_s):
                     await self._news.wait()
@@ -96,10 +109,14 @@ class Watchers:
 
     @asynccontextmanager
     async def watching(
-        self, session: str, begin: Callable[[], Awaitable[object]]
+        self,
+        session: str,
+        begin: Callable[[], Awaitable[object]],
+        *,
+        has_pieces: bool,
     ) -> AsyncIterator[Subscription]:
         """The news of a session. ``begin`` is awaited with the subscription in place, so that no change is missed."""
-        subscription = Subscription(session)
+        subscription = Subscription(session, has_pieces=has_pieces)
         self.add(subscription)
         try:
             await begin()
@@ -133,6 +150,8 @@ class Watchers:
         with self._lock:
             for change in changes:
                 for subscription in self._by_session.get(change.session, ()):
+                    if change.has_pieces and not subscription.has_pieces:
+                        continue
                     news.append((subscription, change))
         _deliver(news)
 

@@ -194,7 +194,7 @@ class Watch(Protocol):
     """Tells that something happened in a session, in this process or another."""
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """True once anything was stored since the last call; False after ``timeout_s``. Safe to cancel.
+        """True once an event was stored since the last call; False after ``timeout_s``. Safe to cancel.
 
         It may also be True for nothing. Raises ``StoreUnavailable`` once the store was closed.
         """
@@ -203,7 +203,7 @@ class Watch(Protocol):
     def newest(self) -> int | None:
         """The last event there was by all news since the last call; ``None`` where only the ledger can say.
 
-        Who has that event need not read the ledger: the news was of its own writes, or of pieces that stream.
+        Who has that event need not read the ledger: the news was of its own writes.
         """
         ...
 
@@ -473,7 +473,7 @@ class Store(Protocol):
         ...
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
-        """Notice what others and oneself store in this session from here on."""
+        """Notice what others and oneself store in this session from here on, but for pieces that stream."""
         ...
 
     def follow(

@@ -574,13 +574,21 @@ class PostgresStore:
         )
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
-        return self._watchers.watching(session, lambda: self._base.watch(session))
+        return self._watching(session, has_pieces=False)
+
+    def _watching(
+        self, session: str, *, has_pieces: bool
+    ) -> AbstractAsyncContextManager[Subscription]:
+        return self._watchers.watching(
+            session, lambda: self._base.watch(session), has_pieces=has_pieces
+        )
 
     def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
         follower = Follower(session, after, offset, at)
-        return follower.follow(self.watch(session), lambda: self._look(session, follower))
+        news = self._watching(session, has_pieces=True)
+        return follower.follow(news, lambda: self._look(session, follower))
 
     async def _look(self, session: str, follower: Follower) -> FoundEvents:
         values = (session, follower.seq, follower.row, MOST_READ)

@@ -451,12 +451,17 @@ class SqliteStore:
         )
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
+        return self._watching(session, has_pieces=False)
+
+    def _watching(
+        self, session: str, *, has_pieces: bool
+    ) -> AbstractAsyncContextManager[Subscription]:
         async def begin() -> None:
             with suppress(ReadOnlyStore):
                 await self._writer.open()
             await self._read(lambda database: session_head(database, session))
 
-        return self._watchers.watching(session, begin)
+        return self._watchers.watching(session, begin, has_pieces=has_pieces)
 
     def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
@@ -468,7 +473,7 @@ class SqliteStore:
                 lambda database: look(database, session, follower.seq, follower.row)
             )
 
-        return follower.follow(self.watch(session), seen)
+        return follower.follow(self._watching(session, has_pieces=True), seen)
 
     async def close(self) -> None:
         self._watchers.end()
