@@ -31,13 +31,18 @@ async def test_pieces_wake_only_those_who_show_them() -> None:
     watchers.add(shows)
     watchers.add(waits)
     pieces = Change("s", 1, (DraftPiece("c", 0, "text", "p", "x"),))
+    watchers.tell([STORED])
+    assert await waits.wait(60)
+    assert waits.newest() == 1
+    assert await shows.wait(60)
+    assert shows.take() == ([STORED], False)
     watchers.tell([pieces])
     assert await shows.wait(60)
     assert shows.take() == ([pieces], False)
     assert not await waits.wait(0)
-    watchers.tell([STORED])
+    watchers.tell([pieces._replace(seq=2)])  # the news of the second event was lost
     assert await waits.wait(60)
-    assert waits.newest() == 1
+    assert waits.newest() == 2
 
 
 @pytest.mark.parametrize("sessions", [None, {"s"}])

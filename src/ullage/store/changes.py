@@ -33,18 +33,21 @@ class Change(NamedTuple):
         """Whether it holds pieces of an answer; a change holds either these or events."""
         if not self.stored:
             return False
-        return isinstance(self.stored[0], DraftPiece)
+        first = self.stored[0]
+        return isinstance(first, DraftPiece)
 
 
 class Subscription:
     """The news of one watcher. All methods are called in its event loop.
 
-    Without ``has_pieces`` it is not told of pieces that stream.
+    Without ``has_pieces`` pieces that stream wake it only where they tell of an event that no news told of.
     """
 
     def __init__(self, session: str, *, has_pieces: bool = True) -> None:
         self.session = session
         self.has_pieces = has_pieces
+        self._seq = 0
+        """The newest event that news told of."""
         self.loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._held: deque[Change] = deque()
@@ -82,6 +85,13 @@ class Subscription:
 
     def hear(self, change: Change | None) -> None:
         """A change of this process, or ``None`` for changes that are only in the database."""
+        if change is not None:
+            known = self._seq
+            self._seq = max(known, change.seq)
+            wakes = self.has_pieces
+            wakes = wakes or change.seq > known
+            if change.has_pieces and not wakes:
+                return
         if len(self._held) >= MOST_HELD:
             self._held.clear()
             self._must_look = True
@@ -150,8 +160,6 @@ class Watchers:
         with self._lock:
             for change in changes:
                 for subscription in self._by_session.get(change.session, ()):
-                    if change.has_pieces and not subscription.has_pieces:
-                        continue
                     news.append((subscription, change))
         _deliver(news)
 
