@@ -9,8 +9,10 @@ from ullage.store.urls import is_database_url
 
 _LOSE = """
 DELETE FROM events WHERE seq > {last} AND session = (SELECT key FROM sessions WHERE id = '{session}');
-UPDATE sessions SET seq = {last} WHERE id = '{session}';
 """
+
+_COUNT = "UPDATE sessions SET seq = {last} WHERE id = '{session}';"
+"""What PostgreSQL has beside the events themselves."""
 
 
 def lose(place: str, session: str, *, last: int) -> None:
@@ -22,4 +24,5 @@ def lose(place: str, session: str, *, last: int) -> None:
         database.close()
         return
     name = place.partition("?")[0].rpartition("/")[2]
+    statements += _COUNT.format(last=last, session=session)
     shared_server().sql(statements, name)

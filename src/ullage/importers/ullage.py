@@ -301,13 +301,28 @@ PROXY_FILE: Final = "proxy.db"
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
-VERSION = 5
+VERSION = 6
 """The newest schema that is read here."""
 
 
 PROXY_CHILD: Final = ".child-"
 CHILD_MARKS: Final = ("/", PROXY_CHILD)
 """What stands in the id of a subagent's session behind that of the session it works for: of an agent, of a proxy."""
+
+
+class _OwnDatabase:
+    """A database of our sessions. ``rows`` gives what the query of a name finds, see ``Database``."""
+
+    def __init__(self, database: Database, named: Mapping[str, str]) -> None:
+        self._database = database
+        self._queries = named
+
+    @property
+    def read_bytes(self) -> int:
+        return self._database.read_bytes
+
+    def rows(self, query: str, *values: str) -> Iterator[JsonObject]:
+        return self._database.rows(self._queries[query], *values)
 
 
 def is_own_database(head: bytes) -> bool:
@@ -330,7 +345,7 @@ def own_sessions(path: Path) -> list[StoredSession]:
     """
     with _opened(path) as database:
         found: list[StoredSession] = []
-        for row in database.rows(queries("ullage.sql")["sessions"]):
+        for row in database.rows("sessions"):
             session = _session(row)
             origin = _text(row, "origin")
             if not origin or not session.id.startswith(origin + PROXY_CHILD):
@@ -340,7 +355,7 @@ def own_sessions(path: Path) -> list[StoredSession]:
 
 def _every_session(path: Path) -> list[StoredSession]:
     with _opened(path) as database:
-        return [_session(row) for row in database.rows(queries("ullage.sql")["sessions"])]
+        return [_session(row) for row in database.rows("sessions")]
 
 
 def read_own_database(path: Path, session: str = "") -> ImportedSession:
@@ -359,8 +374,7 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     reader.titles["program"] = chosen.title
     with _opened(path) as database:
         events = reader.feed(
-            _line(chosen.id, row)
-            for row in database.rows(queries("ullage.sql")["events"], chosen.id, "0")
+            _line(chosen.id, row) for row in database.rows("events", chosen.id, "0")
         )
         _find_children(database, reader)
         size = database.read_bytes
@@ -368,32 +382,30 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     return reader.imported([*events, *reader.settle()], str(path), others, size)
 
 
-def _find_children(database: Database, reader: UllageReader) -> None:
+def _find_children(database: _OwnDatabase, reader: UllageReader) -> None:
     reader.subagents.update(_children_of(database, reader.rows.session))
 
 
-def _children_of(database: Database, session: str) -> list[str]:
-    query = queries("ullage.sql")["children"]
+def _children_of(database: _OwnDatabase, session: str) -> list[str]:
     found: list[str] = []
     for mark in CHILD_MARKS:
-        for row in database.rows(query, session + mark):
+        for row in database.rows("children", session + mark):
             found.append(_text(row, "id"))
     return found
 
 
 def subagents_of(path: Path, session: str) -> list[StoredSession]:
     """A proxy's sessions of the subagents of a session, the one changed last first. Raises ``UnreadableInput``."""
-    query = queries("ullage.sql")["subagents"]
     with _opened(path) as database:
-        return [_session(row) for row in database.rows(query, session + PROXY_CHILD)]
+        rows = database.rows("subagents", session + PROXY_CHILD)
+        return [_session(row) for row in rows]
 
 
 def child_lines(path: Path, session: str) -> Iterator[bytes]:
     """The events of the subagents of a session, as lines. Raises ``UnreadableInput``."""
-    query = queries("ullage.sql")["events"]
     with _opened(path) as database:
         for child in _children_of(database, session):
-            for row in database.rows(query, child, "0"):
+            for row in database.rows("events", child, "0"):
                 line = _line(child, row)
                 if not json_excess(line):
                     yield line
@@ -415,11 +427,10 @@ class GrowingRows:
 
         Raises ``UnreadableInput``.
         """
-        query = queries("ullage.sql")["events"]
         lines: list[bytes] = []
         seq = self._seq
         with _opened(self._path) as database:
-            for row in database.rows(query, self._session, str(seq)):
+            for row in database.rows("events", self._session, str(seq)):
                 lines.append(_line(self._session, row))
                 seq = f.count(row, "seq") or seq
             _find_children(database, self.reader)
@@ -476,16 +487,15 @@ def _first(body: object) -> JsonObject:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Database]:
+def _opened(path: Path) -> Iterator[_OwnDatabase]:
     """The database, of a version that is read here. Raises ``UnreadableInput``."""
     with open_database(
         path, whose="one of Ullage's (docs/store.md says how to restore it)"
     ) as database:
-        version = next(database.rows(queries("ullage.sql")["version"]), {}).get(
-            "user_version", 0
-        )
+        version = next(database.rows("PRAGMA user_version"), {}).get("user_version", 0)
         if not isinstance(version, int) or version > VERSION:
             raise UnreadableInput(
                 f"{path} was written by a newer Ullage (its version is {version}). Update Ullage."
             )
-        yield database
+        file = "ullage.sql" if version >= 6 else "ullage_before_6.sql"
+        yield _OwnDatabase(database, queries(file))

@@ -1,22 +1,20 @@
 -- Reading of our own sessions' database, whose schema is ullage/store/sqlite/schema.sql. Nothing is ever written.
 
--- name: version
-PRAGMA user_version;
-
 -- name: sessions
 SELECT sessions.id, sessions.title, sessions.changed, sessions.origin, first.body
-FROM sessions LEFT JOIN events AS first ON first.session = sessions.key AND first.seq = 1
+FROM current_sessions AS sessions LEFT JOIN events AS first ON first.id = sessions.key << 32 | 1
 ORDER BY sessions.changed DESC, sessions.key DESC;
 
 -- name: events
 SELECT events.seq, events.name, events.at, events.body
-FROM events JOIN sessions ON sessions.key = events.session WHERE sessions.id = ?1 AND events.seq >= CAST(?2 AS INTEGER) ORDER BY events.seq;
+FROM sessions JOIN events ON events.id >= (key << 32) + CAST(?2 AS INTEGER) AND events.id < (key + 1) << 32
+WHERE sessions.id = ?1 ORDER BY events.id;
 
 -- name: children
 SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1;
 
 -- name: subagents
 SELECT sessions.id, sessions.title, sessions.changed, first.body
-FROM sessions LEFT JOIN events AS first ON first.session = sessions.key AND first.seq = 1
+FROM current_sessions AS sessions LEFT JOIN events AS first ON first.id = sessions.key << 32 | 1
 WHERE substr(sessions.id, 1, length(?1)) = ?1
 ORDER BY sessions.changed DESC, sessions.key DESC;

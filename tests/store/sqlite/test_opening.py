@@ -26,13 +26,13 @@ from ullage.store.sqlite.transaction import migrations, schema
 def described(database: sqlite3.Connection) -> list[tuple[object, ...]]:
     """Every table and index, each column with its type and default, and the numbers in the header."""
     names = database.execute(
-        "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+        "SELECT type, name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY type, name"
     ).fetchall()
     columns = [
         (name, *column)
         for kind, name, _ in names
         if kind == "table"
-        for column in database.execute(f"SELECT * FROM pragma_table_info('{name}')")
+        for column in database.execute(f"SELECT * FROM pragma_table_xinfo('{name}')")
     ]
     header = [
         database.execute(f"PRAGMA {each}").fetchone()
@@ -92,6 +92,22 @@ async def test_a_database_of_a_newer_version_is_refused_and_unchanged(
             await asked
     await store.close()
     assert path.read_bytes() == before
+
+
+async def test_a_program_whose_store_a_newer_one_migrated_meanwhile_says_so(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "s.db"
+    store = SqliteStore(path)
+    await store.create("s")
+    assert len(await store.sessions()) == 1
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP VIEW current_sessions")
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    for asked in (store.create("t"), store.read("s"), store.sessions()):
+        with pytest.raises(StoreUnavailable, match=r"newer Ullage.*Update Ullage"):
+            await asked
+    await store.close()
 
 
 async def test_the_database_of_another_program_is_refused_and_unchanged(

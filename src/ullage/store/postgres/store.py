@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from ullage.agent.copies import CopiedSession, SettingsToKeep, keep_nothing
 from ullage.errors import (
     CommandRefused,
-    LedgerError,
 )
 from ullage.events import (
     DraftPiece,
@@ -56,6 +55,7 @@ from ullage.store.refusals import (
     no_session,
     no_such_event,
     not_kept,
+    offset_used,
 )
 from ullage.store.rows import LEVEL, EventRow, number, to_event
 from ullage.store.store import (
@@ -410,9 +410,7 @@ class PostgresStore:
         def finish(row: Record) -> tuple[None, Change | None]:
             _check_held(lease, row)
             if row["code"] == Code.OFFSET_USED:
-                raise LedgerError(
-                    f"Pieces of these offsets were stored before in the session {lease.session!r}."
-                )
+                raise offset_used(lease.session)
             change = Change(lease.session, row["seq"], told) if told else None
             return None, change
 

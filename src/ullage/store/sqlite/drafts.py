@@ -8,12 +8,16 @@ from collections.abc import Iterator, Sequence
 from ullage.events import DraftPiece
 from ullage.store.changes import Change
 from ullage.store.drafts import DraftRow, grouped, to_row
+from ullage.store.refusals import offset_used
 from ullage.store.sqlite.transaction import SessionHead, Transaction, statements
 
 
 def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -> None:
     """Store pieces. Raises ``LedgerError`` for an offset that was stored before, or offsets that are not in a row."""
     for group in grouped(pieces):
+        last = work.run("last_piece", where.key, group.call).fetchone()
+        if last is not None and group.first <= last[0]:
+            raise offset_used(where.session)
         work.run(
             "add_draft",
             where.key,
@@ -25,6 +29,12 @@ def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -
         )
     if pieces:
         work.changes.append(Change(where.session, where.seq, tuple(pieces)))
+
+
+def end_draft(work: Transaction, where: SessionHead, call: str) -> None:
+    """Remove the pieces of a call."""
+    work.run("end_draft", where.key, call)
+    work.run("empty_last_draft", where.key, call)
 
 
 def read_drafts(

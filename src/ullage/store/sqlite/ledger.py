@@ -18,6 +18,7 @@ from ullage.store.leases import busy
 from ullage.store.naming import naming
 from ullage.store.refusals import history_lost, id_taken, no_id, no_such_event
 from ullage.store.rows import EventRow, number, to_event, to_row
+from ullage.store.sqlite.drafts import end_draft
 from ullage.store.sqlite.leases import holder
 from ullage.store.sqlite.queue import follow_queue
 from ullage.store.sqlite.transaction import (
@@ -27,6 +28,10 @@ from ullage.store.sqlite.transaction import (
     statements,
 )
 from ullage.store.store import DEFAULT_TENANT, SPENT_BY, SessionRow
+
+CHANGED_S = 1.0
+"""Seconds by which the time of a driver's event may differ from that of its append, to stand for when its session last
+changed: then the session's row need not be written (``current_sessions`` of ``schema.sql``)."""
 
 _OF_A_SESSION = (
     "delete_due",
@@ -79,13 +84,15 @@ def write(
     work.database.executemany(statements()["add_event"], rows)
     for event in numbered:
         follow_queue(work, where.key, event, strict=strict)
+    last = numbered[-1]
     title, model = naming(where.title, where.model, numbered)
-    last = numbered[-1].seq
-    work.run("change_session", last, now, title, model, where.key)
+    is_named = (title, model) != (where.title, where.model)
+    if is_named or not where.owner or abs(last.at - now) > CHANGED_S:
+        work.run("change_session", now, title, model, where.key)
     for event in numbered:
         if isinstance(event, Forked):
             work.run("set_origin", event.origin, where.key)
-    work.changes.append(Change(where.session, last, numbered))
+    work.changes.append(Change(where.session, last.seq, numbered))
     return numbered
 
 
@@ -106,7 +113,7 @@ def append(
         return others
     written = write(work, where, events)
     if ends_draft:
-        work.run("end_draft", where.key, ends_draft)
+        end_draft(work, where, ends_draft)
     return others + written
 
 

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from ullage.errors import StoreUnavailable
+from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import unusable
 from ullage.store.sqlite.failures import ReadOnlyStore, failure, primary_code
 from ullage.store.sqlite.transaction import migrations, schema
 
-VERSION = 5
+VERSION = 6
 """Of the schema, as ``PRAGMA user_version`` has it."""
 
 APPLICATION = 0x556C6C67
@@ -222,9 +222,12 @@ def _run(database: sqlite3.Connection, script: str) -> None:
 
 
 def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Every table, index, trigger and view, with the statement that makes it."""
+    """Every table, index, trigger and view, with the statement that makes it.
+
+    Without the table that SQLite makes for ``AUTOINCREMENT`` and never removes: versions before 6 had it.
+    """
     return database.execute(
-        "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY type, name"
     ).fetchall()
 
 
@@ -240,6 +243,18 @@ def schema_of(version: int) -> list[tuple[str, str, str]]:
 def check_version(database: sqlite3.Connection, path: Path) -> None:
     """Raises ``StoreUnavailable`` for a store of a newer Ullage, or of none."""
     _check(database, path, version_of(database))
+
+
+def failure_of(
+    problem: sqlite3.Error, database: sqlite3.Connection | None, path: Path
+) -> UllageError:
+    """Our error for one of SQLite's in an open database, which a newer Ullage may have migrated meanwhile."""
+    if database is not None and primary_code(problem) == sqlite3.SQLITE_ERROR:
+        try:
+            check_version(database, path)
+        except StoreUnavailable as newer:
+            return newer
+    return failure(problem, path)
 
 
 def version_of(database: sqlite3.Connection) -> int:

@@ -8,25 +8,22 @@ CREATE TABLE sessions (
     model TEXT NOT NULL,
     created REAL NOT NULL,
     changed REAL NOT NULL,
-    seq INTEGER NOT NULL DEFAULT 0,
     origin TEXT NOT NULL,
     owner TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0,
     expires REAL NOT NULL DEFAULT 0
 , tenant TEXT NOT NULL DEFAULT 'default', place TEXT NOT NULL DEFAULT '');
 
--- `name` is the event's id where that is not e<seq>. `body` is the event's JSON without its envelope, or that
--- compressed by zlib (its first byte is then not a brace).
+-- `id` is session * 2^32 + seq. `name` is the event's id where that is not e<seq>. `body` is the event's JSON without
+-- its envelope, or that compressed by zlib (its first byte is then not a brace).
 CREATE TABLE events (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session INTEGER NOT NULL REFERENCES sessions (key),
-    seq INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY,
     name TEXT,
     at REAL NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    session INTEGER GENERATED ALWAYS AS (id >> 32) VIRTUAL,
+    seq INTEGER GENERATED ALWAYS AS (id & 4294967295) VIRTUAL
 );
-
-CREATE UNIQUE INDEX events_by_session ON events (session, seq);
 
 -- A message that was queued. Its content is in the event `seq`; `queued` is the event that queued it,
 -- `left_at` the one that ended its wait.
@@ -44,18 +41,19 @@ CREATE TABLE queue (
 
 CREATE INDEX queue_pending ON queue (session, kind DESC, queued) WHERE state = 'pending';
 
--- Pieces `first` to `last` of an answer under way, stored when the session's last event was `seq`.
+-- Pieces `first` to `last` of an answer under way, stored when the session's last event was `seq`. `id` is
+-- session * 2^32 + number. The last row of a session stays, as an empty one without a call, so that no number is used
+-- twice: a follower asks for rows behind a number.
 CREATE TABLE drafts (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session INTEGER NOT NULL REFERENCES sessions (key),
+    id INTEGER PRIMARY KEY,
     call TEXT NOT NULL,
     first INTEGER NOT NULL,
     last INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    session INTEGER GENERATED ALWAYS AS (id >> 32) VIRTUAL,
+    number INTEGER GENERATED ALWAYS AS (id & 4294967295) VIRTUAL
 );
-
-CREATE UNIQUE INDEX drafts_by_call ON drafts (session, call, first);
 
 CREATE TABLE checkpoints (
     session INTEGER PRIMARY KEY REFERENCES sessions (key),
@@ -98,3 +96,10 @@ CREATE TABLE shared (
     value TEXT NOT NULL,
     PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
+
+-- The rows of sessions with what their last events tell. `changed` is older in `sessions` while a driver appends.
+CREATE VIEW current_sessions AS
+SELECT sessions.key, sessions.id, title, model, created, origin, owner, generation, expires, tenant, place,
+    coalesce(last.seq, 0) AS seq, CASE owner WHEN '' THEN changed ELSE max(changed, coalesce(last.at, 0)) END AS changed
+FROM sessions LEFT JOIN events AS last
+    ON last.id = (SELECT max(id) FROM events WHERE id > key << 32 AND id < (key + 1) << 32);

@@ -2,7 +2,7 @@
 
 -- name: head
 SELECT key, seq, owner, generation, expires, title, model, (julianday('now') - 2440587.5) * 86400.0
-FROM sessions WHERE id = ?;
+FROM current_sessions WHERE id = ?;
 
 -- name: now
 SELECT (julianday('now') - 2440587.5) * 86400.0;
@@ -11,7 +11,7 @@ SELECT (julianday('now') - 2440587.5) * 86400.0;
 INSERT INTO sessions (id, title, model, created, changed, origin, tenant, place) VALUES (?, '', '', ?, ?, ?, ?, ?);
 
 -- name: change_session
-UPDATE sessions SET seq = ?, changed = ?, title = ?, model = ? WHERE key = ?;
+UPDATE sessions SET changed = ?, title = ?, model = ? WHERE key = ?;
 
 -- name: set_origin
 UPDATE sessions SET origin = ? WHERE key = ?;
@@ -23,7 +23,7 @@ UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant) ORDER BY changed DESC, key DESC LIMIT ?4;
+FROM current_sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant) ORDER BY changed DESC, key DESC LIMIT ?4;
 
 -- name: living_owners
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session
@@ -31,7 +31,7 @@ WHERE owner <> '' AND expires > (julianday('now') - 2440587.5) * 86400.0;
 
 -- name: unattended
 SELECT id, seq, max(0.0, (julianday('now') - 2440587.5) * 86400.0 - max(since, expires)), place
-FROM due JOIN sessions ON key = session
+FROM due JOIN current_sessions ON key = session
 WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
     AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?1)))
     AND (?2 IS NULL OR place IN (SELECT value FROM json_each(?2)))
@@ -50,11 +50,12 @@ ON CONFLICT (session) DO UPDATE SET since = min(since, excluded.since);
 
 -- name: end_due
 DELETE FROM due WHERE session = (
-    SELECT key FROM sessions WHERE id = ? AND owner = ? AND generation = ? AND seq = ?
+    SELECT key FROM current_sessions WHERE id = ? AND owner = ? AND generation = ? AND seq = ?
 );
 
 -- name: postpone
-INSERT INTO due (session, since) SELECT key, ?5 FROM sessions WHERE id = ?1 AND owner = ?2 AND generation = ?3 AND seq = ?4
+INSERT INTO due (session, since) SELECT key, ?5 FROM current_sessions
+WHERE id = ?1 AND owner = ?2 AND generation = ?3 AND seq = ?4
 ON CONFLICT (session) DO UPDATE SET since = excluded.since;
 
 -- name: end_postponement
@@ -80,34 +81,32 @@ DELETE FROM due;
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE id = ?;
+FROM current_sessions WHERE id = ?;
 
 -- name: unchanged_since
-SELECT id FROM sessions WHERE changed < ? ORDER BY changed;
+SELECT id FROM current_sessions WHERE changed < ? ORDER BY changed;
 
 -- name: add_event
-INSERT INTO events (session, seq, name, at, body) VALUES (?, ?, ?, ?, ?);
+INSERT INTO events (id, name, at, body) VALUES (?1 << 32 | ?2, ?3, ?4, ?5);
 
 -- name: read_events
-SELECT seq, name, at, body FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?;
+SELECT seq, name, at, body FROM events WHERE id > (?1 << 32) + ?2 AND id < (?1 + 1) << 32 ORDER BY id LIMIT ?3;
 
 -- name: time_of_event
-SELECT at FROM events WHERE session = ? AND seq = ?;
+SELECT at FROM events WHERE id = ?1 << 32 | ?2 AND seq = ?2;
 
 -- name: read_event
-SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
+SELECT seq, name, at, body FROM events WHERE id = ?1 << 32 | ?2 AND seq = ?2;
 
 -- name: read_these_events
 SELECT seq, name, at, body FROM events
-WHERE session = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq;
+WHERE id IN (SELECT ?1 << 32 | value FROM json_each(?2)) AND session = ?1 ORDER BY id;
 
--- name: newest
-SELECT (SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(id), 0) FROM drafts);
-
--- name: sessions_with_news
-SELECT sessions.id FROM (
-    SELECT session FROM events WHERE id > ? UNION SELECT session FROM drafts WHERE id > ?
-) AS news JOIN sessions ON sessions.key = news.session;
+-- name: states
+SELECT sessions.id, key, created, owner, generation,
+    (SELECT max(events.id) FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32),
+    (SELECT max(drafts.id) FROM drafts WHERE drafts.id > key << 32 AND drafts.id < (key + 1) << 32)
+FROM sessions WHERE sessions.id IN (SELECT value FROM json_each(?));
 
 -- name: session_ids
 SELECT id FROM sessions ORDER BY key;
@@ -119,7 +118,8 @@ DELETE FROM checkpoints;
 DELETE FROM drafts;
 
 -- name: forget_drivers
-UPDATE sessions SET owner = '', generation = 0, expires = 0;
+UPDATE sessions SET owner = '', generation = 0, expires = 0,
+    changed = (SELECT changed FROM current_sessions WHERE key = sessions.key);
 
 -- name: take_lease
 UPDATE sessions SET owner = ?, generation = generation + 1,
@@ -129,7 +129,8 @@ UPDATE sessions SET owner = ?, generation = generation + 1,
 UPDATE sessions SET expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
 
 -- name: release_lease
-UPDATE sessions SET owner = '', expires = 0 WHERE id = ? AND owner = ? AND generation = ?;
+UPDATE sessions SET owner = '', expires = 0, changed = (SELECT changed FROM current_sessions WHERE key = sessions.key)
+WHERE id = ? AND owner = ? AND generation = ?;
 
 -- name: queued
 SELECT kind, state, queued, seq, at FROM queue WHERE session = ? AND message = ?;
@@ -153,14 +154,23 @@ SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
 -- name: pending
 SELECT message, kind, seq, at FROM queue WHERE session = ? AND state = 'pending' ORDER BY kind DESC, queued;
 
+-- name: last_piece
+SELECT last FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2 ORDER BY id DESC LIMIT 1;
+
 -- name: add_draft
-INSERT INTO drafts (session, call, first, last, seq, body) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO drafts (id, call, first, last, seq, body) SELECT
+    1 + coalesce((SELECT max(id) FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32), ?1 << 32), ?2, ?3, ?4, ?5, ?6;
 
 -- name: read_drafts
-SELECT id, call, first, seq, body FROM drafts WHERE session = ? AND id > ? ORDER BY id;
+SELECT number, call, first, seq, body FROM drafts
+WHERE id > (?1 << 32) + ?2 AND id < (?1 + 1) << 32 AND call <> '' ORDER BY id;
 
 -- name: end_draft
-DELETE FROM drafts WHERE session = ? AND call = ?;
+DELETE FROM drafts WHERE id > ?1 << 32 AND call IN (?2, '')
+    AND id < (SELECT max(id) FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32);
+
+-- name: empty_last_draft
+UPDATE drafts SET call = '', body = x'' WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2;
 
 -- name: save_checkpoint
 INSERT INTO checkpoints (session, seq, made_by, is_packed, data) VALUES (?, ?, ?, ?, ?)
@@ -186,8 +196,8 @@ SELECT blobs.handle, blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHE
 INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
 
 -- name: copy_events
-INSERT INTO events (session, seq, name, at, body)
-SELECT ?, seq, name, at, body FROM events WHERE session = ? AND seq <= ? ORDER BY seq;
+INSERT INTO events (id, name, at, body)
+SELECT ?1 << 32 | seq, name, at, body FROM events WHERE id > ?2 << 32 AND id <= (?2 << 32) + ?3 ORDER BY id;
 
 -- name: copy_queue
 INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
@@ -199,7 +209,7 @@ FROM queue WHERE session = :source AND queued <= :through;
 DELETE FROM queue WHERE session = ?;
 
 -- name: delete_drafts
-DELETE FROM drafts WHERE session = ?;
+DELETE FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32;
 
 -- name: delete_checkpoint
 DELETE FROM checkpoints WHERE session = ?;
@@ -215,7 +225,7 @@ DELETE FROM kept WHERE session = ?;
 DELETE FROM blobs WHERE key = ?;
 
 -- name: delete_events
-DELETE FROM events WHERE session = ?;
+DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32;
 
 -- name: delete_session
 DELETE FROM sessions WHERE key = ?;

@@ -32,9 +32,9 @@ from ullage.store.refusals import (
 from ullage.store.rows import LEVEL
 from ullage.store.sqlite import drafts, leases, ledger, queue, shared
 from ullage.store.sqlite.bringing import bring
-from ullage.store.sqlite.failures import ReadOnlyStore, damaged, failure
+from ullage.store.sqlite.failures import ReadOnlyStore, damaged
 from ullage.store.sqlite.looking import look
-from ullage.store.sqlite.opening import check_version, open_for_reading
+from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
 from ullage.store.sqlite.transaction import Transaction, session_head, statements
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
@@ -502,8 +502,8 @@ class SqliteStore:
             raise was_closed(str(self.path)) from problem
 
     def _inside(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        database: sqlite3.Connection | None = getattr(self._mine, "database", None)
         try:
-            database: sqlite3.Connection | None = getattr(self._mine, "database", None)
             if database is None:
                 database = self._mine.database = open_for_reading(self.path)
                 self._connections.append(database)
@@ -513,6 +513,6 @@ class SqliteStore:
             finally:
                 database.execute("COMMIT")
         except sqlite3.Error as problem:
-            raise failure(problem, self.path) from problem
+            raise failure_of(problem, database, self.path) from problem
         except UNREADABLE as problem:
             raise damaged(problem, self.path) from problem

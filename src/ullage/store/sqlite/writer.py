@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import logging
+import math
 import os
 import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +27,16 @@ from ullage.store.changes import Change, Watchers
 from ullage.store.failures import UNREADABLE
 from ullage.store.refusals import was_closed
 from ullage.store.sqlite.failures import damaged, failure, primary_code
-from ullage.store.sqlite.opening import open_for_writing
+from ullage.store.sqlite.opening import failure_of, open_for_writing
 from ullage.store.sqlite.ownership import SECRET, mark_of
 from ullage.store.sqlite.transaction import Transaction, statements
 
 log = logging.getLogger("ullage.store")
 
 T = TypeVar("T")
+
+_SessionState = tuple[object, ...]
+"""What the statement ``states`` gives of a session: another one after each write that its watchers look for."""
 
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
@@ -73,8 +78,8 @@ class WriterThread:
         self.was_opened = False
         """Whether the database could be opened, so that readers find its tables."""
         self._data_version = -1
-        self._newest: tuple[int, int] = (-1, -1)
-        """The last rows of the events and of the drafts."""
+        self._seen: dict[str, _SessionState] = {}
+        """The watched sessions as they were at the last look."""
         self._polled = 0.0
 
     async def perform(
@@ -96,12 +101,18 @@ class WriterThread:
 
     async def give_room_back(self) -> None:
         """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
-        while await self.perform(
-            lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]
-        ):
+        free, before = await self._free_pages(), math.inf
+        while 0 < free < before:  # a file without `auto_vacuum` keeps them
             await self._enqueue(
                 None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})"
             )
+            free, before = await self._free_pages(), free
+
+    async def _free_pages(self) -> int:
+        def count(inside: Transaction) -> int:
+            return int(inside.database.execute("PRAGMA freelist_count").fetchone()[0])
+
+        return await self.perform(count)
 
     def _enqueue(
         self,
@@ -183,7 +194,7 @@ class WriterThread:
                 for write in writes:
                     self._perform([write])
                 return
-            ours = failure(problem, self.path)
+            ours = failure_of(problem, self._database, self.path)
             ours.__cause__ = problem
             _fail(writes, ours)
         except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the thread continues for others
@@ -210,16 +221,17 @@ class WriterThread:
                 self._look_around(database)
             for write in writes:
                 self._one(database, write)
-            newest = None
+            own: dict[str, _SessionState] = {}
             if self._watchers.is_listening():
-                newest = database.execute(statements()["newest"]).fetchone()
+                changes = [change for write in writes for change in write.changes]
+                changed = {change.session for change in changes}
+                own = _states(database, changed.intersection(self._watchers.sessions()))
             database.execute("COMMIT")
         except BaseException:
             if database.in_transaction:
                 database.execute("ROLLBACK")
             raise
-        if newest is not None:
-            self._newest = newest
+        self._seen.update(own)
 
     def _one(self, database: sqlite3.Connection, write: _Write) -> None:
         write.result = write.problem = None
@@ -302,24 +314,20 @@ class WriterThread:
         ``data_version`` of a connection changes with every commit but its own
         (https://www.sqlite.org/pragma.html#pragma_data_version).
         """
-        now = time.monotonic()
-        is_stale = now - self._polled > 20 * POLL_S
-        self._polled = now
+        self._polled = time.monotonic()
         version = database.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return
-        known, self._data_version = self._data_version, version
-        before, self._newest = (
-            self._newest,
-            database.execute(statements()["newest"]).fetchone(),
-        )
-        if known < 0 or is_stale:
-            self._tell(self._watchers.tell_foreign, None)
-            return
-        found = {
-            row[0] for row in database.execute(statements()["sessions_with_news"], before)
+        self._data_version = version
+        watched = set(self._watchers.sessions())
+        before, self._seen = self._seen, _states(database, watched)
+        news = {
+            session
+            for session in watched
+            if session not in before or self._seen.get(session) != before[session]
         }
-        self._tell(self._watchers.tell_foreign, found or None)
+        if news:
+            self._tell(self._watchers.tell_foreign, news)
 
     def _tell(self, tell: Callable[[T], None], what: T) -> None:
         try:
@@ -328,6 +336,16 @@ class WriterThread:
             log.exception(
                 "The watchers of %s could not be notified of stored events", self.path
             )
+
+
+def _states(
+    database: sqlite3.Connection, sessions: Collection[str]
+) -> dict[str, _SessionState]:
+    """The states of those of the sessions that there are."""
+    if not sessions:
+        return {}
+    rows = database.execute(statements()["states"], (json.dumps(list(sessions)),))
+    return {session: tuple(state) for session, *state in rows}
 
 
 def _fail(writes: list[_Write], problem: BaseException) -> None:
