@@ -15,6 +15,7 @@ TYPES = frozenset(
         "messages",
         "usage",
         "events",
+        "event_words",
         "encoding",
         "envelope",
         "bounds",

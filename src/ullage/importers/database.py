@@ -106,9 +106,12 @@ def as_text(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def unpacked(body: bytes) -> bytes:
-    """The bytes of a compressed value. Raises ``zlib.error``, also for one that grows beyond its limit."""
-    inflate = zlib.decompressobj()
+def unpacked(body: bytes, words: bytes = b"") -> bytes:
+    """The bytes of a compressed value, perhaps against these words.
+
+    Raises ``zlib.error``, also for one that grows beyond its limit.
+    """
+    inflate = zlib.decompressobj(zdict=words)
     data = inflate.decompress(body, DATABASE_CELL_BYTES)
     if inflate.unconsumed_tail:
         raise zlib.error(f"more than {DATABASE_CELL_BYTES >> 20} MB when decompressed")

@@ -21,6 +21,7 @@ from ullage.directories import data_directory
 from ullage.encoding import UndecodableRow, decode_event
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.event_words import EVENT_WORDS
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -475,7 +476,7 @@ def _line(session: str, row: JsonObject) -> bytes:
 def _unpacked(body: object) -> bytes:
     """The bytes of an event's column; none for a column of another type. Raises ``zlib.error``."""
     data = body if isinstance(body, bytes) else b""
-    return unpacked(data) if data[:1] == b"\x78" else data
+    return unpacked(data, EVENT_WORDS) if data[:1] == b"\x78" else data
 
 
 def _first(body: object) -> JsonObject:

@@ -39,8 +39,8 @@ class PieceGroup(NamedTuple):
     body: bytes
 
 
-def grouped(pieces: Sequence[DraftPiece]) -> Iterator[PieceGroup]:
-    """The rows of these pieces. Raises ``LedgerError`` for offsets of a call that are not in a row."""
+def grouped(pieces: Sequence[DraftPiece], words: bytes = b"") -> Iterator[PieceGroup]:
+    """The rows of these pieces, see ``pack``. Raises ``LedgerError`` for offsets of a call that are not in a row."""
     for call, group in groupby(pieces, key=lambda piece: piece.call):
         together = tuple(group)
         first, last = together[0].offset, together[-1].offset
@@ -54,7 +54,7 @@ def grouped(pieces: Sequence[DraftPiece]) -> Iterator[PieceGroup]:
                 for each in together
             ]
         )
-        yield PieceGroup(call, first, last, pack(body))
+        yield PieceGroup(call, first, last, pack(body, words))
 
 
 def to_row(

@@ -130,7 +130,7 @@ async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(
     lease = await store.acquire("s", "o", ttl_s=60)
     writer = store._writer
     await writer.perform(
-        lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone()
+        lambda inside: inside.database.execute("PRAGMA max_page_count = 150").fetchone()
     )
     stored, said_full = 0, 0
     chance = random.Random(5)
@@ -166,7 +166,7 @@ async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     await store._writer.perform(
-        lambda inside: inside.database.execute("PRAGMA max_page_count = 60").fetchone()
+        lambda inside: inside.database.execute("PRAGMA max_page_count = 150").fetchone()
     )
     large = random.Random(1).randbytes(1_000_000)
     writes = [

@@ -19,7 +19,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.store.rows import EventRow, number, to_event, to_row
+from ullage.store.rows import EventRow, json_of, number, to_event, to_row
 from ullage.store.sqlite.opening import APPLICATION, bring_up_to_date
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import migrations
@@ -42,7 +42,7 @@ def fill_version_2(
         (len(events), generation),
     )
     for event in number(events, "s", 0, 1.0):
-        row = to_row(event)
+        row = to_row(event)._replace(body=json_of(event))
         database.execute(
             "INSERT INTO events (session, seq, name, at, body) VALUES (1, ?, ?, ?, ?)",
             row,

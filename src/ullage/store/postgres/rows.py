@@ -10,7 +10,7 @@ from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
 from ullage.store.postgres.lanes import call_of
-from ullage.store.rows import body_of
+from ullage.store.rows import json_of, pack
 from ullage.store.store import Lease, QueueKind
 
 _ANY: Final = "any"
@@ -43,7 +43,7 @@ class AppendValues(NamedTuple):
     ) -> AppendValues:
         """The values for these events; without ``lease`` they are a command. Raises ``WrongType``."""
         # Numbers and times are filled in by the database: neither is in a row's body.
-        bodies = [body_of(event) for event in events]
+        bodies = [pack(json_of(event)) for event in events]
         title, model = naming("", "", events)
         new_title, _ = naming(_ANY, "", events)
         origin = ""
@@ -81,7 +81,8 @@ def queued_values(
     """What ``send_message`` is called with, for a message that would have this place."""
     queued = Queued(message=message, kind=kind, position=place, trace=trace)
     title, _ = naming("", "", [queued])
-    return (session, message.id, kind, place, body_of(queued), text_of(title))
+    body = pack(json_of(queued))
+    return (session, message.id, kind, place, body, text_of(title))
 
 
 def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:

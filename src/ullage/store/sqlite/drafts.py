@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from ullage.event_words import EVENT_WORDS
 from ullage.events import DraftPiece
 from ullage.store.changes import Change
 from ullage.store.drafts import DraftRow, grouped, to_row
@@ -14,7 +15,7 @@ from ullage.store.sqlite.transaction import SessionHead, Transaction, statements
 
 def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -> None:
     """Store pieces. Raises ``LedgerError`` for an offset that was stored before, or offsets that are not in a row."""
-    for group in grouped(pieces):
+    for group in grouped(pieces, EVENT_WORDS):
         last = work.run("last_piece", where.key, group.call).fetchone()
         if last is not None and group.first <= last[0]:
             raise offset_used(where.session)

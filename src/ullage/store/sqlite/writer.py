@@ -41,7 +41,8 @@ _SessionState = tuple[object, ...]
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
 
-PAGES_AT_ONCE = 4_000
+PAGES_AT_ONCE = 8_000
+"""Pages that are given back at a time."""
 
 POLL_S = 0.05
 """The interval of checks for commits of other processes, while there are watchers."""

@@ -4,7 +4,7 @@
 ALTER TABLE events RENAME TO events_before;
 
 -- `id` is session * 2^32 + seq. `name` is the event's id where that is not e<seq>. `body` is the event's JSON without
--- its envelope, or that compressed by zlib (its first byte is then not a brace).
+-- its envelope, or that compressed by zlib (its first byte is then not a brace), with the words of event_words.py.
 CREATE TABLE events (
     id INTEGER PRIMARY KEY,
     name TEXT,
