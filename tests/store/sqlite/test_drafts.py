@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from ullage.events import CallStarted, DraftPiece
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Lease
@@ -92,6 +93,7 @@ async def follow(path: Path, story: list[Act]) -> None:
     await store.close()
 
 
+@settings(max_examples=examples(60), deadline=None)
 @given(acts)
 def test_whoever_asks_for_rows_behind_a_number_misses_none_and_sees_none_twice(
     story: list[Act],
