@@ -1,8 +1,8 @@
 """Makes the pages of docs/ and the repository's own files fit the site that mkdocs builds: a hook of mkdocs.yml.
 
 The pages are written to be read in the repository too, where links lead to files beside docs/ and code blocks have
-marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, and
-mkdocstrings makes the reference from the docstrings.
+marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, a picture
+``…-light.png`` has its twin ``…-dark.png`` in the dark, and mkdocstrings makes the reference from the docstrings.
 """
 
 import ast
@@ -109,6 +109,9 @@ def link(found: re.Match[str], place: str, origin: str) -> str:
     if page is None:
         return text
     relative = posixpath.relpath(page, posixpath.dirname(place) or ".")
+    if mark and relative.endswith("-light.png"):
+        dark = relative.replace("-light.png", "-dark.png")
+        return f"![{text}]({relative}#only-light)![{text}]({dark}#only-dark)"
     return f"{mark}[{text}]({relative}{hash_mark}{anchor})"
 
 

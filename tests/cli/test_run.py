@@ -108,7 +108,7 @@ def test_a_pipe_gets_the_answer_alone_and_everything_else_goes_to_standard_error
 ) -> None:
     ended = in_a_process(server, environment, tmp_path, "What is a cask?")
     assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n")
-    assert "Spend    1 call" in ended.stderr and "go on with --session" in ended.stderr
+    assert "Spend    1 call" in ended.stderr and "continue with --session" in ended.stderr
 
 
 def test_the_request_can_come_from_standard_input(
@@ -169,7 +169,7 @@ def test_the_line_at_the_end_is_all_that_is_needed_to_go_on(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     first = run(server, environment, tmp_path, "What is a cask?", "--window", "100k")
-    told = re.search(r"go on with (.*)\)", first.stderr)
+    told = re.search(r"continue with (.*)\)", first.stderr)
     assert told is not None
     again = ["run", "And now?", "--json", *shlex.split(told.group(1))]
     ended = perform(tmp_path, environment, *again)

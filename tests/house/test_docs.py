@@ -121,6 +121,23 @@ def test_a_link_between_files_of_the_repository_is_one_on_the_site_too(
     assert lost == []
 
 
+def test_the_site_shows_every_picture() -> None:
+    shown: set[Path] = set()
+    for place, file in places_on_the_site().items():
+        text = site_pages.LINK.sub(
+            lambda found, place=place: site_pages.link(
+                found, place, site_pages.origin_of(place)
+            ),
+            file.read_text("utf-8"),
+        )
+        shown |= {
+            (ROOT / "docs" / place).parent.joinpath(found[3].partition("#")[0]).resolve()
+            for found in site_pages.LINK.finditer(text)
+            if found[1]
+        }
+    assert set((ROOT / "docs" / "images").iterdir()) <= shown
+
+
 def test_the_readme_states_the_test_command_that_the_checks_run() -> None:
     readme, run = ((ROOT / name).read_text("utf-8") for name in ("README.md", ".ci/run"))
     assert "pip install uv && uv run pytest" in readme

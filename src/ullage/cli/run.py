@@ -250,4 +250,4 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
     if args.base_url:  # an address is the one of the model that is named beside it
         again += ["--model", args.model] if args.model else []
         again += ["--base-url", args.base_url]
-    print(f"Session  {session} (go on with {shlex.join(again)})", file=sys.stderr)
+    print(f"Session  {session} (continue with {shlex.join(again)})", file=sys.stderr)

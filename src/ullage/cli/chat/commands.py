@@ -57,9 +57,7 @@ COMMANDS: Final = (
         "[revoke ID]",
         "what is allowed without asking, here and in this project; revoke one",
     ),
-    Command(
-        "retry", "", "go on with a turn that waits after a failure or for more budget"
-    ),
+    Command("retry", "", "continue a turn that waits after a failure or for more budget"),
     Command("resume", "[SESSION]", "another session"),
     Command("new", "", "a new session"),
     Command("fork", "", "go on in a copy of this session"),

@@ -52,7 +52,7 @@ async def converse(
         except UllageError as problem:
             print(f"ullage: {problem}", file=sys.stderr)
             code = max(code, FAILED)
-    print(f"Session {session.id} (go on with --session {session.id})", file=sys.stderr)
+    print(f"Session {session.id} (continue with --session {session.id})", file=sys.stderr)
     return code
 
 

@@ -6,7 +6,7 @@ const KEYS = [
   ["Enter", "send: goes in before the next model call (steer)"],
   ["Ctrl Enter", "follow up: waits until the turn is over"],
   ["Shift Enter", "a new line"],
-  ["Esc", "cancel what is under way; close a dialog"],
+  ["Esc", "cancel the turn; close a dialog"],
   ["/", "to the message box"],
   ["j  k", "next, previous message; in the messages also Alt ↓, Alt ↑"],
   ["[  ]", "session above, below"],
