@@ -1,6 +1,7 @@
 import os
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -124,12 +125,8 @@ def test_a_link_between_files_of_the_repository_is_one_on_the_site_too(
 def test_the_site_shows_every_picture() -> None:
     shown: set[Path] = set()
     for place, file in places_on_the_site().items():
-        text = site_pages.LINK.sub(
-            lambda found, place=place: site_pages.link(
-                found, place, site_pages.origin_of(place)
-            ),
-            file.read_text("utf-8"),
-        )
+        link = partial(site_pages.link, place=place, origin=site_pages.origin_of(place))
+        text = site_pages.LINK.sub(link, file.read_text("utf-8"))
         shown |= {
             (ROOT / "docs" / place).parent.joinpath(found[3].partition("#")[0]).resolve()
             for found in site_pages.LINK.finditer(text)
