@@ -73,6 +73,21 @@ async def test_sessions_that_no_driver_takes_hold_up_no_other() -> None:
     assert min(Counter(name for name, _ in woken.all).values()) == 2
 
 
+async def test_sessions_that_no_driver_takes_hold_up_none_that_becomes_due_later() -> (
+    None
+):
+    names = [f"s{number}" for number in range(3 * AT_ONCE)]
+    store = FakeStore(*names)
+    woken = Woken(store)
+    for sweep in range(10):
+        await woken.attending.sweep()
+        if sweep >= len(names) // AT_ONCE:
+            due = f"due after {sweep}"
+            store.left.append(Unattended(due, 7))
+            assert due in await woken.attending.sweep()
+            store.left.pop()
+
+
 async def test_a_store_that_fails_is_asked_again() -> None:
     store = FakeStore("a")
     store.fails = 2

@@ -205,3 +205,9 @@ def test_what_two_programs_could_read_in_two_ways_is_read_by_none() -> None:
     assert head_of(path="http://localhost/") == 400
     assert head_of(path="*") == 400
     assert head_of(*((b"x", b"y"),) * 200) == 431
+
+
+def test_a_path_with_a_nul_is_refused_before_a_database_sees_it() -> None:
+    head = RequestHead("GET", "/v1/sessions/a\0b", ((b"host", b"localhost"),))
+    found = refusal(head, LOOPBACK, ())
+    assert found is not None and found.status == 400

@@ -7,16 +7,20 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 import pytest
 from ullage_simulators import running
 
 from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
-from ullage.events import DraftPiece
-from ullage.server.event_stream import StreamPosition, moved, position_of
+from ullage.events import DraftPiece, Event, Renamed
+from ullage.server import event_stream
+from ullage.server.event_stream import StreamPosition, frames, moved, position_of
+from ullage.store.store import Store
 
 LONG = {
     "when": {"contains": "at length"},
@@ -313,3 +317,44 @@ def test_frames_are_one_line_of_data_each(api: Api) -> None:
                     json.loads(each[6:])
             if b"event: turn_ended" in line:
                 break
+
+
+class LargeStore:
+    """A store with so many large events. ``opened`` counts its reads that are not closed yet."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.opened = 0
+        self.closed = asyncio.Event()
+
+    async def follow(
+        self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
+    ) -> AsyncIterator[Event]:
+        self.opened += 1
+        try:
+            for seq in range(after + 1, self.number + 1):
+                title = "t" * event_stream.MOST_HELD
+                yield Renamed(session=session, seq=seq, id=f"e{seq}", at=1.0, title=title)
+            await asyncio.Event().wait()
+        finally:
+            self.opened -= 1
+            self.closed.set()
+
+
+async def test_a_client_that_reads_nothing_holds_no_events_of_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_stream, "SLOW_S", 0.01)
+    store = LargeStore(5)
+    start = StreamPosition(0)
+    made = frames(cast(Store, store), "s", start, asyncio.Event())
+    got = await anext(made)
+    async with asyncio.timeout(10):
+        got += await anext(made)
+        await store.closed.wait()
+    assert store.opened == 0
+    async with aclosing(made):
+        while b"id: 5." not in got:
+            got += await anext(made)
+    ids = [line for line in got.split(b"\n") if line.startswith(b"id: ")]
+    assert ids == [b"id: 0.0.0", *(b"id: %d.0.1000" % seq for seq in range(1, 6))]

@@ -122,6 +122,8 @@ def test_a_fork_goes_its_own_way_from_the_event_that_was_named(api: Api) -> None
 
 def test_a_fork_through_an_event_that_there_is_not_is_refused(api: Api) -> None:
     origin = api.session("short")
+    far = api.post(f"/v1/sessions/{origin}/fork", json={"through": 2**63})
+    assert far.status_code == 400
     answer = api.post(f"/v1/sessions/{origin}/fork", json={"through": 10_000})
     assert answer.status_code == 422
     assert answer.json()["type"] == "urn:ullage:problem:no-such-event"

@@ -121,6 +121,15 @@ async def test_lists_hold_one_tenant_s_sessions_also_behind_another_s_cursor(
     assert len(await store.sessions()) == 3
 
 
+@pytest.mark.parametrize("name", ["acme:s", "acme:s/call", "s\0"])
+async def test_callers_without_a_tenant_can_t_take_a_tenant_s_id(
+    name: str, store: Store
+) -> None:
+    with pytest.raises(CommandRefused, match="Choose another id"):
+        await TenantStore(store, "default").create(name)
+    assert not await store.sessions()
+
+
 async def test_a_tenant_can_t_take_ids_beyond_its_own(store: Store) -> None:
     other = TenantStore(store, "other")
     await other.create("other:s")

@@ -51,8 +51,9 @@ class Attending:
         self._room = room
         self._clock = clock
         self._failed: dict[str, float] = {}
-        self._woken: set[str] = set()
-        """Those that still wait although earlier sweeps woke them, as where their place has no worker."""
+        self._sweeps = 0
+        self._woken: dict[str, int] = {}
+        """The last sweep that woke each of those that still wait, as where their place has no worker."""
         self.woken = 0
         """How many sessions it has woken."""
 
@@ -76,7 +77,8 @@ class Attending:
     async def sweep(self) -> list[str]:
         """Wake them once; returns their ids. Raises ``StoreUnavailable``.
 
-        Those that earlier sweeps woke come last, so that none is left out for sessions that no driver takes.
+        Those that earlier sweeps woke come last, the latest woken last of all: any number of sessions that no driver
+        takes delays no other.
         """
         now = self._clock()
         for session, at in tuple(self._failed.items()):
@@ -89,15 +91,13 @@ class Attending:
         limit = most + len(self._failed) + len(self._woken)
         found = await self._store.unattended(limit, self._places)
         can = [each for each in found if each.id not in self._failed]
-        self._woken &= {each.id for each in can}
-        chosen = [each for each in can if each.id not in self._woken][:most]
-        if len(chosen) < most:
-            again = [each for each in can if each.id in self._woken]
-            chosen += again[: most - len(chosen)]
-            self._woken.clear()
+        waiting = {each.id for each in can}
+        self._woken = {name: at for name, at in self._woken.items() if name in waiting}
+        chosen = sorted(can, key=lambda each: self._woken.get(each.id, 0))[:most]
+        self._sweeps += 1
         for each in chosen:
             await self._wake(each.id, each.seq, each.place)
             woken.append(each.id)
-        self._woken.update(woken)
+        self._woken.update(dict.fromkeys(woken, self._sweeps))
         self.woken += len(woken)
         return woken

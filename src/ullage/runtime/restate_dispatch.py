@@ -73,7 +73,7 @@ class RestateDispatch:
             )
         except httpx2.HTTPError as problem:
             reason = str(problem) or type(problem).__name__
-            log.warning(_NOT_TOLD, self._ingress, session, reason, SWEEP_S)
+            log.warning(_NOT_TOLD, self._ingress, session, reason.rstrip("."), SWEEP_S)
             return
         if answer.status_code == httpx2.codes.NOT_FOUND:
             if place in self._unknown:

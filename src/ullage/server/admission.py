@@ -142,6 +142,8 @@ def _framing(head: RequestHead) -> Problem | None:
             "The request's target is no path.",
             "Ask for a path that begins with `/`.",
         )
+    if "\0" in head.path:
+        return problem(400, "bad-request", "The path has a NUL.", "Leave it out.")
     return None
 
 

@@ -30,7 +30,7 @@ MessageId = Annotated[
         description="An id of your own for a message: sending it again changes nothing.",
     ),
 ]
-NonNegative = Annotated[int, Meta(ge=0)]
+NonNegative = Annotated[int, Meta(ge=0, le=2**53)]
 MessageJson = Annotated[
     msgspec.Raw,
     Meta(

@@ -55,6 +55,10 @@ RETRY_MS: Final = 1_000
 MOST_HELD: Final = 256 * 1024
 """Bytes of frames that are held until the client has read the previous ones."""
 
+SLOW_S: Final = 1.0
+"""Seconds without room for frames after which a client counts as slow: the store's events are let go, and read again
+once there is room. 400 clients that read nothing of a session of 27 MB held 4 GB."""
+
 POSITION: Final = r"^[0-9]{1,15}(\.[0-9]{1,9}(\.[0-9]{1,15})?)?$"
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -217,23 +221,27 @@ async def _read(
             except HistoryLost:
                 position = await newest_position(store, session)
                 data = msgspec.json.encode({"seq": position.seq})
-                await held.put(_frame("reset", data, position))
+                held.put(_frame("reset", data, position))
 
 
 async def _read_on(
     store: Store, session: str, position: StreamPosition, held: _FrameBuffer
 ) -> None:
     """The same until the ledger lacks what was sent: raises ``HistoryLost`` then."""
-    following = store.follow(
-        session,
-        after=position.seq,
-        offset=position.pieces - 1,
-        at=position.at_ms / 1_000,
-    )
-    async with aclosing(following) as items:  # type: ignore[type-var]
-        async for item in items:
-            position = moved(position, item)
-            await held.put(frame(position, item))
+    while True:
+        following = store.follow(
+            session,
+            after=position.seq,
+            offset=position.pieces - 1,
+            at=position.at_ms / 1_000,
+        )
+        async with aclosing(following) as items:  # type: ignore[type-var]
+            async for item in items:
+                position = moved(position, item)
+                held.put(frame(position, item))
+                if not await held.has_room(SLOW_S):
+                    break
+        await held.until_room()
 
 
 class _FrameBuffer:
@@ -253,13 +261,7 @@ class _FrameBuffer:
         self._room = asyncio.Event()
         self._is_over = False
 
-    async def put(self, made: bytes) -> None:
-        while self._size > MOST_HELD:
-            self._room.clear()
-            await self._room.wait()
-        self._hold(made)
-
-    def _hold(self, made: bytes) -> None:
+    def put(self, made: bytes) -> None:
         self._frames.append(made)
         self._size += len(made)
         self._put_at = self._clock()
@@ -275,8 +277,24 @@ class _FrameBuffer:
         if left_s <= 0:
             left_s = self._heartbeat_s
             if not self._frames:
-                self._hold(HEARTBEAT)
+                self.put(HEARTBEAT)
         self._heartbeat = self._beat_in(left_s)
+
+    async def has_room(self, wait_s: float) -> bool:
+        """Whether another frame may be put, at once or within so many seconds."""
+        if self._size <= MOST_HELD:
+            return True
+        try:
+            async with asyncio.timeout(wait_s):
+                await self.until_room()
+        except TimeoutError:
+            return False
+        return True
+
+    async def until_room(self) -> None:
+        while self._size > MOST_HELD:
+            self._room.clear()
+            await self._room.wait()
 
     async def take(self) -> bytes:
         """All held frames; empty after the end."""

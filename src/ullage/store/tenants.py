@@ -79,6 +79,11 @@ class TenantStore:
                 f"The id {session!r} can't be used: those of this tenant begin with {prefix_of(self.tenant)!r}. "
                 "Choose such an id, or leave it out."
             )
+        if self.tenant == DEFAULT_TENANT and set(session) & set(":\0"):
+            raise CommandRefused(
+                f"The id {session!r} can't be used: a colon ends the name of a tenant, whose id it would be, and no id "
+                "has a NUL. Choose another id."
+            )
 
     def observe(self, observer: StoreObserver) -> None:
         """See ``Store.observe``. The database is that of all tenants."""
