@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -21,7 +23,9 @@ from ullage.errors import (
     UllageError,
 )
 from ullage.server.api_types import Problem
-from ullage.server.problems import of_error, of_http_error
+from ullage.server.masking import Secrets
+from ullage.server.problems import handle_error, of_error, of_http_error
+from ullage.server.tokens import ANYONE
 
 
 def every_error() -> list[type[UllageError]]:
@@ -121,3 +125,18 @@ def test_the_framework_s_errors_keep_their_words() -> None:
     extra = [{"key": "text", "message": "Expected `str`", "source": "body"}, "odd"]
     (field,) = of_http_error(ValidationException("Bad body", extra=extra)).errors
     assert (field.field, field.message) == ("text", "Expected `str`")
+
+
+@pytest.mark.parametrize(("tenant", "is_told"), [("acme", False), ("default", True)])
+def test_only_the_operator_is_told_where_a_store_is_that_can_t_be_used(
+    tenant: str, is_told: bool
+) -> None:
+    state = SimpleNamespace(secrets=Secrets())
+    bearer = ANYONE._replace(tenant=tenant)
+    request = SimpleNamespace(
+        scope={"state": {"bearer": bearer}}, app=SimpleNamespace(state=state)
+    )
+    error = StoreUnavailable("postgresql://db.example.org/ullage can't be reached.")
+    answer = handle_error(cast(Any, request), error)
+    assert answer.status_code == 503
+    assert (b"db.example.org" in answer.content) is is_told

@@ -34,7 +34,9 @@ from ullage.errors import (
     WrongPlace,
 )
 from ullage.server.api_types import FieldProblem, Problem
+from ullage.server.tokens import ANYONE
 from ullage.similar import did_you_mean
+from ullage.store.store import DEFAULT_TENANT
 
 log = logging.getLogger("ullage.server")
 
@@ -266,7 +268,7 @@ def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
 
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
-    """Answers an error of Ullage."""
+    """Answers an error of Ullage. The store's address is for the operator and not for tenants."""
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
         headers["retry-after"] = "2"
@@ -275,7 +277,12 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
         request.app.state.metrics.quota_refusals.inc()
     if isinstance(error, TooManyStreams):
         headers["connection"] = "close"
-    return answer(masked(request, of_error(error)), headers)
+    found = of_error(error)
+    bearer = request.scope.get("state", {}).get("bearer", ANYONE)
+    if isinstance(error, StoreUnavailable) and bearer.tenant != DEFAULT_TENANT:
+        log.warning("A tenant was told that the store can't be used: %s", error)
+        found = msgspec.structs.replace(found, detail="The store can't be used now.")
+    return answer(masked(request, found), headers)
 
 
 def handle_http_error(
