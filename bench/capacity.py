@@ -25,12 +25,12 @@ GB: Final = 1e9
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a step costs. The defaults are docs/scale.md's. CPU in milliseconds."""
+    """What a step costs. The defaults are docs/capacity.md's. CPU in milliseconds."""
 
-    driving_ms: float = 58.1
-    following_ms: float = 13.5
+    driving_ms: float = 84.3
+    following_ms: float = 20.6
     """Of a server at which one client follows the session."""
-    postgres_ms: float = 27.7
+    postgres_ms: float = 41.7
     restate_ms: float = 0.0
     """0 is a deployment with leases."""
     wal_bytes: float = 8_143
