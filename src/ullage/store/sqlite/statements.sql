@@ -23,7 +23,10 @@ UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
-FROM current_sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant) ORDER BY changed DESC, key DESC LIMIT ?4;
+FROM current_sessions WHERE key IN (
+    SELECT key FROM current_sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant)
+    ORDER BY changed DESC, key DESC LIMIT ?4
+) ORDER BY changed DESC, key DESC;
 
 -- name: living_owners
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session

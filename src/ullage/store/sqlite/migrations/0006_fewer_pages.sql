@@ -45,7 +45,9 @@ ALTER TABLE sessions DROP COLUMN seq;
 
 -- The rows of sessions with what their last events tell. `changed` is older in `sessions` while a driver appends.
 CREATE VIEW current_sessions AS
-SELECT sessions.key, sessions.id, title, model, created, origin, owner, generation, expires, tenant, place,
-    coalesce(last.seq, 0) AS seq, CASE owner WHEN '' THEN changed ELSE max(changed, coalesce(last.at, 0)) END AS changed
-FROM sessions LEFT JOIN events AS last
-    ON last.id = (SELECT max(id) FROM events WHERE id > key << 32 AND id < (key + 1) << 32);
+SELECT key, id, title, model, created, origin, owner, generation, expires, tenant, place,
+    coalesce((SELECT max(events.id) FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32) & 0xFFFFFFFF, 0) AS seq,
+    CASE owner WHEN '' THEN changed ELSE max(changed, coalesce((
+        SELECT at FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32 ORDER BY events.id DESC LIMIT 1
+    ), 0)) END AS changed
+FROM sessions;
