@@ -227,6 +227,22 @@ def database() -> Iterator[str]:
     server.drop_database(name)
 
 
+ROLE = "serves"
+"""Owns the tables of ``plain_database``, and is no superuser: no policy binds those."""
+
+
+@contextmanager
+def plain_database() -> Iterator[str]:
+    """The URL of a new, empty database for ``ROLE``, in the server of this process."""
+    server = shared_server()
+    if not server.sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'"):
+        server.sql(f"CREATE ROLE {ROLE} LOGIN")
+    name = server.new_database()
+    server.sql(f"ALTER DATABASE {name} OWNER TO {ROLE}")
+    yield server.url(name).replace("postgres@", f"{ROLE}@")
+    server.drop_database(name)
+
+
 @pytest.fixture
 def database_url() -> Iterator[str]:
     """See ``database``."""

@@ -1,11 +1,9 @@
 """What is wrong with a database, as a person sees it: what happened, to what, what to do next."""
 
 import asyncio
-import os
 import random
 import socket
 import ssl
-import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.disks import small_disk
 from tests.postgres import (
     NOBODY,
     SETTINGS,
@@ -199,34 +198,12 @@ def test_a_standby_and_a_server_that_starts(
     own_server.start()
 
 
-@contextmanager
-def small_disk(server: PostgresServer) -> Iterator[Path]:
-    """A file system of four megabytes that the server may write to."""
-    place = server.folder / "small"
-    place.mkdir()
-    mount = [
-        "mount",
-        "-t",
-        "tmpfs",
-        "-o",
-        f"size=4m,mode=0700,uid={NOBODY}",
-        "tmpfs",
-        str(place),
-    ]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
-        pytest.skip("only root mounts file systems")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
 def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:
     server = new_server()
     name = server.new_database()
     url = server.url(name)
     assert main(["store", "migrate", url]) == 0
-    with small_disk(server) as place:
+    with small_disk(server.folder / "small", 4, NOBODY) as place:
         server.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
         server.sql("ALTER TABLE events SET TABLESPACE small", name)
         path = tmp_path / "s.db"

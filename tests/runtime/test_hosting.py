@@ -227,6 +227,7 @@ async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
         queued = Queued(message=said("m"), kind="steer", position=1)
         await host.store.create("parent/call-1", [*started[:1], queued])
         child = await host.wake("parent/call-1")
+        await host.dispatch.wake("parent/call-1", 2)
         await asyncio.sleep(0.1)
         assert not any(
             isinstance(event, ReadingTaken | TurnStarted)

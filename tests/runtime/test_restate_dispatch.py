@@ -99,6 +99,21 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
     await dispatch.close()
 
 
+@pytest.mark.parametrize("key", ["parent%2Fcall", "two%0Alines"])
+async def test_keys_that_no_worker_drives_are_refused(key: str) -> None:
+    """Whoever reaches Restate's ingress may name any."""
+    dispatch, drives = RestateDispatch(shared_restate().ingress, FREE), Drives()
+    drives.may_end.set()
+    async with background(dispatch.serve(drives)), httpx2.AsyncClient() as client:
+        await register(dispatch, shared_restate())
+        url = f"{shared_restate().ingress}/UllageSession/{key}/drive"
+        answer = await client.post(url, json=1, timeout=60)
+        assert answer.is_error
+        assert "is no session that a worker drives" in answer.json()["message"]
+    assert not drives.begun
+    await dispatch.close()
+
+
 async def test_a_drive_ends_when_restate_dies_and_is_begun_again_with_it(
     server: LocalRestate,
 ) -> None:

@@ -20,6 +20,7 @@ from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.events import DraftPiece, Event, Renamed
 from ullage.server import event_stream
 from ullage.server.event_stream import StreamPosition, frames, moved, position_of
+from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
 
 LONG = {
@@ -358,3 +359,22 @@ async def test_a_client_that_reads_nothing_holds_no_events_of_the_store(
             got += await anext(made)
     ids = [line for line in got.split(b"\n") if line.startswith(b"id: ")]
     assert ids == [b"id: 0.0.0", *(b"id: %d.0.1000" % seq for seq in range(1, 6))]
+
+
+async def test_a_silent_stream_ends_soon_after_its_token(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    await store.create("s")
+    is_valid = True
+    made = frames(
+        store,
+        "s",
+        StreamPosition(0),
+        asyncio.Event(),
+        heartbeat_s=3_600,
+        may_go_on=lambda: is_valid,
+    )
+    async with aclosing(made) as chunks:
+        assert b"retry" in await anext(chunks)
+        is_valid = False
+        assert [chunk async for chunk in chunks] == []
+    await store.close()

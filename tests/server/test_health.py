@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.disks import fill, small_disk
 from tests.server.served import MODEL, Api, serving
+from ullage.errors import StoreUnavailable
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.dispatch import Embedded
@@ -99,6 +103,22 @@ def test_a_store_that_can_t_be_read_is_not_ready_but_the_server_lives(
         answer = server.api.get("/readyz")
         assert (answer.status_code, answer.json()["lacks"]) == (503, ["store"])
         assert server.api.get("/healthz").status_code == 200
+
+
+async def test_a_store_that_can_t_be_written_is_not_ready_until_it_can(
+    tmp_path: Path,
+) -> None:
+    with small_disk(tmp_path / "small", 2) as disk:
+        async with looked_at(disk / "s.db", drives=0) as (client, host):
+            await host.store.create("s")
+            filler = fill(disk)
+            assert (await client.get("/readyz")).status_code == 200
+            with pytest.raises(StoreUnavailable, match="disk is full"):
+                await host.store.keep("s", random.Random(1).randbytes(500_000))
+            full = await client.get("/readyz")
+            assert (full.status_code, full.json()["lacks"]) == (503, ["store"])
+            filler.unlink()
+            assert (await client.get("/readyz")).status_code == 200
 
 
 def test_names_and_units_follow_the_rules_of_prometheus(api: Api) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from ullage_simulators import running
 
+from tests.postgres import database
 from tests.server.served import Api, Local, patiently, script, serving
 from ullage.agent.loop import Loop, OpenCall, QueuedMessage
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
@@ -222,6 +223,38 @@ def test_a_line_is_the_store_s_row() -> None:
     row = SessionRow("s", "title", "model", 1.0, 2.0, 3, "me", "origin", 2)
     line = line_of(row)
     assert (line.id, line.seq, line.held_by, line.origin) == ("s", 3, "me", "origin")
+    assert line.is_driven
+
+
+def test_tenants_see_that_a_session_is_driven_and_not_by_which_process() -> None:
+    row = SessionRow("s", "title", "model", 1.0, 2.0, 3, "host:17", "", 2)
+    line = line_of(row._replace(tenant="acme"))
+    assert (line.held_by, line.is_driven) == ("", True)
+
+
+def test_who_asks_for_no_session_is_told_a_path_and_no_command(api: Api) -> None:
+    told = api.get("/v1/sessions/none").json()
+    assert "ullage " not in told["detail"]
+    assert "GET /v1/sessions" in told["next"]
+
+
+def test_an_import_that_the_database_can_t_hold_says_so_without_its_address(
+    provider: str,
+) -> None:
+    with database() as url, serving(provider, url) as server:
+        server.api.session("s")
+        whole = server.api.get("/v1/sessions/s/export").content
+        header, first, *_ = whole.splitlines()
+        queued = {"type": "queued", "message": {"id": "m\0", "role": "user", "parts": []}}
+        line = {**json.loads(first), **queued, "kind": "steer", "position": 1, "seq": 2}
+        content = b"\n".join([header, first, json.dumps(line).encode(), b""])
+        answer = server.api.post(
+            "/v1/sessions/import", params={"id": "t"}, content=content
+        )
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["type"] == "urn:ullage:problem:unusable-input"
+    assert "NUL" in answer.json()["detail"]
+    assert "postgresql:" not in answer.text
 
 
 def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed(

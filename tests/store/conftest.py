@@ -1,5 +1,5 @@
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from itertools import count
 from pathlib import Path
 
@@ -14,9 +14,17 @@ STORES = ("sqlite", "postgres")
 """Every kind of store: each test with ``store`` or ``place`` holds each of them to the contract of ``Store``."""
 
 
+@pytest.fixture
+def new_database() -> Callable[[], AbstractContextManager[str]]:
+    """Makes a database in which a store of PostgreSQL is."""
+    return database
+
+
 @pytest.fixture(params=STORES)
 def new_place(
-    tmp_path: Path, request: pytest.FixtureRequest
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    new_database: Callable[[], AbstractContextManager[str]],
 ) -> Iterator[Callable[[], str]]:
     """Gives places of empty stores of one kind, as ``store_at`` takes them."""
     if request.param == "sqlite":
@@ -24,7 +32,7 @@ def new_place(
         yield lambda: next(names)
         return
     with ExitStack() as made:
-        yield lambda: made.enter_context(database())
+        yield lambda: made.enter_context(new_database())
 
 
 @pytest.fixture

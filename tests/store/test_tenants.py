@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
+from tests.postgres import plain_database
 from ullage.errors import CommandRefused, SessionNotFound
 from ullage.events import SessionStarted
 from ullage.messages import Message, TextPart
@@ -15,9 +17,18 @@ from ullage.store.places import store_at
 from ullage.store.store import Lease, Store, handle_of
 from ullage.store.tenants import TenantStore
 
+NEWS = {"watch"}
+"""Tells that a session has changed, and nothing of its content: no policy binds it."""
+
 SESSION = "acme:s"
 HANDLE = handle_of(b"kept by acme")
 MESSAGE = Message(id="m", role="user", parts=(TextPart(id="m.0", text="hi"),))
+
+
+@pytest.fixture
+def new_database() -> Callable[[], AbstractContextManager[str]]:
+    """Policies bind the role that these stores connect as."""
+    return plain_database
 
 
 async def following(store: Store) -> object:
@@ -100,6 +111,22 @@ async def test_another_tenant_s_session_is_none(
     with pytest.raises(SessionNotFound, match="acme:s"):
         await USES[use](TenantStore(store, tenant))
     assert [row.id for row in await acme.sessions()] == [SESSION]
+    assert [receipt.id for receipt, _, _ in await acme.pending(SESSION)] == ["m"]
+    assert not (await acme.about(SESSION)).held_by
+
+
+@pytest.mark.parametrize("use", sorted(USES.keys() - NEWS))
+async def test_the_database_itself_has_nothing_of_it(use: str, store: Store) -> None:
+    """Without the check of ``TenantStore``."""
+    acme = await stored(store)
+    limited = store.limited_to("other")
+    if limited is store:
+        pytest.skip("SQLite has no policies")
+    try:
+        found = await USES[use](limited)
+    except SessionNotFound:
+        found = None
+    assert not found
     assert [receipt.id for receipt, _, _ in await acme.pending(SESSION)] == ["m"]
     assert not (await acme.about(SESSION)).held_by
 

@@ -246,7 +246,9 @@ class Host:
         return self._driven(session)
 
     async def _driven(self, session: str) -> bool:
-        """See ``Drive``."""
+        """See ``Drive``. A tool call's own session is driven by that of the call."""
+        if is_child(session):
+            return True
         self._drives_begun += 1
         try:
             async with self._slots:

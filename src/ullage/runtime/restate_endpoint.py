@@ -16,9 +16,10 @@ from typing import Any, Final
 import restate
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
-from restate.exceptions import RetryableError
+from restate.exceptions import RetryableError, TerminalError
 
 from ullage.runtime.dispatch import Drive
+from ullage.runtime.hosting import is_child
 from ullage.runtime.restate_names import HANDLER, object_of
 from ullage.tasks import start, stop, to_completion
 
@@ -97,6 +98,10 @@ class _Driving:
         async def drive_session(context: restate.ObjectContext, why: int) -> None:
             """Drive the session of this key; ``why`` is the event that asks for it."""
             session = context.key()
+            if is_child(session) or not session.isprintable():
+                raise TerminalError(
+                    f"{session!r} is no session that a worker drives. Wake the session of its tool call."
+                )
             if self.ending.is_set() or not await self._driven(session):
                 raise RetryableError(f"{session} could not be driven to its rest here.")
 

@@ -50,7 +50,8 @@ a message continues it.
 
 
 class SessionLine(Struct, frozen=True, kw_only=True):
-    """A session in a list. Times are seconds since 1970. ``held_by`` is its driver while it has one."""
+    """A session in a list. Times are seconds since 1970. ``is_driven``: it has a driver, which ``held_by`` names to the
+    operator; for tenants it is empty."""
 
     id: str
     title: str
@@ -59,6 +60,7 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     changed: float
     seq: int
     held_by: str
+    is_driven: bool
     origin: str
     """The session it is a fork of."""
     place: str

@@ -47,6 +47,9 @@ from ullage.tasks import start, stop
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment is sent: proxies close silent connections after 30 to 60 s."""
 
+ACCESS_S: Final = 1.0
+"""Seconds between two looks at whether the token of a stream is still valid."""
+
 HEARTBEAT: Final = b": still here\n\n"
 
 RETRY_MS: Final = 1_000
@@ -124,8 +127,14 @@ async def follow_events(
         position = position_of(given)
     give_back = _slot_for(request, state.streams)
     bearer, tokens = bearer_of(request), state.tokens
-    made = frames(host.store, name, position, state.closing)
-    chunks = counted(made, state.metrics, lambda: tokens.is_valid(bearer), give_back)
+    made = frames(
+        host.store,
+        name,
+        position,
+        state.closing,
+        may_go_on=lambda: tokens.is_valid(bearer),
+    )
+    chunks = counted(made, state.metrics, give_back)
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
     return Stream(
         chunks,
@@ -166,16 +175,13 @@ def _slot_for(
 async def counted(
     chunks: AsyncGenerator[bytes, None],
     metrics: Metrics,
-    may_go_on: Callable[[], bool] = lambda: True,
     give_back: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[bytes, None]:
-    """The same chunks, while the client is counted and as long as its token is valid."""
+    """The same chunks, while the client is counted."""
     try:
         with metrics.streams.track_inprogress():
             async with aclosing(chunks):
                 async for chunk in chunks:
-                    if not may_go_on():
-                        return
                     yield chunk
     finally:
         give_back()
@@ -188,26 +194,35 @@ async def frames(
     closing: asyncio.Event,
     *,
     heartbeat_s: float = HEARTBEAT_S,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> AsyncGenerator[bytes, None]:
-    """The frames after a position, all available ones at a time, until the session is deleted or the server closes.
+    """The frames after a position, all available ones at a time, until the session is deleted, the server closes, or
+    they may not go on, which is asked before each of them and every ``ACCESS_S`` seconds.
 
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
     yield f"retry: {RETRY_MS}\nid: {position}\n\n".encode()
     held = _FrameBuffer(heartbeat_s)
     # no task group: an async generator may be closed by another task, which a group does not allow
-    closing_seen = start(closing.wait())
+    ends = (start(closing.wait()), start(_until_refused(may_go_on)))
     reading = start(_read(store, session, position, held))
-    for task in (closing_seen, reading):
+    for task in (*ends, reading):
         task.add_done_callback(held.end)
     try:
-        while not closing_seen.done() and (chunk := await held.take()):
+        while not any(end.done() for end in ends) and (chunk := await held.take()):
+            if not may_go_on():
+                return
             yield chunk
         if reading.done():
             reading.result()
     finally:
         held.close()
-        await stop(closing_seen, reading)
+        await stop(*ends, reading)
+
+
+async def _until_refused(may_go_on: Callable[[], bool]) -> None:
+    while may_go_on():
+        await asyncio.sleep(ACCESS_S)
 
 
 async def _read(

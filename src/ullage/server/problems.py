@@ -77,6 +77,13 @@ class ProblemKind(NamedTuple):
     next: str
 
 
+TOLD_TENANTS: Final[Mapping[type[UllageError], str]] = {
+    StoreUnavailable: "The store can't be used now.",
+    SessionBusy: "Another process drives the session.",
+    LeaseLost: "Another process has taken over the session.",
+}
+"""The details for tenants of errors whose own words name the store's address, or a machine and a process."""
+
 KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ScopeMissing: ProblemKind(
         403,
@@ -197,6 +204,15 @@ def of_error(error: UllageError) -> Problem:
     return problem(500, "internal", str(error))
 
 
+def told(error: UllageError, tenant: str) -> str:
+    """The error in the words that a tenant's callers may read: addresses and machines are for the operator."""
+    if tenant != DEFAULT_TENANT:
+        for known, words in TOLD_TENANTS.items():
+            if isinstance(error, known):
+                return words
+    return str(error)
+
+
 def of_http_error(error: HTTPException) -> Problem:
     """The problem for an error of the framework: an unknown path, an invalid body, a body that is too large."""
     status = error.status_code
@@ -268,7 +284,7 @@ def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
 
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
-    """Answers an error of Ullage. The store's address is for the operator and not for tenants."""
+    """Answers an error of Ullage, a tenant in the words of ``told``."""
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
         headers["retry-after"] = "2"
@@ -277,11 +293,14 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
         request.app.state.metrics.quota_refusals.inc()
     if isinstance(error, TooManyStreams):
         headers["connection"] = "close"
-    found = of_error(error)
     bearer = request.scope.get("state", {}).get("bearer", ANYONE)
-    if isinstance(error, StoreUnavailable) and bearer.tenant != DEFAULT_TENANT:
-        log.warning("A tenant was told that the store can't be used: %s", error)
-        found = msgspec.structs.replace(found, detail="The store can't be used now.")
+    found = of_error(error)
+    detail = told(error, bearer.tenant)
+    if detail != found.detail:
+        log.warning(
+            "The tenant %s was told: %s Because: %s", bearer.tenant, detail, error
+        )
+        found = msgspec.structs.replace(found, detail=detail)
     return answer(masked(request, found), headers)
 
 

@@ -41,6 +41,7 @@ from ullage.server.api_types import (
 from ullage.server.fullness import Fullness, FullnessCache
 from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
+from ullage.server.problems import told
 from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
 from ullage.store.export import export_lines
 from ullage.store.searching import FoundMessage, SearchPlace, search
@@ -270,9 +271,13 @@ def line_of(row: SessionRow) -> SessionLine:
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
+    """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
     inner = ("drivers", "key", "due_at", "tenant")
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
-    return {**shown, "lacks_worker": row.lacks_worker(time.time())}
+    if row.tenant != DEFAULT_TENANT:
+        shown["held_by"] = ""
+    lacks_worker = row.lacks_worker(time.time())
+    return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
@@ -280,7 +285,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     is_interrupted = await session.is_interrupted()
     work = await session._look()
     loop = work.ledger.loop
-    stopped = _stopped(session)
+    stopped = _stopped(session, row.tenant)
     note = stopped or loop.note
     if is_interrupted and not note:
         waits = f"It waits for a worker of the place {row.place}, where its files are."
@@ -315,13 +320,13 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     )
 
 
-def _stopped(session: Session) -> str:
-    """Why the session's driver has stopped; empty if it has not."""
+def _stopped(session: Session, tenant: str) -> str:
+    """Why the session's driver has stopped, for callers of this tenant; empty if it has not."""
     failure = session.failure
     if failure is None or not session.is_idle:
         return ""
     if isinstance(failure, UllageError):
-        return str(failure)
+        return told(failure, tenant)
     return f"{type(failure).__name__}: {failure}"
 
 

@@ -394,7 +394,7 @@ class _ReadTokens:
         self._source = source
         self._seen: object = None
         self.records: tuple[TokenRecord, ...] = ()
-        self.is_required = source.read() is not None
+        self.is_required = source.recent() is not None
 
     def refresh(self) -> None:
         """Read them again if they have changed."""

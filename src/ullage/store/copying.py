@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from ullage.encoding import encode
-from ullage.errors import LedgerError, SessionNotFound
+from ullage.errors import InputError, LedgerError, SessionNotFound
 from ullage.store.store import QUOTA, SPENT_BY, Revision, SessionRow, SharedKey, Store
 
 log = logging.getLogger("ullage.store")
@@ -79,7 +79,7 @@ async def _copy(row: SessionRow, source: Store, target: Store) -> CopyOutcome:
         pieces = await source.read_draft(row.id)
         try:
             await target.create_copy(row, events, pieces)
-        except LedgerError as problem:
+        except (InputError, LedgerError) as problem:
             log.warning("The session %s was not copied: %s", row.id, problem)
             return "refused"
         spent = await source.shared(SPENT_BY, [row.id])

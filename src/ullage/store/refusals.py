@@ -14,7 +14,7 @@ from ullage.errors import (
 def no_session(session: str) -> SessionNotFound:
     """There is no such session."""
     return SessionNotFound(
-        f"There is no session {session!r} in this store. `ullage sessions` lists those there are."
+        f"There is no session {session!r} in this store. Check its id, or list the store's sessions."
     )
 
 

@@ -216,7 +216,10 @@ class Store(Protocol):
         ...
 
     async def check(self) -> None:
-        """Raises ``StoreUnavailable`` unless the database answers and has the tables of this version of Ullage."""
+        """Raises ``StoreUnavailable`` unless the database answers and has the tables of this version of Ullage.
+
+        Where the last write could not be stored, it has to take a small one too; otherwise nothing is written.
+        """
         ...
 
     def limited_to(self, tenant: str) -> Store:

@@ -249,7 +249,7 @@ async def test_a_lost_lease_and_a_long_row_fail_alone_in_a_group(
     given = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(each).__name__ for each in given] == [
         "NoneType",
-        "LedgerError",
+        "InputError",
         "LeaseLost",
         "NoneType",
     ]

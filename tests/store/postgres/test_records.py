@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.postgres import shared_server
 from tests.store.test_overhead import call
 from tests.tokens.test_calibration import after, seen
 from ullage.agent.grants import Grant
@@ -16,6 +19,8 @@ from ullage.store.calibration import CalibrationStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.overhead import OverheadStore
 from ullage.store.postgres import records as module
+from ullage.store.postgres.connecting import PgConnection
+from ullage.store.postgres.records import TableRecords
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.records import LARGEST_RECORD, Records
 from ullage.store.tenants import TenantStore
@@ -64,6 +69,40 @@ async def test_records_that_could_not_be_looked_at_for_long_are_not_used(
     records._looked["tokens"] -= module.STALE_S + 1
     with pytest.raises(StoreUnavailable, match="could not be asked"):
         records.recent("tokens")
+
+
+async def test_only_the_first_look_is_waited_for_also_where_it_fails() -> None:
+    waits: list[object] = []
+    begun: list[object] = []
+
+    def read(work: Callable[[PgConnection], Awaitable[Any]]) -> Any:
+        waits.append(work)
+        raise StoreUnavailable("The database is away.")
+
+    records = TableRecords(read, begun.append, "there")
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            records.recent("tokens")
+    assert (len(waits), len(begun)) == (1, 2)
+
+
+async def test_records_are_read_once_a_database_is_there_that_was_not() -> None:
+    server = shared_server()
+    store = PostgresStore(server.url("comes_later"))
+    records = store.records()
+    with pytest.raises(StoreUnavailable, match="does not exist"):
+        records.recent("tokens")
+    server.sql("CREATE DATABASE comes_later")
+    try:
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                with suppress(StoreUnavailable):
+                    assert records.recent("tokens").bodies == {}
+                    break
+                await asyncio.sleep(0.02)
+    finally:
+        await store.close()
+        server.drop_database("comes_later")
 
 
 async def test_a_record_that_is_too_large_is_refused(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from tests.postgres import PostgresServer, shared_server
+from tests.postgres import PostgresServer, plain_database, shared_server
 from ullage.messages import Message, TextPart
 from ullage.store.postgres.migrating import migrate_at
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.tenants import TenantStore
-
-ROLE = "serves"
-"""Owns the tables, and is no superuser: no policy binds those."""
 
 WITHOUT = {"lanes", "schema_versions"}
 """Tables that hold nothing of a session."""
@@ -23,24 +21,18 @@ WITHOUT = {"lanes", "schema_versions"}
 
 @pytest.fixture
 def server() -> PostgresServer:
-    server = shared_server()
-    made = f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'"
-    if not server.sql(made):
-        server.sql(f"CREATE ROLE {ROLE} LOGIN")
-    return server
+    return shared_server()
 
 
 @pytest.fixture
-def name(server: PostgresServer) -> Iterator[str]:
-    made = server.new_database()
-    server.sql(f"ALTER DATABASE {made} OWNER TO {ROLE}")
-    yield made
-    server.drop_database(made)
+def url() -> Iterator[str]:
+    with plain_database() as made:
+        yield made
 
 
 @pytest.fixture
-def url(server: PostgresServer, name: str) -> str:
-    return server.url(name).replace("postgres@", f"{ROLE}@")
+def name(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ export class SessionList {
 
   line(one) {
     const isChosen = one.id === this.chosen;
-    const activity = this.states.get(one.id) ?? (one.held_by ? "streaming" : one.lacks_worker ? "waiting" : "idle");
+    const activity = this.states.get(one.id) ?? (one.is_driven ? "streaming" : one.lacks_worker ? "waiting" : "idle");
     const place = one.place && `${one.lacks_worker ? "waits for a worker of the place" : "at"} ${one.place} · `;
     const dot = h("span", { class: "dot" });
     setDot(dot, activity);

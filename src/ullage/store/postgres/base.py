@@ -7,6 +7,7 @@ import atexit
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from ullage.errors import UllageError
@@ -33,6 +34,7 @@ from ullage.store.postgres.lanes import (
 from ullage.store.postgres.migrating import check_state, migrate, state_of, statements
 from ullage.store.postgres.news import LOOK_S, News
 from ullage.store.postgres.records import TableRecords
+from ullage.store.postgres.shared import probe
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 
@@ -55,7 +57,7 @@ class OpenDatabase:
 
     def __init__(self, database: PostgresAddress, watchers: Watchers) -> None:
         self.database = database
-        self.records = TableRecords(self.read_now, database.shown)
+        self.records = TableRecords(self.read_now, self.begin_read, database.shown)
         self._watchers = watchers
         self._thread = LoopThread("ullage postgres")
         self._handing = threading.Lock()
@@ -69,6 +71,8 @@ class OpenDatabase:
         self._writing: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
         self._free: list[PgConnection] = []
+        self._begun: asyncio.Task[None] | None = None
+        """The work of ``begin_read``."""
         self._reading: asyncio.Semaphore | None = None
         self._news: News | None = None
 
@@ -117,6 +121,32 @@ class OpenDatabase:
             return self._thread.run(lambda: self._read(work))
         except ThreadClosed as problem:
             raise was_closed(self.database.shown) from problem
+
+    def begin_read(self, work: Callable[[PgConnection], Awaitable[None]]) -> None:
+        """Have work done without waiting for it, unless such work is under way. Its failures are dropped."""
+
+        async def attempt() -> None:
+            with suppress(UllageError):
+                await self._read(work)
+
+        def begin() -> None:
+            if self._begun is None or self._begun.done():
+                self._begun = start(attempt())
+
+        self._begin()
+        with suppress(ThreadClosed):
+            self._thread.call(begin)
+
+    async def check_writing(self) -> None:
+        """Raises ``StoreUnavailable`` where the last writes of a lane could not be stored, and a small one still can't.
+
+        Without a failed write before, nothing is written.
+        """
+        failed = [lane for lane in self._lanes if lane.has_failed]
+        if failed:
+            await self.read(probe)
+            for lane in failed:
+                lane.has_failed = False
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What a coroutine gives that is run in the thread."""

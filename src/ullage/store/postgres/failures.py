@@ -6,7 +6,7 @@ import ssl
 
 import asyncpg
 
-from ullage.errors import LedgerError, StoreUnavailable, UllageError
+from ullage.errors import InputError, LedgerError, StoreUnavailable, UllageError
 
 
 def failure(problem: BaseException, shown: str) -> UllageError:
@@ -14,10 +14,14 @@ def failure(problem: BaseException, shown: str) -> UllageError:
     if isinstance(problem, UllageError):
         return problem
     match problem:
-        case asyncpg.IntegrityConstraintViolationError() | asyncpg.DataError():
+        case asyncpg.IntegrityConstraintViolationError():
             return LedgerError(
-                f"The write to {shown} contradicts the stored data or is no text that PostgreSQL can hold ({problem}). "
-                "Nothing was written."
+                f"The write contradicts the stored data ({problem}). Nothing was written."
+            )
+        case asyncpg.DataError():
+            return InputError(
+                f"PostgreSQL can't hold a value of what was sent, for example a text with a NUL ({problem}). "
+                "Nothing was written. Correct the value, and try again."
             )
         case asyncpg.InvalidAuthorizationSpecificationError() if "no encryption" in str(
             problem

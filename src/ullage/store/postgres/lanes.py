@@ -124,6 +124,8 @@ class WriteLane:
     is_closing: bool = False
     connection: PgConnection | None = None
     was_connected: bool = False
+    has_failed: bool = False
+    """Whether the last writes could not be stored."""
     name: str = field(default_factory=lambda: token_hex(8))
     number: int = 0
     """Of the last transaction; PostgreSQL has the last one that was committed under the lane's ``name``."""
@@ -166,6 +168,7 @@ class WriteLane:
     async def _perform(self, batch: list[PendingWrite]) -> None:
         try:
             await self._commit_patiently(batch)
+            self.has_failed = False
         except (*Failures, StoreUnavailable) as problem:
             if len(batch) > 1 and not isinstance(problem, StoreUnavailable):
                 # The server has undone the whole transaction. One at a time, only the writes with an error fail.
@@ -175,6 +178,7 @@ class WriteLane:
             ours = failure(problem, self.database.shown)
             if ours is not problem:
                 ours.__cause__ = problem
+            self.has_failed = self.has_failed or isinstance(ours, StoreUnavailable)
             _fail(batch, ours)
         except asyncio.CancelledError:  # the store is closed, and waits no longer
             drop(self.connection)

@@ -31,11 +31,21 @@ class BlockingRead(Protocol):
 
 
 class TableRecords:
-    """``Records`` in the database. A kind that ``recent`` was asked for is looked at each second from then on."""
+    """``Records`` in the database. A kind that ``recent`` was asked for is looked at each second from then on.
 
-    def __init__(self, read: BlockingRead, shown: str) -> None:
+    ``begin`` has work done on a connection without waiting for it; it does nothing while such work is under way.
+    """
+
+    def __init__(
+        self,
+        read: BlockingRead,
+        begin: Callable[[Callable[[PgConnection], Awaitable[None]]], None],
+        shown: str,
+    ) -> None:
         self._read = read
+        self._begin = begin
         self.shown = shown
+        self._asked: set[str] = set()
         self._copies: dict[str, RecentRecords] = {}
         self._looked: dict[str, float] = {}
 
@@ -44,9 +54,15 @@ class TableRecords:
         return self._read(lambda connection: _all(connection, kind))
 
     def recent(self, kind: str) -> RecentRecords:
-        """See ``Records.recent``. Raises ``StoreUnavailable`` where the last look was ``STALE_S`` ago."""
-        if kind not in self._copies:
+        """See ``Records.recent``. Raises ``StoreUnavailable`` where no look succeeded in the last ``STALE_S``."""
+        if kind not in self._asked:
+            self._asked.add(kind)  # also where it fails: only the first call waits
             self._read(lambda connection: self._look(connection, kind))
+        if kind not in self._copies:
+            self._begin(self.look)
+            raise StoreUnavailable(
+                f"{self.shown} could not be asked for {kind} yet. Check that the database runs."
+            )
         if time.monotonic() - self._looked[kind] > STALE_S:
             raise StoreUnavailable(
                 f"{self.shown} could not be asked for {kind} for {STALE_S:.0f} s. Check that the database runs."
@@ -76,12 +92,12 @@ class TableRecords:
                 )
             if code == Code.DONE:
                 break
-        if kind in self._copies:
+        if kind in self._asked:
             self._read(lambda connection: self._look(connection, kind))
 
     async def look(self, connection: PgConnection) -> None:
         """Bring the copies of all kinds that were asked for up to date. For the store's thread."""
-        for kind in tuple(self._copies):
+        for kind in tuple(self._asked):
             await self._look(connection, kind)
 
     async def _look(self, connection: PgConnection, kind: str) -> None:

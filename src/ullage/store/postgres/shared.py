@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from secrets import token_hex
+from typing import Final, TypeVar
 
 from ullage.store.postgres.connecting import PgConnection
 from ullage.store.postgres.migrating import statements
 from ullage.store.store import SPENT_BY, Revise, SharedKey
 
 T = TypeVar("T")
+
+PROBE_BYTES: Final = 65_536
+"""Of chance, which PostgreSQL can't compress: some 16 pages of 8 KiB."""
 
 
 async def read(
@@ -23,6 +27,18 @@ async def read(
 async def forget(connection: PgConnection, session: str) -> None:
     """Delete what was counted of a session that was deleted."""
     await connection.execute(statements()["unset_shared"], SPENT_BY, session)
+
+
+async def probe(connection: PgConnection) -> None:
+    """Write a value that needs new pages on the disk, and undo it."""
+    key = SharedKey("probe", token_hex(8))
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.fetchrow(statements()["lock_shared"], *key)
+        await connection.execute(statements()["set_shared"], *key, token_hex(PROBE_BYTES))
+    finally:
+        await transaction.rollback()
 
 
 async def revise(

@@ -110,6 +110,7 @@ class PostgresStore:
     async def check(self) -> None:
         state = await self._base.read(state_of)
         check_state(state, self.shown)
+        await self._base.check_writing()
 
     def limited_to(self, tenant: str) -> PostgresStore:
         """The same connections, in transactions that the database's policies limit to a tenant. Not closed itself."""

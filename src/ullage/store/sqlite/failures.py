@@ -50,7 +50,7 @@ def failure(
     """Our error for one of SQLite's. ``free`` tells the room on a file's disk."""
     if isinstance(problem, sqlite3.IntegrityError):
         return LedgerError(
-            f"The write to {path} contradicts the stored data ({problem}). Nothing was written."
+            f"The write contradicts the stored data ({problem}). Nothing was written."
         )
     code = primary_code(problem)
     if code in _FULL_OR_BROKEN:

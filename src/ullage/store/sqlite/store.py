@@ -88,6 +88,7 @@ class SqliteStore:
 
     async def check(self) -> None:
         await self._read(lambda database: check_version(database, self.path))
+        await self._writer.check()
 
     def limited_to(self, tenant: str) -> Store:
         """The store itself: SQLite has no policies."""

@@ -26,7 +26,14 @@ from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.changes import Change, Watchers
 from ullage.store.failures import UNREADABLE
 from ullage.store.refusals import was_closed
-from ullage.store.sqlite.failures import damaged, failure, primary_code
+from ullage.store.sqlite.failures import (
+    LEAST_FREE_BYTES,
+    damaged,
+    disk_full,
+    failure,
+    free_bytes,
+    primary_code,
+)
 from ullage.store.sqlite.opening import failure_of, open_for_writing
 from ullage.store.sqlite.ownership import SECRET, mark_of
 from ullage.store.sqlite.transaction import Transaction, statements
@@ -78,6 +85,8 @@ class WriterThread:
         self._inode = 0
         self.was_opened = False
         """Whether the database could be opened, so that readers find its tables."""
+        self._has_failed = False
+        """Whether the last writes could not be stored."""
         self._data_version = -1
         self._seen: dict[str, _SessionState] = {}
         """The watched sessions as they were at the last look."""
@@ -99,6 +108,18 @@ class WriterThread:
         From then on watchers are notified of every commit of another process.
         """
         await self._enqueue(None)
+
+    async def check(self) -> None:
+        """Raises ``StoreUnavailable`` where the last writes could not be stored, and a small one still can't.
+
+        Without a failed write before, nothing is written.
+        """
+        if not self._has_failed:
+            return
+        room = free_bytes(self.path)
+        if room is not None and room < LEAST_FREE_BYTES:
+            raise disk_full(self.path)
+        await self.perform(_write_version, durable=True)
 
     async def give_room_back(self) -> None:
         """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
@@ -200,6 +221,7 @@ class WriterThread:
             _fail(writes, ours)
         except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the thread continues for others
             _fail(writes, problem)
+        self._note(writes)
         stored = [
             change
             for write in writes
@@ -209,6 +231,14 @@ class WriterThread:
         if stored:
             self._tell(self._watchers.tell, stored)
         _answer(writes)
+
+    def _note(self, writes: list[_Write]) -> None:
+        """What became of the writes, for ``check``. A refused write says nothing of the disk."""
+        problems = [write.problem for write in writes]
+        if any(isinstance(problem, StoreUnavailable) for problem in problems):
+            self._has_failed = True
+        elif None in problems:
+            self._has_failed = False
 
     def _commit(self, writes: list[_Write]) -> None:
         database = self._opened()
@@ -337,6 +367,13 @@ class WriterThread:
             log.exception(
                 "The watchers of %s could not be notified of stored events", self.path
             )
+
+
+def _write_version(inside: Transaction) -> None:
+    """Write the page with the number of the schema, which stays as it is."""
+    database = inside.database
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    database.execute(f"PRAGMA user_version = {version:d}")
 
 
 def _states(
