@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.disks import small_disk
-from tests.postgres import NOBODY, TEMPLATE, new_server
+from tests.postgres import NOBODY, new_server
 from ullage.errors import StoreUnavailable
 from ullage.store.postgres.store import PostgresStore
 
@@ -18,14 +18,14 @@ GROWING = ("kept", "blobs", "shared")
 
 async def test_a_check_after_a_failed_write_writes_itself() -> None:
     server = new_server()
-    name = server.new_database(TEMPLATE)
+    name = server.new_database()
     store = PostgresStore(server.url(name))
+    await store.create("s")
     chance = random.Random(2)
     with small_disk(server.folder / "small", 4, NOBODY) as place:
         server.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
         for table in GROWING:
             server.sql(f"ALTER TABLE {table} SET TABLESPACE small", name)
-        await store.create("s")
         with pytest.raises(StoreUnavailable, match="is full"):
             for _ in range(200):
                 await store.keep("s", chance.randbytes(60_000))
