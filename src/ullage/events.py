@@ -646,7 +646,7 @@ class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 CompactionTrigger = Literal[
     "point", "limit", "overflow", "asked", "model_changed", "cold"
 ]
-"""Why a compaction began: the compaction point or the input limit was reached, the provider refused, a person asked.
+"""Why a compaction began: the threshold or the input limit was reached, the provider refused, a person asked.
 ``cold``: the provider's cache has expired, so that clearing costs nothing."""
 
 

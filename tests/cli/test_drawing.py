@@ -131,7 +131,7 @@ def test_a_window_that_the_user_named_is_shown_as_theirs() -> None:
 def test_being_past_the_compaction_point_is_said() -> None:
     past = reading(used=Used(tokens=159_900, low=159_700, high=160_100), free=24_100)
     text = drawn(Subject(reading=past), 100)
-    assert "past the compaction point, 160,000" in text
+    assert "past the compaction threshold, 160,000" in text
     assert "until compaction" not in text
 
 

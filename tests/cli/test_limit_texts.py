@@ -36,7 +36,7 @@ def test_a_threshold_is_named_with_its_owner(
 
 
 def test_a_passed_threshold_is_named_with_its_owner() -> None:
-    assert passed_sentence(OURS) == "past the compaction point, 160,000"
+    assert passed_sentence(OURS) == "past the compaction threshold, 160,000"
     assert passed_sentence(WOULD) == "past 160,000, where Ullage would compact"
     assert passed_sentence(THEIRS) == "past 167,000, where Claude Code compacts"
 

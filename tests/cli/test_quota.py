@@ -26,7 +26,7 @@ def test_quotas_are_set_changed_listed_and_removed(
     assert said.startswith("acme: 0 of 5 sessions, 0 of 2,000,000 tokens on 20")
     assert told(capsys, path, "quota list").count("\n") == 1
     assert "no quota any more" in told(capsys, path, "quota remove acme")
-    assert "No quotas in" in told(capsys, path, "quota list")
+    assert f"--tokens N --store {path}` makes" in told(capsys, path, "quota list")
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,15 @@ def test_a_mistake_is_said_and_changes_nothing(
 ) -> None:
     with pytest.raises(SettingError, match=says):
         run(parser().parse_args([*words.split(), "--store", str(tmp_path / "s.db")]))
+
+
+def test_a_message_s_command_acts_on_the_same_store(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    told(capsys, path, "quota set acme --sessions 5")
+    with pytest.raises(SettingError, match=f"`ullage quota list --store {path}`"):
+        told(capsys, path, "quota remove other")
 
 
 def test_limits_have_units_and_may_be_none() -> None:

@@ -71,8 +71,45 @@ def test_old_sessions_are_listed_archived_and_brought_back(
     assert ids(place) == {"default young", "default old", "acme acme:old"}
     assert main(["store", "restore", str(place), *files, __file__]) != 0
     said = capsys.readouterr().err
-    assert said.count("There is a session") == 2
-    assert f"{__file__}: " in said
+    assert said.count("There is a session") == said.count("`--as ID`") == 2
+    assert said.count(__file__) == 1
+
+
+def test_a_session_is_restored_beside_the_one_that_has_its_id(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "archive"
+    prune = ["store", "prune", str(place), "--unchanged", "1d"]
+    assert main([*prune, "--archive", str(archive)]) == 0
+    restore = ["store", "restore", str(place)]
+    (own,) = (str(file) for file in archive.glob("default/*.jsonl.gz"))
+    (of_acme,) = (str(file) for file in archive.glob("acme/*.jsonl.gz"))
+    assert main([*restore, own, of_acme]) == 0
+    capsys.readouterr()
+
+    assert main([*restore, own, of_acme, "--as", "second"]) != 0
+    assert "one by one" in capsys.readouterr().err
+    assert main([*restore, own, "--as", "acme:second"]) != 0
+    assert "a colon ends the name of a tenant" in capsys.readouterr().err
+    assert main([*restore, of_acme, "--as", "second"]) != 0
+    assert "begin with 'acme:'" in capsys.readouterr().err
+    assert ids(place) == {"default young", "default old", "acme acme:old"}
+
+    assert main([*restore, own, "--as", "second"]) == 0
+    assert capsys.readouterr().out.startswith("second: ")
+    assert main([*restore, of_acme, "--as", "acme:second"]) == 0
+    assert ids(place) >= {"default old", "default second", "acme acme:second"}
+
+
+def test_a_file_that_can_t_be_restored_is_named_once(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = tmp_path / "damaged.jsonl.gz"
+    damaged.write_bytes(b"\x1f\x8b and no more")
+    missing = tmp_path / "missing.jsonl.gz"
+    for file in (damaged, missing):
+        assert main(["store", "restore", str(place), str(file)]) != 0
+        assert capsys.readouterr().err.count(str(file)) == 1
 
 
 def test_sessions_are_deleted_only_by_that_word(

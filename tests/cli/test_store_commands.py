@@ -7,7 +7,9 @@ import pytest
 from tests.postgres import shared_server
 from ullage.cli import main
 from ullage.store.places import store_at
+from ullage.store.postgres.migrating import steps
 from ullage.store.sqlite.store import SqliteStore
+from ullage.store.urls import shown_place
 
 
 @pytest.fixture
@@ -21,7 +23,10 @@ def url() -> Iterator[str]:
 
 def test_tables_are_made_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "migrate", url]) == 0
-    assert "functions is done" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert told.splitlines() == [
+        f"{shown_place(url)} is brought up to date: {len(steps())} steps."
+    ]
     assert main(["store", "migrate", url]) == 0
     said = capsys.readouterr()
     assert "is up to date" in said.out

@@ -11,6 +11,7 @@ from ullage.cli import main
 from ullage.cli.token import scopes_of, seconds_of
 from ullage.errors import SettingError
 from ullage.server.tokens import TokenStore
+from ullage.store.urls import shown_place
 
 
 def test_a_token_is_shown_once_listed_and_revoked(
@@ -40,7 +41,27 @@ def test_a_token_is_shown_once_listed_and_revoked(
     assert "still require one" in capsys.readouterr().out
     assert main(["token", "revoke", "ci", *file]) == 2
     assert main(["token", "list", *file]) == 0
-    assert "ullage token add" in capsys.readouterr().out
+    assert (
+        f"`ullage token add NAME --scope read --file {file[1]}` makes"
+        in capsys.readouterr().out
+    )
+
+
+def test_a_message_s_command_acts_on_the_same_database(
+    database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["token", "list", "--store", database_url]) == 0
+    listed = capsys.readouterr().out
+    assert f"--scope read --store {shown_place(database_url)}` makes" in listed
+    assert main(["token", "revoke", "nope", "--store", database_url]) == 2
+    refused = capsys.readouterr().err
+    assert f"no token 'nope' in {shown_place(database_url)}." in refused
+    assert main(["grants", "revoke", "nope", "--store", database_url]) == 2
+    refused = capsys.readouterr().err
+    assert f"`ullage grants --store {shown_place(database_url)}`" in refused
+    assert main(["calibration", "--forget", "nope", "--store", database_url]) == 2
+    refused = capsys.readouterr().err
+    assert f"`ullage calibration --store {shown_place(database_url)}`" in refused
 
 
 @pytest.mark.parametrize(

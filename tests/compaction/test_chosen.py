@@ -68,7 +68,7 @@ async def test_a_refused_summary_with_nothing_behind_it_ends_the_turn_with_that_
 
 
 async def test_noop_compacts_nothing_and_says_so_at_the_limit(tmp_path: Path) -> None:
-    """Past the usual point it goes on; over the limit the turn ends, and the reading has no compaction point."""
+    """Past the usual point it goes on; over the limit the turn ends, and the reading has no compaction threshold."""
     async with scene(
         tmp_path, ANTHROPIC, turns(OVER_POINT), window=WINDOW, strategy="noop"
     ) as (_, session):

@@ -61,6 +61,10 @@ def test_the_coding_agent_changes_nothing_without_a_yes(tmp_path: Path) -> None:
     assert (tmp_path / "casks.py").read_text() == code.read_text()
 
 
+def test_the_strategy_of_one_s_own_compacts() -> None:
+    assert run(".", "strategy.py") == "12 messages, 4 after the compaction.\n"
+
+
 def test_the_research_agent_asks_its_readers() -> None:
     told = run("research-agent", "main.py")
     assert "Riesling in the upper field" in told

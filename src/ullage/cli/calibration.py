@@ -22,7 +22,7 @@ from ullage.cli.overhead import (
 )
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
-from ullage.cli.stores import records_at
+from ullage.cli.stores import place_option, records_at
 from ullage.display.text import Line, Span, counted, number, printable, quoted, wrapped
 from ullage.errors import InputError, SettingError
 from ullage.events import FirstCall
@@ -72,7 +72,8 @@ def calibration(options: argparse.Namespace) -> int:
             CalibrationStore(records=records), OverheadStore(records=records)
         )
         if options.forget is not None:
-            return forget(options.forget, options.files, store)
+            where = place_option("--store", options.store)
+            return forget(options.forget, options.files, store, where)
         return _shown(options, store)
 
 
@@ -117,8 +118,11 @@ def _shown(options: argparse.Namespace, stored: LearntStore) -> int:
     return DONE if is_whole else FAILED
 
 
-def forget(name: str, files: Sequence[str], store: LearntStore) -> int:
-    """Delete what was learnt of this model or program, or everything; says how much. Raises ``UllageError``."""
+def forget(name: str, files: Sequence[str], store: LearntStore, where: str = "") -> int:
+    """Delete what was learnt of this model or program, or everything; says how much. Raises ``UllageError``.
+
+    ``where`` is the option that named the store, for the command that lists it.
+    """
     if files:
         raise SettingError(
             "--forget deletes what is stored: give the name of a program or model after it, and no files."
@@ -129,7 +133,7 @@ def forget(name: str, files: Sequence[str], store: LearntStore) -> int:
         known_names = [each.model for each in known(store.models.read())]
         raise InputError(
             f"Nothing is stored of {quoted(name)}.{did_you_mean(name, known_names)} "
-            "`ullage calibration` lists what is stored."
+            f"`ullage calibration{where}` lists what is stored."
         )
     print(f"Forgotten: {counted(models, 'model')}, {counted(calls, 'first call')}.")
     return DONE

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from ullage.agent.grants import prefix_text
 from ullage.cli.screen import Screen
-from ullage.cli.stores import records_at
+from ullage.cli.stores import place_option, records_at
 from ullage.display.text import Line, Span, padded, printable
 from ullage.errors import CommandRefused
 from ullage.store.grants import ProjectGrant, ProjectGrants
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
     if args.action == "revoke":
-        return _revoke(grants, args.ids)
+        return _revoke(grants, args.ids, place_option("--store", args.store))
     found = grants.all()
     if args.json:
         print(json.dumps({"grants": [_as_json(one) for one in found]}))
@@ -39,17 +39,17 @@ def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
     return 0
 
 
-def _revoke(grants: ProjectGrants, ids: list[str]) -> int:
+def _revoke(grants: ProjectGrants, ids: list[str], where: str) -> int:
     if not ids:
         raise CommandRefused(
-            "Say which to revoke: `ullage grants revoke ID`, as `ullage grants` lists them."
+            f"Say which to revoke: `ullage grants revoke ID{where}`, as `ullage grants{where}` lists them."
         )
     known = [one.grant.id for one in grants.all()]
     for typed in ids:
         name = meant(typed, known)
         if not grants.revoke(name):
             raise CommandRefused(
-                f"There is no grant {typed!r} for a project. `ullage grants` lists them."
+                f"There is no grant {typed!r} for a project. `ullage grants{where}` lists them."
             )
         print(f"Revoked {name}: such calls need your approval again.")
     return 0

@@ -71,10 +71,10 @@ def threshold_sentence(threshold: CompactionThreshold) -> str:
 
 
 def passed_sentence(threshold: CompactionThreshold) -> str:
-    """``past the compaction point, 160,000``, and whose it is where it is another program's."""
+    """``past the compaction threshold, 160,000``, and whose it is where it is another program's."""
     at = number(threshold.tokens or 0)
     if not threshold.by:
         return f"past {at}, where {OURSELVES} would compact"
     if threshold.by == OURSELVES:
-        return f"past the compaction point, {at}"
+        return f"past the compaction threshold, {at}"
     return f"past {at}, where {printable(threshold.by)} compacts"

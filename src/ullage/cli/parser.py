@@ -781,6 +781,11 @@ COMMANDS = (
                 "bring archived sessions back, at rest",
                 _ANY_STORE,
                 operand("files FILE", "files that `ullage store prune` wrote", nargs="+"),
+                text(
+                    "--as ID",
+                    "restore the one file under this id, where the store has a session of its own id",
+                    dest="new_id",
+                ),
             ),
         ],
     ),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ullage.agent.quotas import QUOTA_KINDS, Quota, TenantQuota
-from ullage.cli.stores import place_of
+from ullage.cli.stores import place_of, place_option
 from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.runtime.quotas import all_quotas, change_quota
@@ -48,14 +48,15 @@ def _without_store(args: argparse.Namespace, shown: str) -> int:
 
 
 async def _act(args: argparse.Namespace, store: Store, shown: str) -> None:
+    where = place_option("--store", args.store)
     try:
         match args.action:
             case "set":
                 await _set(store, args)
             case "remove":
-                await _remove(store, args.tenant)
+                await _remove(store, args.tenant, where)
             case _:
-                await _list(store, shown)
+                await _list(store, shown, where)
     finally:
         await store.close()
 
@@ -83,19 +84,21 @@ def _changed(quota: Quota, limits: Mapping[str, Any]) -> Quota:
     return replace(quota, **limits)
 
 
-async def _remove(store: Store, tenant: str) -> None:
+async def _remove(store: Store, tenant: str, where: str) -> None:
     if tenant not in await all_quotas(store):
         raise SettingError(
-            f"The tenant {tenant!r} has no quota. `ullage quota list` shows which have one."
+            f"The tenant {tenant!r} has no quota. `ullage quota list{where}` shows which have one."
         )
     await change_quota(store, tenant, lambda quota: None)
     print(f"The tenant {tenant!r} has no quota any more.")
 
 
-async def _list(store: Store, shown: str) -> None:
+async def _list(store: Store, shown: str, where: str) -> None:
     quotas = await all_quotas(store)
     if not quotas:
-        print(f"No quotas in {shown}. `ullage quota set TENANT --tokens N` makes one.")
+        print(
+            f"No quotas in {shown}. `ullage quota set TENANT --tokens N{where}` makes one."
+        )
     for tenant, kept in quotas.items():
         print(_line(tenant, kept))
 

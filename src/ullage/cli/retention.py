@@ -12,7 +12,7 @@ from typing import Final
 from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.stores import place_of
 from ullage.display.text import counted, printable
-from ullage.errors import CommandRefused, InputError
+from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.copying import imported
 from ullage.store.archiving import prune
 from ullage.store.places import store_at
@@ -68,17 +68,32 @@ async def prune_sessions(args: argparse.Namespace) -> int:
 
 
 async def restore_sessions(args: argparse.Namespace) -> int:
-    """0 when each file gave a session, 1 when one did not. Raises ``StoreUnavailable``."""
+    """0 when each file gave a session, 1 when one did not. Raises ``SettingError``, ``StoreUnavailable``."""
+    if args.new_id and len(args.files) > 1:
+        raise SettingError(
+            f"--as gives one session its id, and {len(args.files)} files were named. Restore them one by one."
+        )
     store = store_at(place_of(args.store))
     failed = False
     try:
         for name in args.files:
             path = Path(name)
             try:
-                taken = await imported(_store_of(store, path), path)
-            except (CommandRefused, InputError) as problem:
+                taken = await imported(
+                    _store_of(store, path, args.new_id), path, args.new_id
+                )
+            except CommandRefused as problem:
                 failed = True
-                print(f"{printable(name)}: {problem}", file=sys.stderr)
+                print(
+                    f"{printable(name)}: {problem} `--as ID` restores it under another id.",
+                    file=sys.stderr,
+                )
+                continue
+            except InputError as problem:
+                failed = True
+                told = str(problem)
+                shown = told if str(path) in told else f"{printable(name)}: {told}"
+                print(shown, file=sys.stderr)
                 continue
             print(
                 f"{printable(taken.session)}: {counted(taken.events, 'event')} restored, at rest."
@@ -90,8 +105,13 @@ async def restore_sessions(args: argparse.Namespace) -> int:
     return FAILED if failed else DONE
 
 
-def _store_of(store: Store, path: Path) -> Store:
-    """The store as the tenant sees it in whose directory the archive lies."""
+def _store_of(store: Store, path: Path, new_id: str) -> Store:
+    """The store as the tenant sees it in whose directory the archive lies.
+
+    A new id is checked also where the session is the operator's: it must be no tenant's.
+    """
     tenant = path.resolve().parent.name
     is_tenants = path.name.startswith(f"{tenant}:") and tenant != DEFAULT_TENANT
-    return TenantStore(store, tenant) if is_tenants else store
+    if is_tenants:
+        return TenantStore(store, tenant)
+    return TenantStore(store, DEFAULT_TENANT) if new_id else store

@@ -49,8 +49,8 @@ async def _migrate(url: str) -> int:
     taken = await migrate_at(url)
     if not taken:
         print(f"{shown_place(url)} is up to date.")
-    for name in taken:
-        print(f"{shown_place(url)}: {name} is done.")
+    else:
+        print(f"{shown_place(url)} is brought up to date: {counted(len(taken), 'step')}.")
     return DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from ullage.runtime.copying import harmless
 from ullage.store.places import store_at
 from ullage.store.records import Records
 from ullage.store.sqlite.ownership import adopt, mark_of, require_own
-from ullage.store.urls import is_database_url
+from ullage.store.urls import is_database_url, shown_place
 
 
 def place_of(name: str) -> Path | str:
@@ -25,6 +26,14 @@ def place_of(name: str) -> Path | str:
     Raises ``ForeignStore`` for a file that somebody else made, ``StoreUnavailable``.
     """
     return name if is_database_url(name) else own_file(name)
+
+
+def place_option(option: str, place: str) -> str:
+    """The option, such as `` --store URL``, behind a command in a message, so that the command acts on the same place.
+
+    Empty where the user gave none. A URL is without its password and its options.
+    """
+    return f" {option} {shlex.quote(printable(shown_place(place)))}" if place else ""
 
 
 @contextmanager

@@ -201,7 +201,7 @@ def basis_terms(basis: Basis) -> tuple[str, ...]:
 
 
 def _free(reading: Reading, whole: int) -> Iterable[Cells]:
-    """Free, and what of it lies before and after the compaction point."""
+    """Free, and what of it lies before and after the compaction threshold."""
     if reading.free is None:
         return
     kept = f"after {number(reading.reserve)} kept for the answer"

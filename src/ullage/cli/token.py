@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.stores import records_at
+from ullage.cli.stores import place_option, records_at
 from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.server.tokens import (
@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
             case "revoke":
                 _revoke(tokens, args.name)
             case _:
-                _list(tokens, time.time())
+                where = place_option("--store", args.store)
+                where = where or place_option("--file", args.file)
+                _list(tokens, time.time(), where)
     return 0
 
 
@@ -89,11 +91,12 @@ def _revoke(tokens: TokenSource, name: str) -> None:
         )
 
 
-def _list(tokens: TokenSource, now: float) -> None:
+def _list(tokens: TokenSource, now: float, where: str) -> None:
+    """Print all tokens. ``where`` is the option that named their place, for the command that makes one."""
     records = tokens.read()
     if not records:
         print(
-            f"No tokens in {tokens.shown}. `ullage token add NAME --scope read` makes one."
+            f"No tokens in {tokens.shown}. `ullage token add NAME --scope read{where}` makes one."
         )
         return
     width = max(len(one.name) for one in records)

@@ -18,7 +18,7 @@ LEAST_OF_WINDOW: Final = 0.05
 person named it is 10 % of that part."""
 
 GOAL_OF_POINT: Final = 0.6
-"""The goal is at most this share of the compaction point, for low triggers."""
+"""The goal is at most this share of the compaction threshold, for low triggers."""
 
 ROOM_ABOVE_FIXED: Final = 0.3
 """If system prompt and tools fill much of the window, the goal leaves messages this share of the rest."""
@@ -173,7 +173,7 @@ def _documented(situation: Situation) -> RequestLimits:
 
 
 def should_prepare(reading: Reading, soft: float | None) -> bool:
-    """Whether to prepare a summary while the model answers: between ``soft`` of the compaction point and the point."""
+    """Whether to prepare a summary while the model answers: from ``soft`` of the compaction threshold on, up to it."""
     point = reading.compaction_point
     return (
         soft is not None

@@ -1,4 +1,4 @@
-"""The bar of a window: what is used and by what, its interval, the compaction point, what is kept for the answer."""
+"""The bar of a window: what is used by what, its interval, the compaction threshold, what is kept for the answer."""
 
 from __future__ import annotations
 

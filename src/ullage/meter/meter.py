@@ -413,7 +413,7 @@ class Meter:
         )
 
     def should_compact(self) -> bool:
-        """True when the upper end of the reading has reached the compaction point."""
+        """True when the upper end of the reading has reached the compaction threshold."""
         return self.reading().should_compact()
 
     def largest(self, count: int = 10) -> tuple[PartEstimate, ...]:

@@ -164,7 +164,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def until_compaction(self) -> int | None:
-        """Tokens from ``used.high`` to the compaction point; ``None`` while there is none."""
+        """Tokens from ``used.high`` to the compaction threshold; ``None`` while there is none."""
         return (
             None
             if self.compaction_point is None
@@ -172,7 +172,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def should_compact(self) -> bool:
-        """True when the upper end of the interval has reached the compaction point."""
+        """True when the upper end of the interval has reached the compaction threshold."""
         return (
             self.compaction_point is not None and self.used.high >= self.compaction_point
         )

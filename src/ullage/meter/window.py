@@ -59,7 +59,7 @@ class Limit:
 
 
 class Denominators(NamedTuple):
-    """What a number of tokens can be a part of; ``None`` is unknown, or for the compaction point: never."""
+    """What a number of tokens can be a part of; ``None`` is unknown, or for the compaction threshold: never."""
 
     window: Window
     reserve: int

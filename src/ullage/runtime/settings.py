@@ -201,7 +201,7 @@ class Settings:
         unit="share of the window up to 1, tokens above",
         per_model=True,
     )
-    auto: bool = _setting(True, "whether there is a compaction point", values.flag)
+    auto: bool = _setting(True, "whether compaction starts by itself", values.flag)
     estimator: str | Callable[[str], float] = _setting(
         "auto", "how text is counted: `auto` (`bpe` where installed, else `pretoken`), `bpe`, `pretoken`, `quarter` "
         "(length/4), `gemini-cli`; in Python also a function", values.estimator,
@@ -222,13 +222,13 @@ class Settings:
         0.8,
         "from which share on the status says that the limit is near",
         _SHARE,
-        unit="share of the compaction point",
+        unit="share of the compaction threshold",
     )
     near_limit_off: float = _setting(
         0.75,
         "below which share it no longer says so",
         values.real(0, 1, below=True),
-        unit="share of the compaction point",
+        unit="share of the compaction threshold",
     )
 
     # -- compaction --
@@ -265,12 +265,12 @@ class Settings:
     background_at: float | None = _setting(
         None, "from which share on a summary is prepared while the model answers",
         values.optional(values.real(0, 1, above=True, below=True)),
-        unit="share of the compaction point", default_text="never",
+        unit="share of the compaction threshold", default_text="never",
     )  # fmt: skip
     clear_cold_at: float | None = _setting(
         None, "from which share on old tool results are cleared once the provider's cache has expired",
         values.optional(values.real(0, 1, above=True)),
-        unit="share of the compaction point", default_text="never",
+        unit="share of the compaction threshold", default_text="never",
     )  # fmt: skip
 
     # -- the loop --

@@ -12,8 +12,8 @@ from ullage.meter.reading import Reading
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """A line for a dashboard. ``max_tokens`` is the window, ``None`` if it is unknown.
 
-    ``near_limit`` becomes true at one share of the compaction point and false below a lower one, so that it does not
-    flicker.
+    ``near_limit`` becomes true at one share of the compaction threshold and false below a lower one, so that it does
+    not flicker.
     """
 
     snapshot: str
@@ -43,7 +43,7 @@ def status_of(event: ReadingTaken) -> Status:
 def reading_event(
     reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float
 ) -> ReadingTaken:
-    """The reading as an event. ``on`` and ``off`` are shares of the compaction point, or of the input limit."""
+    """The reading as an event. ``on`` and ``off`` are shares of the compaction threshold, or of the input limit."""
     limit = reading.compaction_point or reading.input_limit
     is_near = last is not None and last.near_limit
     if limit:

@@ -231,7 +231,7 @@ class TokenStore(TokenSource):
             known = self.read() or ()
             rest = tuple(record for record in known if record.name != name)
             if len(rest) == len(known):
-                raise _is_unknown(name)
+                raise _is_unknown(name, self.shown)
             self._replace(rest)
         return len(rest)
 
@@ -296,7 +296,7 @@ class TokenTable(TokenSource):
     def revoke(self, name: str) -> int:
         """See ``TokenSource.revoke``."""
         if not name or name not in self._records.all(KIND):
-            raise _is_unknown(name)
+            raise _is_unknown(name, self.shown)
         self._records.change(KIND, name, lambda _: None)
         return len(self.read() or ())
 
@@ -317,9 +317,9 @@ def _is_taken(name: str) -> SettingError:
     )
 
 
-def _is_unknown(name: str) -> SettingError:
+def _is_unknown(name: str, shown: str) -> SettingError:
     return SettingError(
-        f"There is no token {name!r}: `ullage token list` shows all tokens."
+        f"There is no token {name!r} in {shown}. List the tokens there, and check the name."
     )
 
 

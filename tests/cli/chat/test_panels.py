@@ -117,7 +117,7 @@ def test_an_exact_number_has_no_source_and_an_unknown_window_says_how_to_set_it(
 def test_past_the_compaction_point_is_said() -> None:
     full = replace(EXACT, used=Used(tokens=161_000, low=160_900, high=161_100))
     line = gauge_line(full, None, 140, UNICODE)
-    assert "past the compaction point, 160,000" in plain(line)
+    assert "past the compaction threshold, 160,000" in plain(line)
     assert Span("161,000 ± 100", "bad") in line
 
 

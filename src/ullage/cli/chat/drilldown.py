@@ -115,7 +115,9 @@ def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable
     ]
     if reading.compaction_point is not None:
         past = (
-            "past the compaction point, " if reading.should_compact() else "compacts at "
+            "past the compaction threshold, "
+            if reading.should_compact()
+            else "compacts at "
         )
         items.append(
             (

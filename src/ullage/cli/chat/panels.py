@@ -126,9 +126,9 @@ BAR_WIDEST: Final = 60
 
 
 def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) -> Line:
-    """Bar with the compaction point, used ± interval of the window, where it compacts, growth, and why it is weak.
+    """Bar with the compaction threshold, used ± interval of the window, where it compacts, growth, and why it is weak.
 
-    What does not fit goes, the words about the compaction point first: the bar marks it. ``used`` always stays.
+    What does not fit goes, the words about the compaction threshold first: the bar marks it. ``used`` always stays.
     """
     window = reading.window.tokens
     said = amount(reading.used)
@@ -163,7 +163,7 @@ def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) 
 
 
 def _choices(reading: Reading, grown: int | None) -> list[Line]:
-    """What stands beside the number, the longest wording first; the bar marks the compaction point in any case."""
+    """What stands beside the number, the longest wording first; the bar marks the compaction threshold in any case."""
     point, past, source = (
         reading.compaction_point,
         reading.should_compact(),
@@ -171,7 +171,7 @@ def _choices(reading: Reading, grown: int | None) -> list[Line]:
     )
     compacts = [] if point is None else [Span(f"compacts at {number(point)}")]
     if past and point is not None:
-        compacts = [Span(f"past the compaction point, {number(point)}", "warn")]
+        compacts = [Span(f"past the compaction threshold, {number(point)}", "warn")]
     long = [Span(f"{grown:+,} last step", "dim")] if grown else []
     long += [Span(source, "dim")] if source else []
     short = [Span(f"{grown:+,}", "dim")] if grown else []

@@ -6,7 +6,7 @@ const SHOWN = [
   ["model", "text", "The model, with its provider before it"],
   ["window", "text", "The context window in tokens; wins over what is known of the model"],
   ["trigger", "text", "Where compaction starts: a share of the window up to 1, tokens above"],
-  ["auto", "check", "Compact by itself at the compaction point"],
+  ["auto", "check", "Compact by itself at the compaction threshold"],
   ["strategy", "text", "How it compacts: hybrid, llm, prune, noop, or strategies in their order"],
   ["reserve", "text", "Tokens kept for the answer"],
   ["keep", "text", "Share of the messages that a summary leaves as they are"],
