@@ -34,7 +34,12 @@ PROJECT = {
 }
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
 
-PLAIN = ("deploy/haproxy.cfg", "examples/loop.py")
+PLAIN = (
+    "deploy/haproxy.cfg",
+    "examples/loop.py",
+    "examples/strategy.py",
+    "src/ullage/events.py",
+)
 """Files that pages link to and that the site has as they are, below ``project/``."""
 
 FOLDERS = {"examples/scenarios": "project/examples.md"}

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx2
 import pytest
@@ -16,7 +17,7 @@ from tests.restate import new_restate, shared_restate
 from tests.runtime.test_dispatch import Drives
 from ullage.cli.local_restate import LocalRestate, free_ports
 from ullage.errors import SettingError
-from ullage.runtime.restate_admin import register_workers
+from ullage.runtime.restate_admin import reason_of, register_workers
 from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.tasks import background
 
@@ -200,6 +201,39 @@ async def test_registering_says_what_does_not_answer() -> None:
         await register_workers(nowhere, nowhere)
     with pytest.raises(SettingError, match=r"did not register .*Start a worker"):
         await register_workers(shared_restate().admin, nowhere)
+
+
+async def test_registering_a_program_that_is_no_worker_says_so_shortly() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
+        serving = asyncio.create_task(asyncio.to_thread(other.serve_forever))
+        admin, workers = shared_restate().admin, f"http://127.0.0.1:{other.server_port}"
+        try:
+            with pytest.raises(SettingError) as refused:
+                await register_workers(admin, workers)
+        finally:
+            other.shutdown()
+            await serving
+    assert str(refused.value) == (
+        f"Restate at {admin} did not register {workers}: no worker answers there. Start a worker there first "
+        "(`ullage worker --dispatch restate --listen HOST:PORT`), at an address that Restate reaches."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            b'{"message":"[META0004] [META0004] the service exists. Headers: {}.","restate_code":"META0004"}',
+            "the service exists",
+        ),
+        (b'{"message":"no"}', "no"),
+        (b'{"message":""}', "it answered 500"),
+        (b"[]", "it answered 500"),
+        (b"<html>", "it answered 500"),
+    ],
+)
+def test_of_another_refusal_the_first_sentence_is_shown(body: bytes, reason: str) -> None:
+    assert reason_of(httpx2.Response(500, content=body)) == reason
 
 
 async def test_an_address_that_is_taken_is_refused_at_once() -> None:

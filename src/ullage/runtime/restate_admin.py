@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import httpx2
@@ -9,6 +10,12 @@ import httpx2
 from ullage.errors import SettingError
 
 DISCOVERED_IN_S: Final = 60.0
+
+NO_WORKER: Final = "META0003"
+"""Restate's code where nothing answers, or another program does (https://docs.restate.dev/references/errors)."""
+
+LONGEST_REASON: Final = 200
+"""Characters of Restate's own text in a message."""
 
 
 async def register_workers(admin: str, workers: str) -> None:
@@ -30,14 +37,20 @@ async def register_workers(admin: str, workers: str) -> None:
         ) from problem
     if answer.is_error:
         raise SettingError(
-            f"Restate at {admin} did not register {workers}: {_reason(answer)} Start a worker there first, at an "
-            "address that Restate reaches."
+            f"Restate at {admin} did not register {workers}: {reason_of(answer)}. Start a worker there first "
+            "(`ullage worker --dispatch restate --listen HOST:PORT`), at an address that Restate reaches."
         )
 
 
-def _reason(answer: httpx2.Response) -> str:
+def reason_of(answer: httpx2.Response) -> str:
+    """Why Restate refused, as the end of a sentence: of its own text the first sentence, without codes."""
     try:
-        message = str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"it answered {answer.status_code}."
-    return f"{' '.join(message.split()).rstrip('.')[:500]}."
+        problem = answer.json()
+        message, code = str(problem["message"]), problem.get("restate_code")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return f"it answered {answer.status_code}"
+    if code == NO_WORKER:
+        return "no worker answers there"
+    text = " ".join(re.sub(r"\[META\d+\]", "", message).split())
+    first = re.split(r"\.(?: |$)", text)[0][:LONGEST_REASON]
+    return first or f"it answered {answer.status_code}"

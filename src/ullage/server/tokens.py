@@ -319,7 +319,7 @@ def _is_taken(name: str) -> SettingError:
 
 def _is_unknown(name: str, shown: str) -> SettingError:
     return SettingError(
-        f"There is no token {name!r} in {shown}. List the tokens there, and check the name."
+        f"There is no token {name!r} in {shown}. Check the name, and --store or --file."
     )
 
 
