@@ -1,6 +1,7 @@
 """What a step of a tool loop has written to the disk, beside what was said in it.
 
     uv run python -m bench.written                      # SQLite
+    uv run python -m bench.written --steps 1000         # with the moves of SQLite's log into its file
     uv run python -m bench.written --postgres           # PostgreSQL's log
 
 A step is one call of the model and one of a tool whose result has some 600 characters; the model's answers come in
@@ -87,8 +88,10 @@ class WrittenCounter:
         return None if self._server is None else DatabaseState.now(self._server)
 
 
-async def measured(store: Store, url: str, counter: WrittenCounter) -> WrittenBytes:
-    """A loop of ``STEPS`` steps, without the first ones: those make the tables and grow the file."""
+async def measured(
+    store: Store, url: str, counter: WrittenCounter, steps: int
+) -> WrittenBytes:
+    """A loop of so many steps, without the first ones: those make the tables and grow the file."""
     made = 0
     began = (0, 0)
     before: DatabaseState | None = None
@@ -97,7 +100,7 @@ async def measured(store: Store, url: str, counter: WrittenCounter) -> WrittenBy
         """Read one log."""
         nonlocal made, began, before
         made += 1
-        if made == STEPS // 6:
+        if made == steps // 6:
             rows = await store.read("loop")
             before = counter.database()
             began = (counter.now(), rows[-1].seq)
@@ -121,17 +124,17 @@ async def measured(store: Store, url: str, counter: WrittenCounter) -> WrittenBy
         written = counter.now() - began[0]
         after = counter.database()
     events: list[Event] = await store.read("loop", after=began[1])
-    steps = made - STEPS // 6
+    counted = made - steps // 6
     kinds = Counter(type(event).__name__ for event in events)
     growth: tuple[float, ...] = ()
     if before is not None and after is not None:
         growth = tuple(
-            (new - old) / steps for old, new in zip(before, after, strict=True)
+            (new - old) / counted for old, new in zip(before, after, strict=True)
         )
     return WrittenBytes(
-        written / steps,
-        content_bytes(events) / steps,
-        {name: count / steps for name, count in kinds.most_common()},
+        written / counted,
+        content_bytes(events) / counted,
+        {name: count / counted for name, count in kinds.most_common()},
         growth,
     )
 
@@ -140,6 +143,7 @@ async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--steps", type=int, default=STEPS)
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -147,11 +151,11 @@ async def main() -> None:
             store_place(folder, is_sqlite=not arguments.postgres)
         )
         url = stack.enter_context(
-            local_server("-m", "bench.loop_server", str(STEPS), "0")
+            local_server("-m", "bench.loop_server", str(arguments.steps), "0")
         )
         store = store_at(place)
         try:
-            found = await measured(store, url, WrittenCounter(server))
+            found = await measured(store, url, WrittenCounter(server), arguments.steps)
         finally:
             await store.close()
     columns = ("bytes of a step", "written", "said", "ratio")
