@@ -16,7 +16,7 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 from tests.agents import haiku
-from tests.store.conftest import new_place, place, store
+from tests.store.conftest import new_database, new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
 from ullage.models.rate_limits import PROMISED_S, Bucket, RateState
@@ -26,7 +26,7 @@ from ullage.store.store import Revise, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
 
-__all__ = ["new_place", "place", "store"]
+__all__ = ["new_database", "new_place", "place", "store"]
 
 T = TypeVar("T")
 

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from ullage_simulators import running
 
 from tests.promises.stage import CLAUDE, agent_for, script
-from tests.store.conftest import new_place, place
+from tests.store.conftest import new_database, new_place, place
 from tests.store.losing import lose
 from ullage.runtime.session import Session
 
-__all__ = ["new_place", "place"]
+__all__ = ["new_database", "new_place", "place"]
 
 LOOKS = 8
 

@@ -13,7 +13,7 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 from tests.agents import haiku
-from tests.store.conftest import new_place, place, store
+from tests.store.conftest import new_database, new_place, place, store
 from ullage.agent.quotas import DAY_S, Quota, SpentBy, TenantQuota
 from ullage.errors import CommandRefused, QuotaReached
 from ullage.events import CallEnded, TurnPaused, TurnResumed
@@ -31,7 +31,7 @@ from ullage.runtime.subagent import subagent
 from ullage.store.store import Lease, Revise, SharedKey, Store
 from ullage.store.tenants import TenantStore
 
-__all__ = ["new_place", "place", "store"]
+__all__ = ["new_database", "new_place", "place", "store"]
 
 T = TypeVar("T")
 
