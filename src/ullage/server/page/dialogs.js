@@ -55,6 +55,9 @@ export function ask(title, { hint = "", label, secret = false, confirm = "Go on"
   });
 }
 
+/** Asks for the model of a new session. */
+export const askForModel = (hint) => ask("New session", { hint, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
+
 /** Asks for the server's token, again and again: nothing works without it. */
 export async function askForToken(wasWrong) {
   for (;;) {

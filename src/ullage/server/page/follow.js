@@ -7,8 +7,7 @@ import { EventStream } from "./stream.js";
 /** Events behind which the past is read as events, marks and all; what is before comes as pages of messages. */
 export const RECENT = 1_500;
 
-/** After so many milliseconds without an event of unfinished work, the server is asked whether anything works on it:
- * no event says that a worker is missing, and the server's list says so after 6 s. */
+/** Milliseconds without an event after which `silence.js` asks whether anything works on the session. */
 const SILENT_MS = 8_000;
 
 export class Following {
@@ -85,17 +84,7 @@ export class Following {
 
   listen() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.ask(), SILENT_MS);
-  }
-
-  /** Whether anything works on the session. */
-  async ask() {
-    const { ledger } = this;
-    const isAtWork = this.isCaughtUp && (ledger.turn || ledger.queue.size) && !ledger.paused && !ledger.interrupted;
-    const state = isAtWork ? await this.remote.state(this.signal).catch(() => null) : null;
-    if (this.signal.aborted) return;
-    if (state?.seq === ledger.seq) ledger.interrupt(state.state === "interrupted", state.note);
-    this.listen();
+    this.silence = setTimeout(() => import("./silence.js").then(({ ask }) => ask(this), () => this.signal.aborted || this.listen()), SILENT_MS);
   }
 
   catchUp() {

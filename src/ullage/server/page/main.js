@@ -259,8 +259,7 @@ class Page {
         tell(problem);
         return null;
       }
-      const { ask } = await dialogs();
-      const model = await ask("New session", { hint: problem.message, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
+      const model = await (await dialogs()).askForModel(problem.message);
       return model ? this.beginSession({ model }) : null;
     }
   }

@@ -1,7 +1,6 @@
 // The right column: the window of the session that is shown, always from one reading at a time.
 
 import { byId, h, replace } from "./dom.js";
-import { number } from "./format.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Rows } from "./rows.js";
 
@@ -76,11 +75,12 @@ export class Panel {
   }
 
   /** What became of the compaction that was asked for here; `null` where none was. */
-  ordered(order) {
+  async ordered(order) {
+    this.order = order;
     const node = byId("compact-outcome");
-    node.textContent = order ? outcomeOf(order) : "";
-    node.className = `outcome ${order?.state ?? ""}`;
-    if (order) node.scrollIntoView({ block: "nearest" }); // on a phone the button is at the foot of the screen
+    if (!order) return replace(node, null);
+    const { drawOutcome } = await import("./undo.js");
+    if (this.order) drawOutcome(node, this.order);
   }
 
   /** The compactions that can be undone. */
@@ -90,12 +90,6 @@ export class Panel {
     const { drawUndoable } = await import("./undo.js");
     drawUndoable(byId("undoable"), this.compactions, this.acts);
   }
-}
-
-function outcomeOf({ state, event, why }) {
-  if (state === "failed") return `Nothing was compacted: ${why}`;
-  if (state === "done") return `Compacted: ${number(event.before)} → ${number(event.after)} tokens`;
-  return "Compacting …";
 }
 
 /** The form that asks for a compaction. */

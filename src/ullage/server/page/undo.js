@@ -1,7 +1,7 @@
-// Compactions and prunes that can be undone, newest first.
+// Compactions: what became of the one that was asked for, and those that can be undone, newest first.
 
 import { button, h, replace } from "./dom.js";
-import { counted, when } from "./format.js";
+import { counted, number, when } from "./format.js";
 import { moved } from "./marks.js";
 
 /** The list of them; undoing one brings back the view from before it. */
@@ -18,4 +18,17 @@ export function drawUndoable(node, compactions, acts) {
 function line({ kind, event }) {
   const what = kind === "prune" ? `pruned ${counted(event.parts.length, "result")}` : "compacted";
   return h("span", {}, what, h("small", {}, ` ${[moved(event), when(event.at)].filter(Boolean).join(" · ")}`));
+}
+
+/** What became of a compaction that was asked for. */
+export function drawOutcome(node, order) {
+  node.textContent = outcomeOf(order);
+  node.className = `outcome ${order.state}`;
+  node.scrollIntoView({ block: "nearest" }); // on a phone the button is at the foot of the screen
+}
+
+function outcomeOf({ state, event, why }) {
+  if (state === "failed") return `Nothing was compacted: ${why}`;
+  if (state === "done") return `Compacted: ${number(event.before)} → ${number(event.after)} tokens`;
+  return "Compacting …";
 }
