@@ -116,12 +116,18 @@ SELECT seq, name, at, body FROM events WHERE session = (SELECT key FROM sessions
 """
 
 
+def written_by_5(path: Path) -> sqlite3.Connection:
+    """A database as a program of version 5 wrote it, open."""
+    database = sqlite3.connect(path)
+    database.executescript(VERSION_5.read_text())
+    return database
+
+
 async def test_a_store_of_version_5_holds_after_its_migration_what_it_held(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "s.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(VERSION_5.read_text())
+    with closing(written_by_5(path)) as database:
         rows = database.execute(SESSIONS_OF_5).fetchall()
         events = {
             session: [
@@ -146,8 +152,7 @@ async def test_a_store_of_version_5_is_written_after_its_migration(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "s.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(VERSION_5.read_text())
+    written_by_5(path).close()
     store = SqliteStore(path)
     assert (await store.send("rests", said("u3"), "steer")).position == 2
     lease = await store.acquire("driven", "o", ttl_s=60, steal=True)
@@ -169,8 +174,7 @@ async def test_a_program_of_version_5_that_still_runs_can_write_nothing_after_th
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "s.db"
-    with closing(sqlite3.connect(path)) as older:
-        older.executescript(VERSION_5.read_text())
+    with closing(written_by_5(path)) as older:
         store = SqliteStore(path)
         before = await store.read("rests")
         for statement in (
