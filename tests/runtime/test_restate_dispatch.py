@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 import httpx2
 import pytest
@@ -111,7 +112,8 @@ async def test_keys_that_no_worker_drives_are_refused(key: str) -> None:
         answer = await client.post(url, json=1, timeout=60)
         assert answer.is_error
         assert "is no session that a worker drives" in answer.json()["message"]
-    assert not drives.begun
+    # Restate may still call for sessions of earlier tests.
+    assert drives.begun[unquote(key)] == 0
     await dispatch.close()
 
 

@@ -123,10 +123,10 @@ def cluster(kind: str, tmp_path: Path) -> Iterator[Cluster]:
         assert token is not None, added
         apis = [stack.enter_context(server.api()) for server in processes]
         for api in apis:
-            api.headers["Authorization"] = f"Bearer {token.group()}"
-            for _ in patiently():  # servers notice a new token within seconds
-                if api.get("/v1/quota").status_code == 200:
+            for _ in patiently():  # servers notice the first token within seconds
+                if api.get("/v1/quota").status_code == 401:
                     break
+            api.headers["Authorization"] = f"Bearer {token.group()}"
         yield Cluster(place, "acme", apis)
 
 
