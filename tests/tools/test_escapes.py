@@ -206,27 +206,33 @@ async def test_memory_that_is_shared_is_counted(
 @pytest.mark.parametrize(
     "take",
     [
-        "held = bytearray(400 << 20)",
-        "held = mmap.mmap(-1, 400 << 20)",
-        "file = os.memfd_create('a')\nos.truncate(file, 600 << 20)\nheld = mmap.mmap(file, 600 << 20)",
+        "held = bytearray(100 << 20)",
+        "held = mmap.mmap(-1, 100 << 20)",
+        "file = os.memfd_create('a')\nos.truncate(file, 150 << 20)\nheld = mmap.mmap(file, 150 << 20)",
     ],
     ids=["copied on write", "mmap", "mapped and open"],
 )
 async def test_memory_that_forked_processes_share_counts_once(
     take: str, backend: Backend, tmp_path: Path
 ) -> None:
-    # So much that other programs of the machine don't take as much meanwhile, which counts as the command's.
+    """Also while another program takes as much as the command may: that is not the command's."""
     (tmp_path / "share.py").write_text(
         f"import mmap, os, time\n{take}\nfor at in range(0, len(held), 4096):\n    held[at] = 1\n"
         "for _ in range(6):\n    if os.fork() == 0:\n        sum(held[::4096])\n        time.sleep(2.5)\n"
-        "        os._exit(0)\nfor _ in range(6):\n    os.wait()\n"
+        "        os._exit(0)\nopen('begun', 'w')\nfor _ in range(6):\n    os.wait()\n"
     )
     sandbox = Sandbox(
         backends=(backend,),
-        limits=CommandLimits(memory_bytes=1200 << 20),
+        limits=CommandLimits(memory_bytes=300 << 20),
         readable=(Path(sys.base_prefix),),
     )
-    ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S share.py")
+    command = asyncio.create_task(run(sandbox, tmp_path, f"{PYTHON} -I -S share.py"))
+    while not (tmp_path / "begun").exists() and not command.done():
+        await asyncio.sleep(0.01)
+    with mmap.mmap(-1, 800 << 20) as other:
+        for at in range(0, len(other), mmap.PAGESIZE):
+            other[at] = 1
+        ended, printed = await command
     assert ended.exceeded == "", printed
 
 

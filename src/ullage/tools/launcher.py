@@ -39,8 +39,7 @@ MARGIN_PROCESSES = 256
 FLOOR_BYTES = 1 << 30
 """A command may not leave less than this free on the disk or in memory, or half of what was free when it began.
 
-Nor may it leave less memory than its limit allows: that finds at once what takes memory fast, and memory of no process,
-such as directories in memory, but not while other programs give memory back."""
+This alone bounds memory of no process, such as the names in a directory in memory."""
 
 (
     SET_PDEATHSIG,
@@ -151,6 +150,8 @@ class Supervisor:
         }
         self.free_memory = available_memory()
         self.scan_at = time.monotonic() + SCAN_S
+        self.early_at = 0.0
+        """When the processes may be checked if there is a sign."""
 
     def run(self) -> dict[str, Any]:
         errors, failing = os.pipe2(os.O_CLOEXEC)
@@ -253,7 +254,9 @@ class Supervisor:
         if found := self.exceeded_at_once():
             return found
         began_at = time.monotonic()
-        is_due = began_at >= self.scan_at
+        taken = self.free_memory - available_memory()  # by other programs too
+        has_sign = taken > self.limits["memory_bytes"]
+        is_due = began_at >= (self.early_at if has_sign else self.scan_at)
         if not is_due and system_threads() < self.threads + self.limits["processes"]:
             return ""
         members = self.members()
@@ -263,6 +266,7 @@ class Supervisor:
             return ""
         found = self.exceeded_by(members)
         pause_s = (time.monotonic() - began_at) * (1 / SCAN_SHARE - 1)
+        self.early_at = time.monotonic() + pause_s
         self.scan_at = time.monotonic() + max(SCAN_S, pause_s)
         if not found and self.spec["temp"] and self.is_temp_full():
             return "temp"
@@ -273,10 +277,7 @@ class Supervisor:
         for place, before in self.free.items():
             if free_bytes(place) < min(FLOOR_BYTES, before // 2):
                 return "disk"
-        if available_memory() < max(
-            self.free_memory - self.limits["memory_bytes"],
-            min(FLOOR_BYTES, self.free_memory // 2),
-        ):
+        if available_memory() < min(FLOOR_BYTES, self.free_memory // 2):
             return "memory"
         return ""
 
