@@ -9,6 +9,7 @@ from ullage.agent.loop import OVERFLOWS
 from ullage.context.breakers import Breakers
 from ullage.context.deferral import ToolsInUse
 from ullage.events import (
+    Calibrated,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -57,6 +58,8 @@ class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     pins: frozenset[str] = frozenset()
     breakers: Breakers = Breakers()
     tools_in_use: ToolsInUse = ToolsInUse()
+    unlearnt: str = ""
+    """The last ended call, while what it taught is not recorded."""
     retries: dict[str, int] = {}
     """How often each tool has asked to be called again in this turn."""
 
@@ -73,6 +76,8 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             return _call_started(memory, event)
         case CallEnded():
             return _call_ended(memory, event)
+        case Calibrated(call=memory.unlearnt):
+            return replace(memory, unlearnt="")
         case ToolStarted():
             in_use = memory.tools_in_use.after_call(event.name)
             return replace(memory, tools_in_use=in_use)
@@ -149,4 +154,6 @@ def _call_ended(memory: LoopMemory, event: CallEnded) -> LoopMemory:
         refused = event.counted
     elif event.outcome == "finished":
         refused = None
-    return replace(memory, last_error=event.error_kind, refused=refused)
+    return replace(
+        memory, last_error=event.error_kind, refused=refused, unlearnt=event.call
+    )

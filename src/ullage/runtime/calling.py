@@ -15,7 +15,6 @@ from ullage.context.exchanges import in_view
 from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
     Amount,
-    Calibrated,
     CallStarted,
     Event,
     LimitLearnt,
@@ -101,7 +100,6 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
         await ledger.write(rows, ends_draft=call)
         return
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
-    await ledger.write([*what_was_learnt(runtime, call), *runtime.reading_events()])
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
@@ -244,21 +242,3 @@ async def load_media(runtime: SessionRuntime) -> None:
                     runtime.ledger.session, handle
                 )
         runtime.wanted.pop()
-
-
-def what_was_learnt(runtime: SessionRuntime, call: str) -> list[Event]:
-    """The error of the call's estimate, as an event; nothing if the provider reported no usable input."""
-    fold = runtime.ledger.meter._fold
-    last = fold.track.last
-    if last is None or last.call != call or last.actual is None or last.error is None:
-        return []
-    ratio = last.actual / last.estimated if last.estimated else 1.0
-    learnt = Calibrated(
-        model=fold.model,
-        call=call,
-        estimated=last.estimated,
-        actual=last.actual,
-        error=last.error,
-        ratio=ratio,
-    )
-    return [learnt]

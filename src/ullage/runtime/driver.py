@@ -456,9 +456,10 @@ class Driver:
                     ApprovalAsked(call_id=call.call_id, digest=call.digest)
                     for call in step.calls
                 ]
-                await write(asked, durable=True)
+                await write([*runtime.reading_events(), *asked], durable=True)
             case CloseCalls():
-                await write(closed(step.calls, step.outcome, step.why))
+                events = closed(step.calls, step.outcome, step.why)
+                await write([*runtime.reading_events(), *events])
             case Settle():
                 await self._settle(runtime, step)
             case DropAttempt():
@@ -471,23 +472,18 @@ class Driver:
             case Deliver():
                 await self._deliver(runtime, step)
             case Pause():
-                await write(
-                    [TurnPaused(turn=loop.turn, **step._asdict())],
-                    durable=True,
-                )
+                paused = TurnPaused(turn=loop.turn, **step._asdict())
+                await write([*runtime.reading_events(), paused], durable=True)
             case Resume():
                 await write([resumed(runtime)], durable=True)
             case EndTurn():
-                events: list[Event] = [
-                    *runtime.reading_events(),
-                    TurnEnded(
-                        turn=loop.turn,
-                        reason=step.reason,
-                        note=step.note,
-                        steps=loop.steps,
-                    ),
-                ]
-                await write(events)
+                ended = TurnEnded(
+                    turn=loop.turn,
+                    reason=step.reason,
+                    note=step.note,
+                    steps=loop.steps,
+                )
+                await write([*runtime.reading_events(), ended])
             case Rest():
                 return
 

@@ -26,7 +26,6 @@ from ullage.events import (
     Fingerprint,
     MessageAdded,
     MessageReplaced,
-    ReadingTaken,
     SettingsChanged,
 )
 from ullage.messages import (
@@ -377,14 +376,17 @@ class SessionRuntime:
     def root(self) -> Path:
         return self.settings.root or Path.cwd()
 
-    def reading_events(self) -> list[ReadingTaken]:
-        """The current reading as an event; none if it equals the last one recorded."""
-        reading = self.reading
+    def reading_events(self) -> list[Event]:
+        """What the last call taught and the current reading, as events, as far as they are not recorded.
+
+        They come with the events of the next step: a transaction of their own would cost as much as both.
+        """
+        learnt, reading = self._learnt(), self.reading
         if (
             self.memory.taken is not None
             and self.memory.taken.snapshot == reading.snapshot_id
         ):
-            return []
+            return learnt
         event = reading_event(
             reading,
             messages=len(self.ledger.meter),
@@ -392,7 +394,7 @@ class SessionRuntime:
             on=self.settings.near_limit,
             off=self.settings.near_limit_off,
         )
-        return [event]
+        return [*learnt, event]
 
     async def record_reading(self) -> Reading:
         """The reading that is displayed and decided on, recorded if it is new."""
@@ -400,6 +402,24 @@ class SessionRuntime:
         if events:
             await self.ledger.write(events)
         return self.reading
+
+    def _learnt(self) -> list[Event]:
+        """The error of the last call's estimate; nothing if the provider reported no usable input."""
+        last, started = self.ledger.meter._fold.track.last, self.memory.started
+        if last is None or last.actual is None or last.error is None:
+            return []
+        if last.call != self.memory.unlearnt or started is None:
+            return []
+        ratio = last.actual / last.estimated if last.estimated else 1.0
+        learnt = Calibrated(
+            model=started.fingerprint.model if started.fingerprint else "",
+            call=last.call,
+            estimated=last.estimated,
+            actual=last.actual,
+            error=last.error,
+            ratio=ratio,
+        )
+        return [learnt]
 
     @property
     def reading(self) -> Reading:

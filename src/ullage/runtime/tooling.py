@@ -86,7 +86,7 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
     cleanup, and leaves the calls without a result open, until the driver settles them.
     """
     ready: list[_Ready] = []
-    rows: list[Event] = []
+    rows = runtime.reading_events()
     for call in calls:
         tool = runtime.tools.get(call.name)
         if tool is None:
