@@ -64,8 +64,9 @@ async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(
 ) -> None:
     async with hosting(provider, tmp_path / "s.db") as host:
         await host.begin("s")
-        with pytest.raises(CommandRefused):
-            await host.begin("s")
+        for taken_or_never_driven in ("s", "s/call", "s\nt", "..", " "):
+            with pytest.raises(CommandRefused):
+                await host.begin(taken_or_never_driven)
         with pytest.raises(SettingError):
             await host.begin("t", {"trigger": -1})
         with pytest.raises(SessionNotFound):

@@ -11,7 +11,8 @@ from ullage_simulators import Scenario, Server, running
 from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, until
 from ullage.events import Event, ToolStarted
 from ullage.runtime.agent import Agent
-from ullage.runtime.subagent import subagent
+from ullage.runtime.subagent import child_of, subagent
+from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import SqliteStore
 
 
@@ -111,3 +112,14 @@ async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(
     ]
     assert len(ended(events, "child")) == spend.by_purpose["child"].calls == 1
     await store.close()
+
+
+def test_a_child_has_the_id_of_its_call_or_a_digest_of_one_that_no_session_can_have() -> (
+    None
+):
+    assert child_of("s", "toolu_01") == "s/toolu_01"
+    for call in ("", "..", "a\nb", "\ud800", "x" * 2_000):
+        child = child_of("s", call)
+        check_new_id(child)
+        assert child.startswith("s/")
+        assert child == child_of("s", call)

@@ -173,6 +173,22 @@ def test_what_is_no_export_is_refused(api: Api) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "named", ["a\nb", "\x1b[31mred", "a/b", "../../b", "..", "import", "", " ", "x" * 129]
+)
+def test_an_import_whose_file_names_an_id_that_is_never_driven_needs_another(
+    api: Api, named: str
+) -> None:
+    header = {"format": "ullage-session", "version": 1, "session": named}
+    content = json.dumps(header).encode() + b"\n"
+    answer = api.post("/v1/sessions/import", content=content)
+    assert answer.status_code in (409, 422)
+    assert "id" in answer.json()["detail"]
+    given = f"another-{named.encode().hex()[:40]}"
+    again = api.post("/v1/sessions/import", params={"id": given}, content=content)
+    assert (again.status_code, again.json()["id"]) == (201, given)
+
+
 def test_an_import_of_a_taken_id_is_refused(api: Api) -> None:
     session = api.session("double")
     api.until(session)
@@ -186,12 +202,7 @@ def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(
     api = local.api
     session = api.session("parent")
     api.until(session)
-    lines = api.get(f"/v1/sessions/{session}/export").content.splitlines()
-    header = json.loads(lines[0]) | {"session": "parent/call-1"}
-    api.post(
-        "/v1/sessions/import",
-        content=b"\n".join([json.dumps(header).encode(), *lines[1:]]),
-    )
+    asyncio.run(local.store.fork(session, "parent/call-1", through=1))
     assert api.get("/v1/sessions/parent%2Fcall-1").json()["id"] == "parent/call-1"
     assert api.get("/v1/sessions/parent%2fcall-1/context").status_code == 200
     assert api.get("/v1/sessions/parent/call-1").status_code == 404

@@ -166,12 +166,13 @@ async def test_lines_that_can_not_be_used_are_skipped_and_named(
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
     lines[-1] = lines[-1].replace(b'"data":"', b'"data":"AAAA')
+    lines.append(b'{"kept":"\xff","number":0,"of":1,"data":""}\n')
     (tmp_path / "bad.jsonl").write_bytes(b"".join(lines))
     taken = await import_file(store, tmp_path / "bad.jsonl", "t")
     assert taken.events == len(events) - 3
-    assert [number for number, _ in taken.skipped] == [4, 6, 0, 0]
-    assert "not whole" in taken.skipped[2][1]
-    assert "lacks 3 events" in taken.skipped[3][1]
+    assert [number for number, _ in taken.skipped] == [4, 6, len(lines), 0, 0]
+    assert "not whole" in taken.skipped[3][1]
+    assert "lacks 3 events" in taken.skipped[4][1]
     again = await store.read("t")
     assert [event.seq for event in again] == list(range(1, len(again) + 1))
 

@@ -22,7 +22,14 @@ from ullage.events import (
 )
 from ullage.store.changes import Change
 from ullage.store.drafts import DraftRow
-from ullage.store.following import Follower, FoundEvents
+from ullage.store.following import (
+    FIRST_READ,
+    MOST_READ,
+    READ_BYTES,
+    Follower,
+    FoundEvents,
+    next_limit,
+)
 from ullage.store.places import store_at
 from ullage.store.store import Store
 
@@ -443,3 +450,32 @@ def test_pieces_that_are_gone_are_not_waited_for() -> None:
     assert fresh is not None and [
         piece.offset for piece in fresh if isinstance(piece, DraftPiece)
     ] == [5]
+
+
+@given(st.integers(1, MOST_READ), st.integers(1, MOST_READ), st.integers(1, 10**11))
+def test_the_next_read_loads_what_fits_if_its_events_are_as_large(
+    limit: int, events: int, size: int
+) -> None:
+    following = next_limit(limit, events, size)
+    assert 1 <= following <= min(4 * limit, MOST_READ)
+    assert following == 1 or following * size <= READ_BYTES * events
+
+
+async def test_a_follower_loads_few_large_events_at_a_time_and_misses_none(
+    store: Store,
+) -> None:
+    await store.create("s")
+    messages = [said(f"m{number}", "x" * 300_000) for number in range(3 * FIRST_READ)]
+    for message in messages:
+        await store.command("s", [MessageAdded(message=message)])
+    found = []
+    async for event in store.follow("s"):
+        assert isinstance(event, MessageAdded)
+        found.append(event.message.id)
+        if len(found) == len(messages):
+            break
+    assert found == [message.id for message in messages]
+    follower = Follower("s", 0)
+    read = FoundEvents(await store.read("s", limit=2), [], is_all=False, size=600_100)
+    list(follower.read(read))
+    assert follower.limit == READ_BYTES * 2 // 600_100

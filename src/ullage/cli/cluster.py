@@ -20,7 +20,14 @@ from typing import Final
 
 from ullage.cli.exit_codes import DONE
 from ullage.cli.local_postgres import LocalPostgres
-from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports, restate_program
+from ullage.cli.local_restate import (
+    LOOPBACK,
+    PACKAGE,
+    LocalRestate,
+    free_ports,
+    is_installed,
+    restate_program,
+)
 from ullage.cli.simulated import simulated
 from ullage.errors import SettingError
 from ullage.runtime.restate_admin import register_workers
@@ -112,8 +119,11 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
     environment: Mapping[str, str] = dict(os.environ)
     if not args.model:
         environment = stack.enter_context(simulated(pause_s=PAUSE_S)).within(environment)
+    if not is_installed():
+        print(f"Installing {PACKAGE} with npm, once (some 130 MB) ...", flush=True)
+    program = restate_program()
     print("Starting Restate and PostgreSQL ...", flush=True)
-    restate = LocalRestate(folder / "restate", restate_program())
+    restate = LocalRestate(folder / "restate", program)
     stack.callback(restate.kill)
     restate.start()
     store = args.store or _database(folder / "postgres", stack)

@@ -44,6 +44,11 @@ concurrent-invocations-limit = 10000
 """
 
 
+def is_installed() -> bool:
+    """Whether the server's program is in the user's cache."""
+    return _program(cache_directory() / f"restate-{VERSION}") is not None
+
+
 def restate_program(cache: Path | None = None) -> Path:
     """The server's program, installed in the user's cache if it is not there yet. Raises ``SettingError``."""
     shared = cache or cache_directory()

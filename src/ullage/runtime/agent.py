@@ -76,6 +76,7 @@ from ullage.store.leases import new_owner
 from ullage.store.overhead import OverheadStore
 from ullage.store.places import store_at
 from ullage.store.records import Records
+from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import SessionRow, Store
 from ullage.store.tenants import TenantStore
@@ -496,12 +497,14 @@ class Agent(Generic[OutputT, DepsT]):
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
         """Create the session in the store if it does not exist. Returns its place.
 
-        Raises ``SettingError`` and ``BadKey`` for settings that could not work, ``QuotaReached``; nothing is stored.
+        Raises ``SettingError`` and ``BadKey`` for settings that could not work, ``CommandRefused`` for an id that
+        can't be one, ``QuotaReached``; nothing is stored.
         """
         assert self._shared is not None
         store, place = self._shared.store, self._shared.place
         with contextlib.suppress(SessionNotFound):
             return (await store.about(session)).place
+        check_new_id(session)
         resolved = self._shared.commanded(settings)
         events = await self._first_events(resolved, settings)
         self._check_settings(resolved)

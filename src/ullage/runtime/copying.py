@@ -16,6 +16,7 @@ from ullage.runtime.agent import new_session_id
 from ullage.runtime.quotas import new_session
 from ullage.runtime.settings import KEYS, Settings, meaning_of, read_value
 from ullage.store.export import Taken, import_file
+from ullage.store.refusals import check_new_id
 from ullage.store.store import Store
 
 KEPT_IN_A_FORK: Final = (authority.TOOLS, authority.BUDGET, authority.SANDBOX)
@@ -37,9 +38,10 @@ async def fork(
 ) -> Fork:
     """A new session with the events of ``origin``, up to ``through`` or all of them.
 
-    Raises as ``Store.fork`` does, and ``QuotaReached``.
+    Raises as ``Store.fork`` and ``check_new_id`` do, and ``QuotaReached``.
     """
     name = session or new_session_id()
+    check_new_id(name)
     last = (await store.about(origin)).seq if through is None else through
     async with new_session(store, name):
         added = await store.fork(origin, name, through=last, keep=kept_in_fork)

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
 from ullage.agent.quotas import TenantQuota
-from ullage.display.text import counted
-from ullage.errors import StoreUnavailable, UllageError
+from ullage.display.text import counted, quoted
+from ullage.errors import CommandRefused, StoreUnavailable, UllageError
 from ullage.events import FirstCall
 from ullage.runtime.agent import Agent, new_session_id
 from ullage.runtime.attending import Attending
@@ -24,6 +24,7 @@ from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.quotas import Quotas, new_session
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
+from ullage.store.refusals import check_new_id
 from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store
 from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import start, stop, to_completion
@@ -179,8 +180,8 @@ class Host:
         tenant: str = DEFAULT_TENANT,
         place: str | None = None,
     ) -> Session:
-        """A new session, at the host's place where none is named. Raises ``CommandRefused`` for a taken id,
-        ``QuotaReached``, ``SettingError``, ``StoreUnavailable``."""
+        """A new session, at the host's place where none is named. Raises ``CommandRefused`` for a taken
+        id or one that is not driven, ``QuotaReached``, ``SettingError``, ``StoreUnavailable``."""
         own = {
             name: value for name, value in (settings or {}).items() if value is not None
         }
@@ -189,6 +190,7 @@ class Host:
         resolved = shared.commanded(own)
         agent._check_settings(resolved)
         name = session or prefix_of(tenant) + new_session_id()
+        _check_driven(name)
         events = await agent._first_events(resolved, own)
         async with new_session(shared.store, name):
             where = shared.place if place is None else place
@@ -409,6 +411,16 @@ async def _in_time(check: Coroutine[None, None, str]) -> str:
             return await check
     except TimeoutError:
         return f"It did not answer within {ANSWERS_IN_S:.0f} s."
+
+
+def _check_driven(session: str) -> None:
+    """Raise ``CommandRefused`` for the id of a session that no host would drive."""
+    check_new_id(session)
+    if is_child(session):
+        raise CommandRefused(
+            f"{quoted(session)} can't be the id of a session: behind a slash is a tool call, whose session is driven "
+            "by that of the call. Choose another id."
+        )
 
 
 def is_child(session: str) -> bool:

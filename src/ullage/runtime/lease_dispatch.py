@@ -74,7 +74,8 @@ class LeaseDispatch(Embedded):
         while self._calls is not None:
             try:
                 async for session in self._calls.heard(self.place):
-                    self._wake_here(session)
+                    if session.isprintable():  # whoever reaches the database may call
+                        self._wake_here(session)
             except StoreUnavailable as problem:
                 log.warning("Calls for drivers can't be heard: %s", problem)
             await asyncio.sleep(LISTEN_AGAIN_S)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from ullage.errors import UllageError
+from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
 from ullage.runtime.outcome import Result
 from ullage.runtime.tooling import CallContext
+from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
@@ -64,7 +66,7 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
     agent = agent._within(
         runtime.shared.store, runtime.shared.client, runtime.first.place
     )
-    child = f"{context.session}/{context.call_id}"
+    child = child_of(context.session, context.call_id)
     async with agent.session(child, resume=False, deps=context.deps) as session:
         fold = (await session._look()).ledger.meter._fold
         known = await _noted(context) if fold.spend.all.calls else set()
@@ -80,6 +82,17 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
         return Output(result.text or "(The agent said nothing.)")
     stopped = f"The agent stopped ({result.reason}). {result.note}".rstrip()
     return Output(f"{stopped}\n{result.text}".rstrip(), is_error=True)
+
+
+def child_of(session: str, call_id: str) -> str:
+    """The id of a call's own session: ``parent/call id``, with a digest of a call id that no session's id can hold."""
+    child = f"{session}/{call_id}"
+    try:
+        check_new_id(child)
+    except CommandRefused:
+        digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{session}/{digest[:32]}"
+    return child
 
 
 async def _answered(session: Session, task: str) -> Result:

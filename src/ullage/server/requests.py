@@ -16,9 +16,10 @@ from litestar.exceptions import ClientException
 from litestar.params import FromPath
 
 from ullage.bounds import TOO_DEEP, json_excess
+from ullage.display.text import quoted
 from ullage.envelope import JSON_DEPTH
 from ullage.errors import InputError
-from ullage.runtime.hosting import TenantHost
+from ullage.runtime.hosting import TenantHost, is_child
 from ullage.runtime.session import Session
 from ullage.server.guard import unescaped
 from ullage.server.scopes import bearer_of
@@ -31,6 +32,9 @@ Opened: TypeAlias = NamedDependency[Session]
 
 RESERVED: Final = frozenset({"import"})
 """Paths below ``/v1/sessions`` that are no session."""
+
+LONGEST_ID: Final = 128
+"""Characters of an id of a session that is begun over HTTP."""
 
 LARGEST: Final = 512 * 1024 * 1024
 """Bytes of an uploaded file: a session of 100,000 messages has about 100 MB."""
@@ -59,6 +63,15 @@ def usable_id(given: str | None) -> str:
             f"{given!r} can't be the id of a session: choose another one."
         )
     return given
+
+
+def usable_id_in(file: str) -> str:
+    """The id that an uploaded file names, for a new session of this server. Raises ``UnusableFile``."""
+    if not file or file in RESERVED or is_child(file) or len(file) > LONGEST_ID:
+        raise UnusableFile(
+            f"The file names the session {quoted(file)}, which can't be one here. Give it another id with `?id=`."
+        )
+    return file
 
 
 async def check_body(request: Request[Any, Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -42,8 +43,15 @@ from ullage.server.fullness import Fullness, FullnessCache
 from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
 from ullage.server.problems import told
-from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
-from ullage.store.export import export_lines
+from ullage.server.requests import (
+    LARGEST,
+    Opened,
+    TheHost,
+    received,
+    usable_id,
+    usable_id_in,
+)
+from ullage.store.export import export_lines, id_in
 from ullage.store.searching import FoundMessage, SearchPlace, search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 
@@ -252,6 +260,7 @@ async def import_session(
     if name or host.tenant != DEFAULT_TENANT:
         name = host.id_of(name)
     async with received(request) as path:
+        name = name or usable_id_in(await asyncio.to_thread(id_in, path))
         taken = await imported(host.store, path, name, place=host.place)
     skipped = tuple(
         SkippedLine(line=line, reason=reason) for line, reason in taken.skipped

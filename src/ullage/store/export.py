@@ -29,6 +29,7 @@ from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
 from ullage.store.failures import unusable
+from ullage.store.refusals import check_new_id
 from ullage.store.store import PLACE_PATTERN, Store, handle_of
 
 FORMAT = "ullage-session"
@@ -74,6 +75,8 @@ _GZIP: Final = b"\x1f\x8b"
 _HEADER_BYTES: Final = 100_000  # of the first line
 _of_header: Final = msgspec.json.Decoder(Header)
 _of_piece: Final = msgspec.json.Decoder(KeptPiece)
+_UNDECODABLE: Final = (UndecodableRow, msgspec.MsgspecError, UnicodeDecodeError)
+"""Errors of a line that is none of ours."""
 
 
 class Taken(NamedTuple):
@@ -187,15 +190,14 @@ async def import_file(
 
     Lines that can't be used, such as a torn last one, are skipped and named; the events are numbered anew without
     them. Raises ``NotASession`` for a file that no export wrote, ``UnreadableInput`` for one that can't be opened or
-    was written in a newer format, ``CommandRefused`` when the session's id is taken.
+    was written in a newer format, ``CommandRefused`` when the session's id is taken or can't be one.
     """
     try:
         read = await asyncio.to_thread(_read_file, path)
     except OSError as problem:
-        raise UnreadableInput(
-            f"{path} can't be opened: {problem.strerror or problem}."
-        ) from problem
+        raise _unopened(path, problem) from problem
     name = session or read.header.session
+    check_new_id(name)
     resting = await asyncio.to_thread(
         lambda: CopiedSession().add_all(read.events).resting(keep)
     )
@@ -231,6 +233,15 @@ async def import_file(
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
+def id_in(path: Path) -> str:
+    """The id of the session in an exported file. Raises as ``import_file`` does for the file."""
+    try:
+        with _opened(path) as file:
+            return _header(file, path).session
+    except OSError as problem:
+        raise _unopened(path, problem) from problem
+
+
 def check_file(path: Path) -> None:
     """Read an exported file back, line by line. Raises ``UnreadableInput`` unless the whole session is in it."""
     with _opened(path) as file:
@@ -244,7 +255,7 @@ def check_file(path: Path) -> None:
                     events += 1
                     continue
                 piece = _of_piece.decode(line)
-            except (UndecodableRow, msgspec.MsgspecError):
+            except _UNDECODABLE:
                 break
             digest = sha256() if piece.number == 0 else digest
             digest.update(piece.data)
@@ -252,6 +263,10 @@ def check_file(path: Path) -> None:
             kept += is_whole and digest.hexdigest().startswith(piece.kept)
     if (events, kept) != (header.events, header.kept):
         raise UnreadableInput(f"{path} does not hold the whole session. Export it again.")
+
+
+def _unopened(path: Path, problem: OSError) -> UnreadableInput:
+    return UnreadableInput(f"{path} can't be opened: {problem.strerror or problem}.")
 
 
 class _ExportFile(NamedTuple):
@@ -280,7 +295,7 @@ def _read_file(path: Path) -> _ExportFile:
                     kept.setdefault(piece.kept, []).append(piece)
                 else:
                     events.append(decode_event(line))
-            except (UndecodableRow, msgspec.MsgspecError) as problem:
+            except _UNDECODABLE as problem:
                 torn = not line.endswith(b"\n")
                 skipped.append(
                     (

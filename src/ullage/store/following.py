@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.events import DraftPiece, Event
 from ullage.store.changes import Change, Subscription
 from ullage.store.drafts import DraftRow
 from ullage.store.refusals import history_lost
 
-MOST_READ = 1_000
+MOST_READ: Final = 1_000
 """The most events that one read loads, so that a long ledger is not in memory as a whole."""
+
+FIRST_READ: Final = 16
+"""The most events that a follower's first read loads, which tells how large they are."""
+
+READ_BYTES: Final = 4_000_000
+"""About how much JSON the following reads load. Eight followers of 600 events of 500 kB held 1.6 GB with SQLite and
+2.5 GB with PostgreSQL when only their number was limited."""
 
 
 class FoundEvents(NamedTuple):
     """The result of one read of the database; ``is_all`` is False if there are more events.
 
-    ``last_at`` is the time of the event behind which was read; ``None`` where the ledger has no such event.
+    ``last_at`` is the time of the event behind which was read; ``None`` where the ledger has no such event. ``size``
+    is the bytes of the events' JSON.
     """
 
     events: list[Event]
     drafts: list[DraftRow]
     is_all: bool
     last_at: float | None = None
+    size: int = 0
 
 
 def is_same_event(at: float, stored: float | None) -> bool:
@@ -35,6 +44,14 @@ def is_same_event(at: float, stored: float | None) -> bool:
     if stored is None:
         return False
     return not at or round(at * 1_000) == round(stored * 1_000)
+
+
+def next_limit(limit: int, events: int, size: int) -> int:
+    """The most events of the next read, after one that was limited to ``limit`` found so many with so many bytes."""
+    if not events:
+        return limit
+    fitting = READ_BYTES * events // max(size, 1)
+    return max(1, min(fitting, 4 * limit, MOST_READ))
 
 
 class Follower:
@@ -52,6 +69,8 @@ class Follower:
         self.seq = after
         self.at = at
         self.row = 0
+        self.limit = FIRST_READ
+        """The most events that the next read may load."""
         self._from = after
         self._offset = offset
         self._had: dict[str, int] = {}
@@ -60,6 +79,7 @@ class Follower:
         """The new items of a read, in order. Raises ``HistoryLost`` if the last event before it was replaced."""
         if self.seq and not is_same_event(self.at, seen.last_at):
             raise history_lost(self.session, self.seq)
+        self.limit = next_limit(self.limit, len(seen.events), seen.size)
         drafts = iter(seen.drafts)
         row = next(drafts, None)
         for event in seen.events:

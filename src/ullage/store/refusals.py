@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from ullage.display.text import quoted
 from ullage.errors import (
     CommandRefused,
     HistoryLost,
@@ -30,6 +33,31 @@ def no_id() -> CommandRefused:
     return CommandRefused(
         "A session needs an id that is not empty. Choose one, or leave it out."
     )
+
+
+LONGEST_ID: Final = 1_000
+"""Bytes of an id. PostgreSQL indexes 2,704 (https://www.postgresql.org/docs/current/btree.html), a NOTIFY has 7,999."""
+
+
+def check_new_id(session: str) -> None:
+    """Raise ``CommandRefused`` for an id under which a new session could not be driven and used everywhere.
+
+    Restate's workers drive none with characters that can't be printed, and a path of the HTTP API has no ``.`` and
+    ``..`` as segments. Sessions that exist with such ids can still be read and copied.
+    """
+    if not session.strip():
+        raise no_id()
+    reason = ""
+    if not session.isprintable():
+        reason = "it has characters that can't be printed"
+    elif len(session.encode()) > LONGEST_ID:
+        reason = f"it has more than {LONGEST_ID:,} bytes"
+    elif not {"", ".", ".."}.isdisjoint(session.split("/")):
+        reason = "no part of it may be empty, . or .."
+    if reason:
+        raise CommandRefused(
+            f"{quoted(session)} can't be the id of a session: {reason}. Choose another id."
+        )
 
 
 def history_lost(session: str, seq: int) -> HistoryLost:

@@ -123,10 +123,16 @@ def to_json(session: str, row: EventRow) -> bytes:
 
 def to_event(session: str, row: EventRow) -> Event:
     """The event of a row; ``RowDamaged`` for bytes that no event is written as."""
+    return sized_event(session, row)[0]
+
+
+def sized_event(session: str, row: EventRow) -> tuple[Event, int]:
+    """The same, with the bytes of its JSON."""
     try:
-        return decode_event(to_json(session, row))
+        data = to_json(session, row)
+        return decode_event(data), len(data)
     except DAMAGES as problem:
-        return _damaged(session, row, problem)
+        return _damaged(session, row, problem), len(row.body)
 
 
 DAMAGES: Final = (

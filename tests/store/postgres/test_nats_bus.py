@@ -151,6 +151,7 @@ async def test_messages_that_nobody_of_ours_wrote_change_nothing(
             b"",
             b"\xff\x00",
             b"[]",
+            b'["\xff",[]]',
             b'["x",[["s",1,[[1]]]]]',
             NO_PIECE,
             b"{" * 9_000,

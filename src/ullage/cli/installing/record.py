@@ -56,7 +56,7 @@ def read_record(directory: Path) -> InstalledChanges:
         return _RECORD.decode(path.read_bytes())
     except FileNotFoundError:
         return InstalledChanges()
-    except (OSError, msgspec.MsgspecError) as problem:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise CannotEdit(
             f"The record of what was installed, {path}, can't be read ({problem}). "
             "Repair it, or move it away; what it lists then stays in the programs' files"

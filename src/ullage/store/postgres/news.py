@@ -48,6 +48,9 @@ LARGEST_BYTES: Final = 7_000
 LOOK_S: Final = 1.0
 """The interval of looks at the watched sessions, which find what no notification told of, and at records."""
 
+MOST_PIECES: Final = 10**9
+"""Of one answer: a client's position in it has nine digits."""
+
 HEARD_S: Final = 5.0
 """How long a statement of the news may take, and the first notification to come back."""
 
@@ -190,12 +193,14 @@ class News:
         """News of another process."""
         try:
             sender, items = _decode(payload)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             return  # of another version of Ullage: the look finds it
         if sender == self._me:
             return
         names: set[str] = set()
         for session, seq, pieces in items:
+            if not all(0 <= piece.offset < MOST_PIECES for piece in pieces):
+                continue  # no process of ours said this
             self._told[session] = seq
             if pieces:
                 self._watchers.tell([Change(session, seq, tuple(pieces))])

@@ -26,12 +26,7 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, to_row
-from ullage.store.following import (
-    MOST_READ,
-    Follower,
-    FoundEvents,
-    is_same_event,
-)
+from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.postgres import shared
 from ullage.store.postgres.base import OpenDatabase
@@ -57,7 +52,7 @@ from ullage.store.refusals import (
     not_kept,
     offset_used,
 )
-from ullage.store.rows import LEVEL, EventRow, number, to_event
+from ullage.store.rows import LEVEL, EventRow, number, sized_event, to_event
 from ullage.store.store import (
     DEFAULT_TENANT,
     Checkpoint,
@@ -590,11 +585,13 @@ class PostgresStore:
         return follower.follow(news, lambda: self._look(session, follower))
 
     async def _look(self, session: str, follower: Follower) -> FoundEvents:
-        values = (session, follower.seq, follower.row, MOST_READ)
+        limit = follower.limit
+        values = (session, follower.seq, follower.row, limit)
         rows = await self._fetched(statements()["look"], values)
         if not rows:
             raise no_session(session)
-        events = await self._events(session, [row for row in rows if row["what"] == 1])
+        stored = [row for row in rows if row["what"] == 1]
+        events, size = await self._sized_events(session, stored)
         drafts: list[DraftRow] = []
         for row in rows:
             if row["what"] == 2:
@@ -607,8 +604,8 @@ class PostgresStore:
                     row["body"],
                 )
                 drafts += [] if found is None else [found]
-        is_all = rows[0]["number"] - follower.seq < MOST_READ
-        return FoundEvents(events, drafts, is_all, rows[0]["last_at"])
+        is_all = rows[0]["number"] - follower.seq < limit
+        return FoundEvents(events, drafts, is_all, rows[0]["last_at"], size)
 
     async def open(self) -> None:
         """Open the database, if it was not. Raises ``StoreUnavailable``."""
@@ -658,9 +655,18 @@ class PostgresStore:
 
     async def _events(self, session: str, rows: Sequence[Record]) -> list[Event]:
         """The events of rows. For a damaged row that ended a message's wait, the queue still has what it said."""
+        return (await self._sized_events(session, rows))[0]
+
+    async def _sized_events(
+        self, session: str, rows: Sequence[Record]
+    ) -> tuple[list[Event], int]:
+        """The same, with the bytes of their JSON."""
         events: list[Event] = []
+        size = 0
         for row in rows:
-            event = _event(session, row)
+            body = EventRow(row["seq"], row["name"], row["at"], row["body"])
+            event, event_size = sized_event(session, body)
+            size += event_size
             if isinstance(event, RowDamaged):
                 for message, how in await self._rows("left_queue_at", session, event.seq):
                     event = QueueLeft(
@@ -672,7 +678,7 @@ class PostgresStore:
                         how=how,
                     )
             events.append(event)
-        return events
+        return events, size
 
     async def _queued(self, session: str, message: str) -> Record | None:
         rows = await self._rows_of("queued", session, message)
@@ -681,10 +687,6 @@ class PostgresStore:
 
 def _present(rows: list[Record]) -> list[Record]:
     return [] if rows[0][0] is None else rows
-
-
-def _event(session: str, row: Record) -> Event:
-    return to_event(session, EventRow(row["seq"], row["name"], row["at"], row["body"]))
 
 
 def _content(session: str, row: Record) -> Message | None:

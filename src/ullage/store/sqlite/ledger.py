@@ -17,7 +17,7 @@ from ullage.store.changes import Change
 from ullage.store.leases import busy
 from ullage.store.naming import naming
 from ullage.store.refusals import history_lost, id_taken, no_id, no_such_event
-from ullage.store.rows import EventRow, number, to_event, to_row
+from ullage.store.rows import EventRow, number, sized_event, to_row
 from ullage.store.sqlite.drafts import end_draft
 from ullage.store.sqlite.leases import holder
 from ullage.store.sqlite.queue import follow_queue
@@ -125,6 +125,18 @@ def read(
     limit: int | None = None,
 ) -> Iterator[Event]:
     """Events with a higher number than ``after``, in order."""
+    for event, _ in read_sized(database, where, after=after, limit=limit):
+        yield event
+
+
+def read_sized(
+    database: sqlite3.Connection,
+    where: SessionHead,
+    *,
+    after: int,
+    limit: int | None = None,
+) -> Iterator[tuple[Event, int]]:
+    """The same, each with the bytes of its JSON."""
     most = -1 if limit is None else limit
     for row in database.execute(statements()["read_events"], (where.key, after, most)):
         yield _event(database, where, EventRow(*row))
@@ -143,20 +155,25 @@ def read_these(
     found = database.execute(
         statements()["read_these_events"], (where.key, json.dumps(list(seqs)))
     )
-    return [_event(database, where, EventRow(*row)) for row in found]
+    return [_event(database, where, EventRow(*row))[0] for row in found]
 
 
-def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> Event:
-    """The event of a row. For a damaged row that ended a message's wait, the queue still has the content."""
-    event = to_event(where.session, row)
+def _event(
+    database: sqlite3.Connection, where: SessionHead, row: EventRow
+) -> tuple[Event, int]:
+    """The event of a row, with the bytes of its JSON.
+
+    For a damaged row that ended a message's wait, the queue still has the content.
+    """
+    event, size = sized_event(where.session, row)
     if not isinstance(event, RowDamaged):
-        return event
+        return event, size
     left = database.execute(
         statements()["left_queue_at"], (where.key, row.seq)
     ).fetchone()
     if left is None:
-        return event
-    return QueueLeft(
+        return event, size
+    left_queue = QueueLeft(
         session=where.session,
         seq=event.seq,
         id=event.id,
@@ -164,6 +181,7 @@ def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> E
         message_id=left[0],
         how=left[1],
     )
+    return left_queue, size
 
 
 def resting_of(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 
-from ullage.store.following import MOST_READ, FoundEvents
+from ullage.store.following import FoundEvents
 from ullage.store.sqlite.drafts import read_drafts
-from ullage.store.sqlite.ledger import read, time_of
+from ullage.store.sqlite.ledger import read_sized, time_of
 from ullage.store.sqlite.transaction import SessionHead, session_head
 
 
 def look(
-    database: sqlite3.Connection, session: str, after: int, after_row: int
+    database: sqlite3.Connection, session: str, after: int, after_row: int, limit: int
 ) -> FoundEvents:
-    """Events behind ``after`` and drafts behind a row. Raises ``SessionNotFound``."""
+    """At most ``limit`` events behind ``after``; drafts behind a row, if these are all. Raises ``SessionNotFound``."""
     where: SessionHead = session_head(database, session)
-    events = list(read(database, where, after=after, limit=MOST_READ))
-    is_all = len(events) < MOST_READ
+    found = list(read_sized(database, where, after=after, limit=limit))
+    events = [event for event, _ in found]
+    size = sum(size for _, size in found)
+    is_all = len(events) < limit
     drafts = list(read_drafts(database, where, after_row)) if is_all else []
-    return FoundEvents(events, drafts, is_all, time_of(database, where, after))
+    return FoundEvents(events, drafts, is_all, time_of(database, where, after), size)

@@ -471,7 +471,9 @@ class SqliteStore:
 
         def seen() -> Awaitable[FoundEvents]:
             return self._read(
-                lambda database: look(database, session, follower.seq, follower.row)
+                lambda database: look(
+                    database, session, follower.seq, follower.row, follower.limit
+                )
             )
 
         return follower.follow(self._watching(session, has_pieces=True), seen)

@@ -1,0 +1,60 @@
+"""Notifications that no process of ours has sent: who is connected to the database may send any."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import asyncpg
+
+from tests.postgres import WAIT_S
+from tests.store.sessions import said
+from ullage.events import DraftPiece, TurnStarted
+from ullage.store.postgres.news import CHANNEL, MOST_PIECES
+from ullage.store.postgres.store import PostgresStore
+
+
+def forged(session: str, seq: int, *pieces: tuple[object, ...]) -> str:
+    return json.dumps(["forger", [[session, seq, pieces]]])
+
+
+FORGED = (
+    "",
+    "[",
+    "[" * 7_000,
+    "\x01" * 7_000,
+    json.dumps(["forger", [["s", 1, [["c", 0, "text"]]]]]),
+    json.dumps(["forger", [["\x1b[2J", 1, []]] * 300]),
+    forged("s", 10**30),
+    forged("s", -1),
+    forged("other", 10**30, ("c", 0, "text", "p", "false", "", "")),
+    forged("s", 1, ("c", -9, "text", "p", "false", "", "")),
+    forged("s", 1, ("c", MOST_PIECES, "text", "p", "false", "", "")),
+    forged("s", 1, ("c", 10**40, "text", "p", "false", "", "")),
+    forged("s", 10**30, ("c", 0, "text", "p", "false", "", "")),
+)
+
+
+async def test_forged_notifications_take_nothing_from_a_follower(
+    database_url: str,
+) -> None:
+    store, other = PostgresStore(database_url), PostgresStore(database_url)
+    forger = await asyncpg.connect(database_url)
+    try:
+        async with asyncio.timeout(WAIT_S):
+            await store.create("s")
+            lease = await store.acquire("s", "driver", ttl_s=600)
+            await store.send("s", said("m"), "steer")
+            following = other.follow("s", after=0)
+            await anext(following)
+            for offset, payload in enumerate(FORGED):
+                await forger.execute("SELECT pg_notify($1, $2)", CHANNEL, payload)
+                piece = DraftPiece("c", offset, "text", "p", f"piece {offset}")
+                await store.draft(lease, [piece])
+                assert await anext(following) == piece
+            (turn,) = await store.append(lease, [TurnStarted(turn="t")], after=1)
+            assert await anext(following) == turn
+    finally:
+        await forger.close()
+        await store.close()
+        await other.close()
