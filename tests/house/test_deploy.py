@@ -176,6 +176,30 @@ def test_nothing_runs_as_root_or_writes_to_its_image() -> None:
             assert service["read_only"]
 
 
+def test_what_hangs_is_killed_without_the_time_for_a_drain() -> None:
+    probes = [each["livenessProbe"] for each in containers() if "livenessProbe" in each]
+    assert len(probes) == 2
+    for probe in probes:
+        assert probe["terminationGracePeriodSeconds"] == 1
+
+
+def test_an_update_can_be_applied_over_jobs_that_ended() -> None:
+    jobs = [each for each in manifests() if each["kind"] == "Job"]
+    assert jobs
+    for job in jobs:
+        assert job["spec"]["ttlSecondsAfterFinished"] <= 60
+
+
+def test_no_service_sets_variables_that_programs_read_as_their_settings() -> None:
+    prefixes = ("ULLAGE_", "RESTATE_")
+    services = [
+        each["metadata"]["name"] for each in manifests() if each["kind"] == "Service"
+    ]
+    assert any(f"{name.upper()}_".startswith(prefixes) for name in services)
+    for name, pod in pods().items():
+        assert pod["enableServiceLinks"] is False, name
+
+
 def test_every_file_is_listed_and_every_selector_finds_something() -> None:
     (custom,) = [each for each in manifests() if each["kind"] == "Kustomization"]
     there = {path.name for path in (DEPLOY / "kubernetes").glob("*.yaml")}
