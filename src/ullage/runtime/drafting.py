@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -44,7 +44,10 @@ async def drafting(
     draft = AnswerDraft(store, lease, call, flush_bytes)
     try:
         async with background(draft.store_in_batches(flush_s)):
-            yield draft
+            try:
+                yield draft
+            finally:
+                draft.end()
     finally:
         if not draft.is_broken:
             await to_completion(draft.flush())
@@ -63,8 +66,9 @@ class AnswerDraft:
         self._waiting: list[DraftPiece] = []
         self._size = 0
         self._offset = 0
+        self._is_ending = False
         self._wake = asyncio.Event()
-        self._is_full = asyncio.Event()
+        self._is_due = asyncio.Event()
 
     def put(self, event: StreamEvent) -> None:
         """One event of the stream."""
@@ -75,7 +79,7 @@ class AnswerDraft:
         self._size += len(piece.text)
         self._wake.set()
         if self._size >= self._flush_bytes:
-            self._is_full.set()
+            self._is_due.set()
 
     def _piece(self, event: StreamEvent) -> DraftPiece | None:
         offset = self._offset
@@ -105,28 +109,40 @@ class AnswerDraft:
         self._offset += 1
         return piece
 
-    async def store_in_batches(self, flush_s: float) -> None:
-        """Store a piece at once where none was stored for ``flush_s`` seconds, and later ones together.
+    def end(self) -> None:
+        """No batch follows: what waits is stored by ``flush``."""
+        self._is_ending = True
+        self._wake.set()
+        self._is_due.set()
 
-        So a display begins when the answer does, and an answer whose pieces come slowly needs no timer.
+    async def store_in_batches(self, flush_s: float) -> None:
+        """Store a piece at once where none was stored for ``flush_s`` seconds, and later ones together, until ``end``.
+
+        So a display begins when the answer does, and an answer whose pieces come slowly needs no timer. A cancel is
+        raised behind the end.
         """
-        clock = asyncio.get_running_loop().time
-        next_at = clock()
+        await to_completion(self._store_in_batches(flush_s))
+
+    async def _store_in_batches(self, flush_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        next_at = loop.time()
         while True:
             await self._wake.wait()
-            left_s = next_at - clock()
+            left_s = next_at - loop.time()
             if left_s > 0:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(left_s):
-                        await self._is_full.wait()
-            await to_completion(self.flush())
-            next_at = clock() + flush_s
+                timer = loop.call_later(left_s, self._is_due.set)
+                await self._is_due.wait()
+                timer.cancel()
+            if self._is_ending:
+                return
+            await self.flush()
+            next_at = loop.time() + flush_s
 
     async def flush(self) -> None:
         """Store the pieces that wait. Raises what the store raises."""
         pieces, self._waiting, self._size = self._waiting, [], 0
         self._wake.clear()
-        self._is_full.clear()
+        self._is_due.clear()
         if not pieces:
             return
         try:

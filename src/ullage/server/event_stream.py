@@ -197,7 +197,7 @@ async def frames(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> AsyncGenerator[bytes, None]:
     """The frames after a position, all available ones at a time, until the session is deleted, the server closes, or
-    they may not go on, which is asked before each of them and every ``ACCESS_S`` seconds.
+    they may not go on, which is asked before each event and every ``ACCESS_S`` seconds: not before each piece.
 
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
@@ -210,7 +210,7 @@ async def frames(
         task.add_done_callback(held.end)
     try:
         while not any(end.done() for end in ends) and (chunk := await held.take()):
-            if not may_go_on():
+            if held.had_event and not may_go_on():
                 return
             yield chunk
         if reading.done():
@@ -253,7 +253,7 @@ async def _read_on(
         async with aclosing(following) as items:  # type: ignore[type-var]
             async for item in items:
                 position = moved(position, item)
-                held.put(frame(position, item))
+                held.put(frame(position, item), is_event=not isinstance(item, DraftPiece))
                 if not await held.has_room(SLOW_S):
                     break
         await held.until_room()
@@ -275,9 +275,13 @@ class _FrameBuffer:
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._is_over = False
+        self._has_event = False
+        self.had_event = False
+        """Whether an event was among the frames that were taken last."""
 
-    def put(self, made: bytes) -> None:
+    def put(self, made: bytes, *, is_event: bool = False) -> None:
         self._frames.append(made)
+        self._has_event |= is_event
         self._size += len(made)
         self._put_at = self._clock()
         self._news.set()
@@ -319,6 +323,7 @@ class _FrameBuffer:
         taken = b"".join(self._frames)
         self._frames.clear()
         self._size = 0
+        self.had_event, self._has_event = self._has_event, False
         self._room.set()
         return taken
 
