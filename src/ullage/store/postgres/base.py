@@ -25,6 +25,7 @@ from ullage.store.postgres.connecting import (
 )
 from ullage.store.postgres.failures import failure
 from ullage.store.postgres.lanes import (
+    GATHER_S,
     LANES,
     WAIT_S,
     PendingWrite,
@@ -195,15 +196,25 @@ class OpenDatabase:
 
     def _take(self) -> None:
         if not self._lanes:
-            self._lanes = [self._new_lane() for _ in range(LANES)]
+            self._lanes = self._new_lanes()
             self._writing = [start(self._run(each)) for each in self._lanes]
         self._is_taking = False
         while self._handed:
             write = self._handed.popleft()
-            lane_of(write.sessions[0], self._lanes).put(write)
+            lane_of(write.sessions[0], self._lanes, write.function).put(write)
 
-    def _new_lane(self) -> WriteLane:
-        return WriteLane(self.database, self._tell, self._watchers.observer.waited)
+    def _new_lanes(self) -> list[WriteLane]:
+        last: dict[str, PendingWrite] = {}
+        return [
+            WriteLane(
+                self.database,
+                self._tell,
+                self._watchers.observer.waited,
+                gather_s=0.0 if number else GATHER_S,
+                last=last,
+            )
+            for number in range(LANES)
+        ]
 
     async def _run(self, lane: WriteLane) -> None:
         """Open the database before the lane's first write; where that fails, its writes fail."""

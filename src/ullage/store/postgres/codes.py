@@ -44,6 +44,14 @@ class WriteAnswer(TypedDict, total=False):
 _decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode
 
 
+_decode_many: Final = msgspec.json.Decoder(list[WriteAnswer]).decode
+
+
+def answers_of(data: str) -> list[WriteAnswer]:
+    """The answers of drafts that were one statement."""
+    return _decode_many(data)
+
+
 def answer_of(data: str) -> WriteAnswer:
     """The answer of a write that was alone in its transaction."""
     answer = _decode(data)

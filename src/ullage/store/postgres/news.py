@@ -74,6 +74,8 @@ class News:
         self._look_beside = look
         """What else is looked at each time, on the same connection."""
         self._me = secrets.token_hex(6)
+        self._mine = f'["{self._me}",'
+        """How its own notifications begin."""
         self._changes: list[Change] = []
         self._has_changes = asyncio.Event()
         self._is_lost = asyncio.Event()
@@ -169,6 +171,8 @@ class News:
         try:
             connection.add_termination_listener(ended)
             async with asyncio.timeout(HEARD_S):
+                # A notification is not on the disk at all: its transaction does not wait for that either.
+                await connection.execute("SET synchronous_commit = off")
                 await connection.add_listener(CHANNEL, self._hear)
         except BaseException:
             drop(connection)
@@ -190,7 +194,9 @@ class News:
             self._take(payload)
 
     def _take(self, payload: str | bytes) -> None:
-        """News of another process."""
+        """News of another process; its own come back too."""
+        if isinstance(payload, str) and payload.startswith(self._mine):
+            return
         try:
             sender, items = _decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError):
