@@ -40,7 +40,7 @@ log = logging.getLogger("ullage.store")
 CHANNEL: Final = "ullage"
 
 GATHER_S: Final = 0.003
-"""How long changes are gathered for one notification."""
+"""Pause between two notifications, in which changes gather; after a longer one none waits."""
 
 LARGEST_BYTES: Final = 7_000
 """Of one notification; PostgreSQL takes 7,999 (https://www.postgresql.org/docs/current/sql-notify.html)."""
@@ -223,14 +223,14 @@ class News:
     async def _send_all(self) -> None:
         while True:
             await self._has_changes.wait()
-            if self._connected_bus is None:
-                await asyncio.sleep(GATHER_S)
             try:
                 await self._send()
             except Failures as problem:
                 self._lose(problem)
             except Exception:  # what can't be told is found by the look
                 log.exception("A notification could not be written")
+            if self._connected_bus is None:
+                await asyncio.sleep(GATHER_S)
 
     async def _send(self) -> None:
         changes, self._changes = self._changes, []
@@ -243,11 +243,12 @@ class News:
             return
         payloads = payloads_of(self._me, changes)
         if payloads and self._connection is not None:
-            async with self._lock, asyncio.timeout(HEARD_S):
+            async with self._lock:
                 await self._connection.execute(
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
                     CHANNEL,
                     payloads,
+                    timeout=HEARD_S,
                 )
 
     async def _look_all(self) -> None:
@@ -328,26 +329,32 @@ def payloads_of(
     me: str, changes: Sequence[Change], largest_bytes: int = LARGEST_BYTES
 ) -> list[str]:
     """The notifications for these changes, each below ``largest_bytes``; a session is told once."""
-    items: list[_NewsItem] = []
+    items: list[bytes] = []
     told: set[str] = set()
     for change in changes:
         pieces = [each for each in change.stored if isinstance(each, DraftPiece)]
-        item: _NewsItem = (change.session, change.seq, pieces)
-        if pieces and len(msgspec.json.encode(item)) < largest_bytes // 2:
+        item = (
+            msgspec.json.encode((change.session, change.seq, pieces)) if pieces else b""
+        )
+        if item and len(item) < largest_bytes // 2:
             items.append(item)
         elif change.session not in told:
             told.add(change.session)
-            items.append((change.session, change.seq, []))
+            items.append(msgspec.json.encode((change.session, change.seq, [])))
     payloads: list[str] = []
-    parts: list[_NewsItem] = []
+    parts: list[bytes] = []
     size = 0
     for item in items:
-        length = len(msgspec.json.encode(item))
-        if parts and size + length > largest_bytes:
-            payloads.append(msgspec.json.encode((me, parts)).decode())
+        if parts and size + len(item) > largest_bytes:
+            payloads.append(_payload(me, parts))
             parts, size = [], 0
         parts.append(item)
-        size += length + 1
+        size += len(item) + 1
     if parts:
-        payloads.append(msgspec.json.encode((me, parts)).decode())
+        payloads.append(_payload(me, parts))
     return payloads
+
+
+def _payload(me: str, items: Sequence[bytes]) -> str:
+    """One notification of items that are JSON already."""
+    return msgspec.json.encode((me, [msgspec.Raw(item) for item in items])).decode()
