@@ -255,3 +255,133 @@ async def test_a_lost_lease_and_a_long_row_fail_alone_in_a_group(
     ]
     assert json.dumps([each.offset for each in await store.read_draft("s")]) == "[0, 1]"
     await store.close()
+
+
+async def test_drafts_of_many_sessions_are_stored_once_whatever_happens_to_their_connection(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
+    leases = []
+    for number in range(SESSIONS):
+        await store.create(f"s{number}")
+        leases.append(await store.acquire(f"s{number}", "o", ttl_s=600))
+    name = database_url.partition("?")[0].rpartition("/")[2]
+    ends = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        f"WHERE datname = '{name}' AND query LIKE '%add_pieces_together%' AND pid <> pg_backend_pid()"
+    )
+
+    async def stream(lease: Lease) -> None:
+        for number in range(100):
+            await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])
+
+    streaming = asyncio.gather(*(stream(lease) for lease in leases))
+    ended = 0
+    while not streaming.done():
+        ended += int(await asyncio.to_thread(shared_server().sql, ends))
+        await asyncio.sleep(0.05)
+    await streaming
+    assert ended > 0
+    for lease in leases:
+        pieces = await store.read_draft(lease.session)
+        assert [piece.offset for piece in pieces] == list(range(100))
+    await store.close()
+
+
+async def test_drafts_whose_commit_got_no_answer_are_looked_up(database_url: str) -> None:
+    store = PostgresStore(database_url)
+    leases = []
+    for session in ("s", "t"):
+        await store.create(session)
+        leases.append(await store.acquire(session, "o", ttl_s=600))
+    others = Lease("t", "another", 1)
+    await store.draft(leases[0], [DraftPiece("c", 0, "text", "p", "x")])
+    lane = store._base._lanes[0]
+    assert lane.connection is not None
+    losing = _LosingAnswers(lane.connection)
+    lane.connection = losing
+    given = await asyncio.gather(
+        store.draft(leases[0], [DraftPiece("c", 1, "text", "p", "x")]),
+        store.draft(leases[1], [DraftPiece("d", 0, "text", "p", "x")]),
+        store.draft(others, [DraftPiece("e", 0, "text", "p", "x")]),
+        return_exceptions=True,
+    )
+    assert losing.lost == ["add_pieces_together"]
+    assert [type(each).__name__ for each in given] == [
+        "NoneType",
+        "NoneType",
+        "LeaseLost",
+    ]
+    assert [each.offset for each in await store.read_draft("s")] == [0, 1]
+    assert [each.call for each in await store.read_draft("t")] == ["d"]
+    await store.close()
+
+
+class _LosingAnswers:
+    """A connection that ends when its statement was committed, before its answer comes."""
+
+    def __init__(self, connection: PgConnection) -> None:
+        self.lost: list[str] = []
+        self._connection = connection
+
+    def is_closed(self) -> bool:
+        return bool(self._connection.is_closed())
+
+    def terminate(self) -> None:
+        self._connection.terminate()
+
+    async def fetchval(self, statement: str, *values: object) -> object:
+        await self._connection.fetchval(statement, *values)
+        self.lost.append(statement.partition("FROM ")[2].partition("(")[0])
+        self._connection.terminate()
+        raise ConnectionResetError
+
+
+async def test_a_used_offset_is_refused_alone_and_stores_nothing(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
+    leases = []
+    for session in ("s", "t"):
+        await store.create(session)
+        leases.append(await store.acquire(session, "o", ttl_s=600))
+    used = DraftPiece("c", 0, "text", "p", "x")
+    await store.draft(leases[0], [used])
+    given = await asyncio.gather(
+        store.draft(leases[0], [DraftPiece("b", 0, "text", "p", "x"), used]),
+        store.draft(leases[1], [used]),
+        return_exceptions=True,
+    )
+    assert [type(each).__name__ for each in given] == ["LedgerError", "NoneType"]
+    assert [each.call for each in await store.read_draft("s")] == ["c"]
+    assert [each.call for each in await store.read_draft("t")] == ["c"]
+    await store.close()
+
+
+async def test_drafts_and_other_writes_of_a_session_happen_in_the_order_they_were_asked_for(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
+    leases = []
+    for number in range(SESSIONS):
+        await store.create(f"s{number}")
+        leases.append(await store.acquire(f"s{number}", "o", ttl_s=600))
+    writes: list[object] = []
+    for number in range(20):
+        for lease in leases:
+            turn = TurnStarted(turn=str(number))
+            piece = DraftPiece("c", 0, "text", "p", str(number))
+            writes.append(store.draft(lease, [piece]))
+            writes.append(
+                store.append(
+                    lease, [turn], after=number, durable=number % 3 == 0, ends_draft="c"
+                )
+            )
+    await asyncio.gather(*writes)  # type: ignore[call-overload]
+    for lease in leases:
+        assert await store.read_draft(lease.session) == []
+        assert len(await store.read(lease.session)) == 20
+    assert not store._base._lanes[0].last, (
+        "the lane of a session at rest is free to choose"
+    )
+    await store.close()

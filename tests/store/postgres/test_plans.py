@@ -8,7 +8,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from ullage.events import DraftPiece
+from ullage.store.postgres.lanes import lone_call_of
 from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.rows import AppendValues, draft_values
 from ullage.store.postgres.store import PostgresStore
 
 OTHERS = 2_000
@@ -22,6 +25,9 @@ OTHER_DRAFTS = """
 INSERT INTO drafts (session, call, first, last, seq, body)
 SELECT key, 'c', n, n, 0, '' FROM sessions, generate_series(1, 10) n
 """
+
+READ_THROUGH = "SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables"
+"""The rows that sequential scans read, in this transaction and just before it."""
 
 
 def rows_read(plan: dict[str, Any]) -> float:
@@ -64,3 +70,35 @@ async def test_a_statement_about_few_sessions_does_not_read_the_others(
     finally:
         await connection.close()
     assert rows_read(plan["Plan"]) < 100
+
+
+async def test_a_write_whose_plan_was_made_of_empty_tables_does_not_read_them_through(
+    database_url: str,
+) -> None:
+    store = PostgresStore(database_url)
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=600)
+    await store.close()
+    connection = await asyncpg.connect(database_url)
+    add = lone_call_of("add_pieces", 7)
+    end = lone_call_of("append_events", 17)
+    ends = AppendValues.of("s", [], lease=lease, ends_draft="c").values
+
+    async def write(number: int) -> None:
+        piece = draft_values([DraftPiece("c", number, "text", "p", "x")])
+        await connection.fetchval(add, "lane", 2 * number + 1, False, "", *lease, *piece)
+        await connection.fetchval(end, "lane", 2 * number + 2, False, "", *ends)
+
+    try:
+        await connection.execute("VACUUM ANALYZE")
+        for number in range(10):  # more than a plan takes to be kept
+            await write(number)
+        await connection.execute(OTHER_SESSIONS, OTHERS)
+        await connection.execute(OTHER_DRAFTS)
+        async with connection.transaction():
+            before = await connection.fetchval(READ_THROUGH)
+            await write(10)
+            read = await connection.fetchval(READ_THROUGH) - before
+    finally:
+        await connection.close()
+    assert read < 100
