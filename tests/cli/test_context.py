@@ -377,3 +377,10 @@ def test_what_the_meter_logs_does_not_reach_the_terminal(
 ) -> None:
     assert main(["context", log]) == 0
     assert capfd.readouterr().err == ""
+
+
+def test_a_database_is_no_file_to_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["context", "postgresql://me:secret@db.example.org/ullage"]) != 0
+    said = capsys.readouterr().err
+    assert "is a database" in said
+    assert "secret" not in said

@@ -9,8 +9,15 @@ import pytest
 
 from tests.store.sessions import said
 from ullage.cli import main
+from ullage.cli.retention import TOLD_EACH
 from ullage.events import MessageAdded
 from ullage.store.sqlite.store import SqliteStore
+from ullage.store.sqlite.transaction import Transaction
+
+
+def age(inside: Transaction) -> None:
+    """Make all sessions two days older."""
+    inside.database.execute("UPDATE sessions SET changed = changed - 172800")
 
 
 @pytest.fixture
@@ -24,9 +31,6 @@ def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
             await store.create(
                 name, [MessageAdded(message=said(f"m-{name}", "Hi."))], tenant=tenant
             )
-
-        def age(inside: object) -> None:
-            inside.database.execute("UPDATE sessions SET changed = changed - 172800")  # type: ignore[attr-defined]
 
         await store._writer.perform(age)
         await store.create("young")
@@ -110,6 +114,37 @@ def test_a_file_that_can_t_be_restored_is_named_once(
     for file in (damaged, missing):
         assert main(["store", "restore", str(place), str(file)]) != 0
         assert capsys.readouterr().err.count(str(file)) == 1
+
+
+def test_what_is_restored_counts_for_no_quota(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "archive"
+    prune = ["store", "prune", str(place), "--unchanged", "1d", "--tenant", "acme"]
+    assert main([*prune, "--archive", str(archive)]) == 0
+    at = ["--store", str(place)]
+    assert main(["quota", "set", "acme", "--sessions", "0", *at]) == 0
+    (file,) = (str(file) for file in archive.glob("acme/*.jsonl.gz"))
+    assert main(["store", "restore", str(place), file]) == 0
+    capsys.readouterr()
+    assert main(["quota", "list", *at]) == 0
+    assert "0 of 0 sessions" in capsys.readouterr().out
+
+
+def test_a_long_removal_says_how_far_it_is(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fill() -> None:
+        store = SqliteStore(place)
+        for number in range(2 * TOLD_EACH):
+            await store.create(f"s{number}")
+        await store._writer.perform(age)
+        await store.close()
+
+    asyncio.run(fill())
+    prune = ["store", "prune", str(place), "--unchanged", "1d", "--delete"]
+    assert main(prune) == 0
+    assert capsys.readouterr().err.splitlines() == ["100 sessions", "200 sessions"]
 
 
 def test_sessions_are_deleted_only_by_that_word(

@@ -13,11 +13,15 @@ from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.stores import place_of
 from ullage.display.text import counted, printable
 from ullage.errors import CommandRefused, InputError, SettingError
-from ullage.runtime.copying import imported
+from ullage.runtime.copying import harmless
 from ullage.store.archiving import prune
+from ullage.store.export import import_file
 from ullage.store.places import store_at
 from ullage.store.store import DEFAULT_TENANT, Store
 from ullage.store.tenants import TenantStore
+
+TOLD_EACH: Final = 100
+"""Sessions after which a long removal says how far it is."""
 
 _LEFT: Final = {
     "driven": "left: a program drives it.",
@@ -44,6 +48,9 @@ async def prune_sessions(args: argparse.Namespace) -> int:
         async for each in pruning:
             outcomes[each.outcome] += 1
             size += each.size
+            done = outcomes["archived"] + outcomes["deleted"]
+            if done % TOLD_EACH == 0 and each.outcome in ("archived", "deleted"):
+                print(f"{done:,} sessions", file=sys.stderr)
             if each.outcome in _LEFT:
                 print(
                     f"{printable(each.session)}: {_LEFT[each.outcome]}", file=sys.stderr
@@ -79,8 +86,9 @@ async def restore_sessions(args: argparse.Namespace) -> int:
         for name in args.files:
             path = Path(name)
             try:
-                taken = await imported(
-                    _store_of(store, path, args.new_id), path, args.new_id
+                # what the tenant had before counts for no quota
+                taken = await import_file(
+                    _store_of(store, path, args.new_id), path, args.new_id, keep=harmless
                 )
             except CommandRefused as problem:
                 failed = True

@@ -46,6 +46,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.runtime.running import DOCUMENT_BYTES, ENDS, first_line
 from ullage.runtime.watched import UnusableSession
+from ullage.store.urls import POSTGRES, shown_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +187,11 @@ def place_of(name: str, session: str = "") -> FoundSession:
     if len(listed) >= SHORTEST_ID:
         places = find_sessions().once.places
         matching = [place for place in places if place.id.endswith(listed)]
+    if not matching and name.startswith(POSTGRES):
+        raise UnreadableInput(
+            f"{shown_place(name)} is a database, and this command reads files. Export a session from a server "
+            "(GET /v1/sessions/ID/export), and name that file."
+        )
     if not matching:
         raise UnreadableInput(
             f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them."

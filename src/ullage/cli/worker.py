@@ -16,6 +16,7 @@ from ullage.cli.exporting import exported_spans, span_hooks
 from ullage.cli.logged import logged
 from ullage.cli.serve import agent_of
 from ullage.cli.stores import place_of
+from ullage.display.text import printable
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
 from ullage.loop_thread import run_to_end
@@ -24,7 +25,7 @@ from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER, Host
 from ullage.store.places import store_at
 from ullage.store.store import Store
-from ullage.store.urls import with_bus
+from ullage.store.urls import shown_place, with_bus
 from ullage.tasks import background, start, stop
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ async def _work(
     hooks: Sequence[Hook],
     looked_at: Monitored | None,
 ) -> None:
+    shown = printable(shown_place(args.store))
     store = inner
     if looked_at is not None:
         from ullage.server.metrics import measured
@@ -97,7 +99,7 @@ async def _work(
         ):
             if looked_at is not None:
                 await stack.enter_async_context(background(looked_at.serve(host)))
-            of = f"the place {args.place}" if args.place else "the store"
+            of = f"the place {args.place} in {shown}" if args.place else shown
             print(f"Ullage drives sessions of {of}. Ctrl-C stops it.", flush=True)
             if await told.get() == signal.SIGTERM:
                 await _drained(host, told, args.drain)

@@ -168,7 +168,7 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
 
 NEXT: Final[Mapping[int, str]] = {
     400: "Compare the request with GET /schema/openapi.json.",
-    401: "Send `Authorization: Bearer TOKEN` with the token that `ullage serve` was started with.",
+    401: "Send `Authorization: Bearer TOKEN` with a token of this server: `ullage token add NAME` makes one.",
     404: "GET /schema/openapi.json lists every path.",
     405: "GET /schema/openapi.json lists the methods of every path.",
     413: "Send less at once, or set a higher limit where the server is started.",
