@@ -110,8 +110,8 @@ PACKAGES: dict[str, frozenset[str]] = {
     "store": frozenset({"msgspec", "asyncpg", "nats"}),  # loaded for a URL of PostgreSQL
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
-        {"msgspec", "httpx2", "httpcore2", "pydantic_ai", "pydantic"}
-    ),  # httpcore2 comes with httpx2; the bridge loads pydantic_ai when it is asked for
+        {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
+    ),  # the bridge loads pydantic_ai when it is asked for
     # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches; typing_extensions is read by
     # type checkers alone, which bring it
     "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2", "typing_extensions"}),

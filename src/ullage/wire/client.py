@@ -342,14 +342,11 @@ class Client:
         return self._http
 
     def _made(self) -> httpx2.AsyncClient:
-        # Here, as it loads what only a program needs that sends requests.
-        from ullage.wire.network import read_by_asyncio
-
         limits = self.timeouts
         logging.getLogger(httpx2.__name__).addFilter(
             _strike_record
         )  # taken once, however often it is added
-        http = httpx2.AsyncClient(
+        return httpx2.AsyncClient(
             timeout=httpx2.Timeout(
                 connect=limits.connect_s,
                 read=limits.first_byte_s,
@@ -363,8 +360,6 @@ class Client:
             # No cookie is kept: it would go to other ports of the host, and enough of them make a request too large.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
-        read_by_asyncio(http)
-        return http
 
 
 def _strike_record(record: logging.LogRecord) -> bool:
@@ -487,9 +482,9 @@ async def _close(response: httpx2.Response) -> None:
 
     HTTP/1.1 has no number that binds an answer to its request. Bytes behind an answer, of a broken gateway or a hostile
     server, would be read as the answer to the next request. The transport looks at the socket before it reuses a
-    connection, but not at bytes that were read from it already. Those wait in ``wire.network.Connected`` and in the
-    HTTP parser, which no public interface shows; where a new version of the transport keeps the parser elsewhere, or
-    reads otherwise, connections are closed rather than reused.
+    connection, but not at bytes that were read from it already. Those wait in three places: the HTTP parser, the queue
+    of the stream, and the TLS layer. No public interface shows them, so this looks inside; where a new version keeps
+    them elsewhere, connections are closed rather than reused.
     """
     stream = response.extensions.get("network_stream")
     try:
@@ -501,7 +496,7 @@ async def _close(response: httpx2.Response) -> None:
 
 def _holds_more(body: Any, stream: Any) -> bool:
     try:
-        return _is_behind_body(body) or bool(stream.has_unread)
+        return _is_behind_body(body) or _is_waiting(stream)
     except (AttributeError, TypeError):
         return True
 
@@ -514,3 +509,13 @@ def _is_behind_body(body: Any) -> bool:
         )
     parser = body._connection._h11_state
     return bool(parser.trailing_data[0])
+
+
+def _is_waiting(stream: Any) -> bool:
+    """Whether bytes were read from the socket, or decrypted, that the parser has not asked for yet."""
+    layer = stream._stream
+    while hasattr(layer, "transport_stream"):
+        if layer._read_bio.pending or layer._ssl_object.pending():
+            return True
+        layer = layer.transport_stream
+    return bool(layer._protocol.read_queue)
