@@ -61,7 +61,7 @@ CHANGES: Final = {
     "GrantGiven": "loop",
     "GrantRevoked": "loop",
     "ReadingTaken": "memory",
-    "Calibrated": "meter",
+    "Calibrated": "meter memory",
     "OverheadLearnt": "meter",
     "InputCounted": "meter",
     "PiecesCounted": "meter",
