@@ -3,6 +3,7 @@ import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from ullage.events import (
     MessageAdded,
     TurnStarted,
 )
-from ullage.store.changes import Change
+from ullage.store.changes import Change, Subscription
 from ullage.store.drafts import DraftRow
 from ullage.store.following import (
     FIRST_READ,
@@ -479,3 +480,26 @@ async def test_a_follower_loads_few_large_events_at_a_time_and_misses_none(
     read = FoundEvents(await store.read("s", limit=2), [], is_all=False, size=600_100)
     list(follower.read(read))
     assert follower.limit == READ_BYTES * 2 // 600_100
+
+
+async def test_what_is_told_before_the_first_look_repeats_no_piece() -> None:
+    """The follower has the first piece, and news of an event and of the second piece come before it has looked."""
+    pieces = [DraftPiece("c", offset, "text", "p", str(offset)) for offset in range(2)]
+    event = CancelAsked(session="s", seq=4, id="e4", at=4.0)
+    news = Subscription("s")
+    news.hear(Change("s", 4, (event,)))
+    news.hear(Change("s", 4, (pieces[1],)))
+
+    @asynccontextmanager
+    async def watch() -> AsyncIterator[Subscription]:
+        yield news
+
+    async def look() -> FoundEvents:
+        rows = [DraftRow(1, 3, (pieces[0],)), DraftRow(2, 4, (pieces[1],))]
+        found = [event] if follower.seq < event.seq else []
+        left = [row for row in rows if row.id > follower.row]
+        return FoundEvents(found, left, is_all=True, last_at=float(follower.seq))
+
+    follower = Follower("s", 3, offset=0, at=3.0)
+    following = follower.follow(watch(), look)
+    assert [await anext(following), await anext(following)] == [event, pieces[1]]

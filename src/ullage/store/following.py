@@ -132,9 +132,13 @@ class Follower:
     ) -> AsyncIterator[Event | DraftPiece]:
         """All items from here on, without end. ``look`` reads the database behind this follower's position."""
         async with watch as news:
-            must_look = True
+            is_first = True
             while True:
                 changes, told_to_look = news.take()
+                if is_first:  # which pieces the follower has is known by the events that they were stored behind
+                    is_first = False
+                    async for each in self._look(look):
+                        yield each
                 for change in changes:
                     fresh = self.hear(change)
                     while fresh is None:
@@ -143,8 +147,7 @@ class Follower:
                         fresh = self.hear(change, has_looked=True)
                     for each in fresh:
                         yield each
-                if must_look or told_to_look:
-                    must_look = False
+                if told_to_look:
                     async for each in self._look(look):
                         yield each
                 await news.wait()
