@@ -466,7 +466,7 @@ async def test_a_follower_loads_few_large_events_at_a_time_and_misses_none(
     store: Store,
 ) -> None:
     await store.create("s")
-    messages = [said(f"m{number}", "x" * 300_000) for number in range(3 * FIRST_READ)]
+    messages = [said(f"m{number}", "x" * 200_000) for number in range(3 * FIRST_READ)]
     for message in messages:
         await store.command("s", [MessageAdded(message=message)])
     found = []

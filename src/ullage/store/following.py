@@ -14,10 +14,10 @@ from ullage.store.refusals import history_lost
 MOST_READ: Final = 1_000
 """The most events that one read loads, so that a long ledger is not in memory as a whole."""
 
-FIRST_READ: Final = 16
+FIRST_READ: Final = 4
 """The most events that a follower's first read loads, which tells how large they are."""
 
-READ_BYTES: Final = 4_000_000
+READ_BYTES: Final = 1_000_000
 """About how much JSON the following reads load. Eight followers of 600 events of 500 kB held 1.6 GB with SQLite and
 2.5 GB with PostgreSQL when only their number was limited."""
 
