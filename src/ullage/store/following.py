@@ -132,13 +132,11 @@ class Follower:
     ) -> AsyncIterator[Event | DraftPiece]:
         """All items from here on, without end. ``look`` reads the database behind this follower's position."""
         async with watch as news:
-            is_first = True
+            # Before any news: which pieces the follower has is known by the events that they were stored behind.
+            async for each in self._look(look):
+                yield each
             while True:
                 changes, told_to_look = news.take()
-                if is_first:  # which pieces the follower has is known by the events that they were stored behind
-                    is_first = False
-                    async for each in self._look(look):
-                        yield each
                 for change in changes:
                     fresh = self.hear(change)
                     while fresh is None:
