@@ -132,7 +132,8 @@ def sized_event(session: str, row: EventRow) -> tuple[Event, int]:
         data = to_json(session, row)
         return decode_event(data), len(data)
     except DAMAGES as problem:
-        return _damaged(session, row, problem), len(row.body)
+        damaged = _damaged(session, row, problem)
+        return damaged, damaged.size_bytes
 
 
 DAMAGES: Final = (
