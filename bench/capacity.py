@@ -27,10 +27,10 @@ GB: Final = 1e9
 class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a step costs. The defaults are docs/capacity.md's. CPU in milliseconds."""
 
-    driving_ms: float = 84.3
-    following_ms: float = 20.6
+    driving_ms: float = 77.5
+    following_ms: float = 21.4
     """Of a server at which one client follows the session."""
-    postgres_ms: float = 41.7
+    postgres_ms: float = 29.4
     restate_ms: float = 0.0
     """0 is a deployment with leases."""
     wal_bytes: float = 7_463
