@@ -496,7 +496,7 @@ async def test_what_is_told_before_the_first_look_repeats_no_piece() -> None:
 
     async def look() -> FoundEvents:
         rows = [DraftRow(1, 3, (pieces[0],)), DraftRow(2, 4, (pieces[1],))]
-        found = [event] if follower.seq < event.seq else []
+        found: list[Event] = [event] if follower.seq < event.seq else []
         left = [row for row in rows if row.id > follower.row]
         return FoundEvents(found, left, is_all=True, last_at=float(follower.seq))
 
