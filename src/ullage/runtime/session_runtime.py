@@ -405,15 +405,16 @@ class SessionRuntime:
 
     def _learnt(self) -> list[Event]:
         """The error of the last call's estimate; nothing if the provider reported no usable input."""
-        last, started = self.ledger.meter._fold.track.last, self.memory.started
-        if last is None or last.actual is None or last.error is None:
+        call, started = self.memory.unlearnt, self.memory.started
+        last = self.ledger.meter._fold.track.last
+        if not call or started is None or last is None or last.call != call:
             return []
-        if last.call != self.memory.unlearnt or started is None:
+        if last.actual is None or last.error is None:
             return []
         ratio = last.actual / last.estimated if last.estimated else 1.0
         learnt = Calibrated(
             model=started.fingerprint.model if started.fingerprint else "",
-            call=last.call,
+            call=call,
             estimated=last.estimated,
             actual=last.actual,
             error=last.error,

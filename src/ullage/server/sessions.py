@@ -45,6 +45,7 @@ from ullage.server.masking import refuse_passwords
 from ullage.server.problems import told
 from ullage.server.requests import (
     LARGEST,
+    LONGEST_ID,
     Opened,
     TheHost,
     received,
@@ -55,7 +56,7 @@ from ullage.store.export import export_lines, id_in
 from ullage.store.searching import FoundMessage, SearchPlace, search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 
-ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
+ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
 JSON_LINES: Final = "application/x-ndjson"
 

@@ -42,8 +42,6 @@ class WriteAnswer(TypedDict, total=False):
 
 
 _decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode
-
-
 _decode_many: Final = msgspec.json.Decoder(list[WriteAnswer]).decode
 
 
