@@ -167,7 +167,8 @@ def prefix_changed(talk: Talk) -> Case:
     says = (
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different "
         'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block". '
-        "That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
+        "That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. "
+        "The `system` prompt differs from when the block was created."
     )
     return Case(says, mended.but(system="Be brief."), mended)
 

@@ -39,6 +39,10 @@ def switched(talk: Talk, made_by: str, read_by: str, **headers: str | None) -> A
         ("claude-opus-5-5", "claude-sonnet-5"),
         ("claude-fable-5-1", "claude-opus-5-5"),
         ("claude-sonnet-5-5", "claude-opus-4-6"),
+        ("claude-fable-5-2", "claude-fable-5-1"),
+        ("claude-opus-5", "claude-sonnet-5-5"),
+        ("claude-fable-5", "claude-opus-5-5"),
+        ("claude-sonnet-4-6", "claude-haiku-5-5"),
     ],
 )
 def test_bound_thinking_is_dropped_for_a_model_that_cannot_read_it(
@@ -57,6 +61,10 @@ def test_bound_thinking_is_dropped_for_a_model_that_cannot_read_it(
         ("claude-opus-4-6", "claude-fable-5-1"),
         ("claude-opus-5-5", "claude-fable-5-1"),
         ("claude-opus-5-5", "claude-opus-5-5"),
+        ("claude-fable-5-2", "claude-mythos-5-2"),
+        ("claude-mythos-5-1", "claude-fable-5-1"),
+        ("claude-haiku-5-5", "claude-opus-5"),
+        ("claude-sonnet-5", "claude-sonnet-5-5"),
     ],
 )
 def test_thinking_of_a_model_that_can_be_read_is_kept_and_billed(
@@ -75,12 +83,20 @@ def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(
     assert "input_transformations" not in given
 
 
-@pytest.mark.parametrize("behavior", [None, "error"])
+@pytest.mark.parametrize(
+    ("model", "behavior"),
+    [
+        ("claude-opus-5-5", None),
+        ("claude-opus-5-5", "error"),
+        ("claude-fable-5-2", None),
+    ],
+)
 def test_a_lenient_run_bills_thinking_behind_a_changed_prefix_unless_told_to_refuse(
-    behavior: str | None,
+    model: str, behavior: str | None
 ) -> None:
+    """Claude Fable 5.2 is strict with every account."""
     hello: Body = {"role": "user", "content": "hello"}
-    body: Body = {"model": "claude-opus-5-5", "max_tokens": 2_000, "messages": [hello]}
+    body: Body = {"model": model, "max_tokens": 2_000, "messages": [hello]}
     with running(seed=3, lenient=True) as server:
         talk = Talk(server)
         first = talk.ok("anthropic", Ask("/v1/messages", body))
@@ -92,7 +108,7 @@ def test_a_lenient_run_bills_thinking_behind_a_changed_prefix_unless_told_to_ref
             body["thinking"] = {"type": "adaptive", "block_binding": binding}
         given = talk.send("anthropic", Ask("/v1/messages", body, CONTROLS))
         last = server.exchanges[-1]
-    if behavior:
+    if behavior or model == "claude-fable-5-2":
         assert (given.status_code, last.rule) == (400, "prefix_changed")
         return
     (allowed,) = given.json()["input_transformations"]

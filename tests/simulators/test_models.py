@@ -40,6 +40,9 @@ def test_the_newest_of_a_family_is_a_model_of_that_family(
     ("name", "family", "like"),
     [
         ("claude-opus-7", "anthropic", "claude-opus-5-5"),
+        ("claude-fable-6", "anthropic", "claude-fable-5-2"),
+        ("claude-haiku-4-5-20251001", "anthropic", "claude-haiku-4-5"),
+        ("claude-opus-4-1-20250805", "anthropic", "claude-sonnet-4-5"),
         ("anthropic/claude-opus-7", "openai", "anthropic/claude-sonnet-4.5"),
         ("gpt-7-luna", "openai", "gpt-6.1-sol"),
         ("openai/gpt-7", "openai", "gpt-6.1-sol"),

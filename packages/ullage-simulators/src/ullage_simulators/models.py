@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,25 @@ class Model:
     even_unsent: bool = False
     cache_from: int = 1_024
     traits: frozenset[str] = frozenset()
+    reads: str = ""
+    """A pattern of the names of other models whose reasoning it reads."""
+
+
+DATE: Final = r"(-\d{8})?"
+"""The day at the end of a name: ``claude-haiku-4-5-20251001``."""
+_CLAUDE_4: Final = r"claude-([0-3].*|opus-4.*|sonnet-(4.*|5)|haiku-4.*)"
+_UNBOUND: Final = (
+    rf"{_CLAUDE_4}|claude-(opus|fable|mythos)-5|claude-mythos-preview|claude-haiku-5-5"
+)
 
 
 def _claude(
-    name: str, *traits: str, wide: bool = True, turns: bool = True, cache_from: int
+    name: str,
+    *traits: str,
+    wide: bool = True,
+    turns: bool = True,
+    cache_from: int,
+    reads: str = _UNBOUND,
 ) -> Model:
     """A Claude model. A window of 1,000,000 tokens goes with 128,000 of output, one of 200,000 with 64,000.
 
@@ -51,6 +66,7 @@ def _claude(
         beside=False,
         cache_from=cache_from,
         traits=frozenset(traits),
+        reads=f"(?:{reads}|{name})" + DATE,
     )
 
 
@@ -59,12 +75,22 @@ _MANUAL: Final = ("manual-thinking", "prefill")
 _BOUND: Final = ("system-messages", "thinks", "bound")
 """Claude models whose thinking is bound to what is in front of it; they think unasked and take system messages.
 
-https://platform.claude.com/docs/en/build-with-claude/preserved-thinking and, for the messages,
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks and, for the messages,
 https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages.
+"""
+_ALWAYS_BOUND: Final = (*_BOUND, "unforced", "bound-always")
+"""Those that are checked for every account, however old: Claude Fable 5.2, Claude Mythos 5.2 and 5.1.
+
+https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2.
+"""
+_READ_BY_FABLE: Final = rf"{_UNBOUND}|claude-(fable|mythos)-5-1|claude-opus-5-5"
+"""https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#switching-models, which says nothing of what
+5.2 reads: taken to be that of 5.1. Thinking of Claude Haiku 5.5 is read by the others, and it reads that of no other:
+https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-thinking-block-binding.html.
 """
 
 
-def _openai(name: str, window: int, max_output: int, *traits: str, **more: bool) -> Model:
+def _openai(name: str, window: int, max_output: int, *traits: str, **more: Any) -> Model:
     return Model(name, "openai", window, max_output, traits=frozenset(traits), **more)
 
 
@@ -86,12 +112,40 @@ MODELS: tuple[Model, ...] = (
     _claude("claude-sonnet-5", "thinks", cache_from=1_024),
     _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
     _claude("claude-fable-5", "system-messages", "thinks", cache_from=512),
-    _claude("claude-fable-5-1", *_BOUND, "unforced", "reads-all", cache_from=512),
+    _claude("claude-mythos-5", "system-messages", "thinks", cache_from=512),
+    _claude("claude-mythos-preview", "system-messages", "thinks", cache_from=512),
     _claude(
-        "claude-haiku-5-5", *_BOUND, cache_from=512
-    ),  # that of the others; no page names it
-    _claude("claude-sonnet-5-5", *_BOUND, "unforced", cache_from=512),
-    _claude("claude-opus-5-5", *_BOUND, "unforced", cache_from=512),
+        "claude-fable-5-1", *_BOUND, "unforced", reads=_READ_BY_FABLE, cache_from=512
+    ),
+    _claude("claude-mythos-5-1", *_ALWAYS_BOUND, reads=_READ_BY_FABLE, cache_from=512),
+    _claude(
+        "claude-fable-5-2",
+        *_ALWAYS_BOUND,
+        reads=f"{_READ_BY_FABLE}|claude-mythos-5-2",
+        cache_from=512,
+    ),
+    _claude(
+        "claude-mythos-5-2",
+        *_ALWAYS_BOUND,
+        reads=f"{_READ_BY_FABLE}|claude-fable-5-2",
+        cache_from=512,
+    ),
+    # A prefix is cached from the size of the other models on; no page names that of Haiku 5.5.
+    _claude("claude-haiku-5-5", *_BOUND, reads="claude-haiku-5-5", cache_from=512),
+    _claude(
+        "claude-sonnet-5-5",
+        *_BOUND,
+        "unforced",
+        reads=f"{_CLAUDE_4}|claude-haiku-5-5",
+        cache_from=512,
+    ),
+    _claude(
+        "claude-opus-5-5",
+        *_BOUND,
+        "unforced",
+        reads=f"{_CLAUDE_4}|claude-opus-5|claude-haiku-5-5",
+        cache_from=512,
+    ),
     # Responses with items sent back: kept in loops (n = 11 + 5 + 2 + 51), dropped after a user message (n = 9 + 18).
     _openai("gpt-5", 272_000, 128_000, "floors-reasoning"),
     _openai("gpt-5-mini", 272_000, 128_000, "floors-reasoning"),
@@ -136,9 +190,11 @@ MODELS: tuple[Model, ...] = (
 """Names are the providers' own, so that a client's table of windows and prices applies."""
 
 _NEWEST: Final = (
+    ("claude-([a-z]+-4|[0-3])", "claude-sonnet-4-5"),
     ("claude-haiku", "claude-haiku-5-5"),
     ("claude-sonnet", "claude-sonnet-5-5"),
-    ("claude-fable", "claude-fable-5-1"),
+    ("claude-fable", "claude-fable-5-2"),
+    ("claude-mythos", "claude-mythos-5-2"),
     ("claude", "claude-opus-5-5"),
     ("claude", "anthropic/claude-sonnet-4.5"),
     ("gpt-oss", "gpt-oss-20b"),
@@ -175,6 +231,6 @@ def model_of_family(name: str, models: Sequence[Model]) -> Model | None:
 
 
 def _extends(name: str, known: str) -> bool:
-    """Whether the name goes on with a word; a number makes it another version (``claude-opus-5-7``)."""
+    """Whether a word or a day follows; another number makes it another version (``claude-opus-5-7``)."""
     rest = name.removeprefix(known)
-    return rest != name and re.match(r"-\D", rest) is not None
+    return rest != name and re.match(r"-\D|-\d{8}$", rest) is not None

@@ -104,6 +104,8 @@ class CallInProgress:
     """The model's name as the request has it. The answer repeats it, although OpenAI may answer the name of a dated
     snapshot (https://developers.openai.com/api/docs/models): a client compares it with the name it asked for."""
     dropped: list[dict[str, Any]] = field(default_factory=list)
+    last_thinking: str = ""
+    """The id of the last reasoning in the request that the model may rely on."""
     applied: list[dict[str, Any]] | None = None
     """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""
     uncleared: int = 0
@@ -118,6 +120,10 @@ class CallInProgress:
         is_assumed = refusal.refused.confidence == "assumed"
         if not (is_assumed and self.memory.scenario.lenient):
             raise refusal
+        self.warn(refusal)
+
+    def warn(self, refusal: CallRefused) -> None:
+        """Notes a refusal that the run leaves out."""
         if refusal.refused not in self.warnings:
             self.warnings.append(refusal.refused)
 

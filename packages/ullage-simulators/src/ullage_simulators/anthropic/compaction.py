@@ -99,12 +99,15 @@ def context(call_body: dict[str, Any], asked: ScriptContext) -> ScriptContext:
     return ScriptContext(asked.step, text)
 
 
-def blocks_of(spoken: Spoken) -> list[dict[str, Any]]:
-    """The one block of the answer; none where the call gave no text, called a tool, or was cut."""
+def blocks_of(spoken: Spoken, carried: dict[str, Any]) -> list[dict[str, Any]]:
+    """The one block of the answer; none where the call gave no text, called a tool, or was cut.
+
+    ``carried`` is what it stands for.
+    """
     answer = spoken.answer
     if spoken.stop or answer.calls or not answer.text:
         return []
-    signature = seal(WIRE, {KIND: digest(answer.text)})
+    signature = seal(WIRE, {KIND: digest(answer.text), **carried})
     return [{"type": KIND, "content": answer.text, "signature": signature}]
 
 

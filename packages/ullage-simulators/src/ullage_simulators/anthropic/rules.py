@@ -154,11 +154,10 @@ RULES: Final[Mapping[str, Rule]] = {
         "https://github.com/lbjlaq/Antigravity-Manager/issues/139",
     ),
     "prefix_changed": Rule(
-        "messages.{i}.content.{j}: Invalid `signature` in `thinking` block. The block is bound to a different "
+        "messages.{i}.content.{j}: Invalid `signature` in `{kind}` block. The block is bound to a different "
         'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
-        "{hint}",
-        f"{_DOCS}build-with-claude/preserved-thinking",
-        is_assumed=True,  # accounts from before August 31, 2026 are refused only when they ask for it
+        "{more}",
+        f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
     ),
     "binding_without_beta": Rule(
         "thinking.{type}.block_binding: Extra inputs are not permitted",

@@ -11,7 +11,7 @@ from typing import Any
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.clearing import FIELD, report_of
 from ullage_simulators.anthropic.compaction import blocks_of, is_asked
-from ullage_simulators.anthropic.thinking import has_controls, sign
+from ullage_simulators.anthropic.thinking import has_controls, sign, summary
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -28,7 +28,7 @@ def message(
     if stop == "max_tokens" and call.room is not None and spoken.output >= call.room:
         stop = "model_context_window_exceeded"
     if is_asked(call.body):
-        content = blocks_of(spoken)
+        content = blocks_of(spoken, summary(call))
         stop = "compaction" if content else stop
     body: dict[str, Any] = {
         "id": call.memory.new_id("msg_01"),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from ullage_simulators.anthropic.binding import THINKING, WIRE, Prefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
-from ullage_simulators.refusal import refuse
+from ullage_simulators.refusal import CallRefused, refuse
 from ullage_simulators.seal import digest, seal, unseal
 from ullage_simulators.wire import CallInProgress, last_index
 
-WIRE = "anthropic"
 BETA = "thinking-binding-controls-2026-08-01"
-_KINDS = ("thinking", "redacted_thinking")
 _OTHER_MODEL = "model_binding_mismatch"
 _OTHER_PREFIX = "prefix_binding_mismatch"
-_NEEDS_BETA = f" That setting requires the `{BETA}` value in the `anthropic-beta` header."
+_NEEDS_BETA = f"That setting requires the `{BETA}` value in the `anthropic-beta` header."
 
 
 def is_enabled(call: CallInProgress) -> bool:
@@ -28,19 +28,26 @@ def is_enabled(call: CallInProgress) -> bool:
 
 def sign(call: CallInProgress, text: str, size: int) -> str:
     """The signature of a block with this text that stands for ``size`` tokens."""
-    identity = call.memory.new_id("", 12)
-    messages = call.body["messages"]
-    before = [carried["id"] for carried in map(_open, _all(messages)) if carried]
+    prefix = Prefix(call.body)
+    prefix.read(call.body["messages"])
+    prefix.enter({"role": "assistant"})
     carried = {
-        "id": identity,
+        **prefix.bound(),
+        "id": call.memory.new_id("", 12),
         "n": size,
         "text": digest(text),
         "model": call.model.name,
         "bound": "bound" in call.model.traits,
-        "prefix": _prefix(call.body, messages, []),
-        "before": before[-1] if before else "",
+        "previous": call.last_thinking,
     }
     return seal(WIRE, carried)
+
+
+def summary(call: CallInProgress) -> dict[str, Any]:
+    """What a compaction of the request stands for."""
+    prefix = Prefix(call.body)
+    prefix.read(call.body["messages"])
+    return prefix.summary(binds="bound" in call.model.traits)
 
 
 def size_of(block: dict[str, Any]) -> int:
@@ -106,11 +113,11 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
 
 def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) -> None:
     kinds = [block.get("type") for block in found]
-    if not set(kinds) & set(_KINDS):
+    if not set(kinds) & set(THINKING):
         return
-    if kinds[-1] in _KINDS:
+    if kinds[-1] in THINKING:
         raise refuse(RULES, "thinking_last", i=index)
-    if "manual-thinking" in call.model.traits and kinds[0] not in _KINDS:
+    if "manual-thinking" in call.model.traits and kinds[0] not in THINKING:
         raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
 
 
@@ -121,7 +128,7 @@ def _check_loop(messages: list[dict[str, Any]]) -> None:
         return
     for block in blocks(messages[answer])[:1]:
         kind = block.get("type")
-        if kind not in _KINDS:
+        if kind not in THINKING:
             raise refuse(RULES, "thinking_left_out", i=answer, found=kind)
 
 
@@ -130,70 +137,82 @@ def _begins_turn(message: dict[str, Any]) -> bool:
 
 
 def _check_binding(call: CallInProgress) -> None:
-    messages = call.body["messages"]
-    previous = ""
+    """Takes out the blocks that the model may not read, and notes the last of the others.
+
+    A block knows which one was in front of it, so that none may be missing in between. One that another model has
+    written stays in that order.
+    """
+    prefix = Prefix(call.body)
     is_broken = False
-    for index, message in enumerate(messages):
+    for index, message in enumerate(call.body["messages"]):
+        prefix.enter(message)
         kept = []
         content = blocks(message)
         for at, block in enumerate(content):
-            carried = _open(block) if block.get("type") in _KINDS else None
+            carried = _open(block) if block.get("type") in THINKING else None
             if carried is None:
+                prefix.add(message["role"], block)
                 kept.append(block)
                 is_broken = False
                 continue
-            reason = _mismatch(
-                call, carried, previous, index, content[:at], is_broken=is_broken
-            )
-            is_dropped = reason == _OTHER_MODEL
-            if reason == _OTHER_PREFIX:
-                is_dropped = _drops_block(call, index, at)
-            if reason:
+            is_readable = _reads(call, carried)
+            change = None
+            if is_readable and carried["bound"] and "bound" in call.model.traits:
+                change = "" if is_broken else _change(call, prefix, carried)
+            is_dropped = not is_readable
+            if change is not None:
+                refusal = _refusal(call, (index, at), block, change)
+                is_dropped = _drops_block(call, refusal)
+            if not is_readable or change is not None:
                 kind = "thinking_dropped" if is_dropped else "thinking_mismatch_allowed"
                 path = f"messages.{index}.content.{at}"
+                reason = _OTHER_PREFIX if is_readable else _OTHER_MODEL
                 call.dropped.append({"type": kind, "path": path, "reason": reason})
-            is_broken = is_dropped and reason == _OTHER_PREFIX
+            is_broken = is_dropped and is_readable
+            if not is_broken:
+                call.last_thinking = carried["id"]
             if not is_dropped:
                 kept.append(block)
-                previous = carried["id"]
         if len(kept) < len(content):
             message["content"] = kept
 
 
-def _drops_block(call: CallInProgress, index: int, at: int) -> bool:
+def _reads(call: CallInProgress, carried: dict[str, Any]) -> bool:
+    made_by = carried["model"]
+    return bool(made_by == call.model.name or re.fullmatch(call.model.reads, made_by))
+
+
+def _change(call: CallInProgress, prefix: Prefix, carried: dict[str, Any]) -> str | None:
+    """What changed in front of a block; ``None`` where nothing has."""
+    change = prefix.change(carried)
+    is_gap = call.last_thinking not in ("", carried["previous"])
+    return "" if change is None and is_gap else change
+
+
+def _refusal(
+    call: CallInProgress, at: tuple[int, int], block: dict[str, Any], change: str
+) -> CallRefused:
+    hint = "" if has_controls(call) else _NEEDS_BETA
+    more = "".join(f" {each}" for each in (hint, change) if each)
+    kind = block["type"]
+    return refuse(RULES, "prefix_changed", i=at[0], j=at[1], kind=kind, more=more)
+
+
+def _drops_block(call: CallInProgress, refusal: CallRefused) -> bool:
     """Whether a block behind a changed prefix is dropped, where the request may hold it at all.
 
-    A lenient run answers as to an account from before August 31, 2026: a request that doesn't say what happens to the
-    block is billed with it.
+    A lenient run answers as to an account from before August 31, 2026: unless the model binds for every account, a
+    request that doesn't say what happens to the block is billed with it.
     """
     binding = (call.body.get("thinking") or {}).get("block_binding") or {}
     behavior = binding.get("prefix_mismatch_behavior")
     if behavior == "drop_block":
         return True
-    refusal = refuse(RULES, "prefix_changed", i=index, j=at, hint=_hint(call))
-    if behavior == "error":
+    is_old = call.memory.scenario.lenient and "bound-always" not in call.model.traits
+    if behavior == "error" or not is_old:
         raise refusal
-    call.refuse_or_warn(refusal)
+    call.warn(refusal)
     return False
-
-
-def _mismatch(
-    call: CallInProgress,
-    carried: dict[str, Any],
-    previous: str,
-    index: int,
-    before: list[dict[str, Any]],
-    *,
-    is_broken: bool,
-) -> str:
-    if not carried.get("bound"):
-        return ""
-    if carried["model"] != call.model.name:
-        return "" if "reads-all" in call.model.traits else _OTHER_MODEL
-    messages = call.body["messages"][:index]
-    if is_broken or carried["prefix"] != _prefix(call.body, messages, before):
-        return _OTHER_PREFIX
-    return _OTHER_PREFIX if previous and carried["before"] != previous else ""
 
 
 def has_controls(call: CallInProgress) -> bool:
@@ -201,42 +220,6 @@ def has_controls(call: CallInProgress) -> bool:
     return BETA in call.headers.get("anthropic-beta", "")
 
 
-def _hint(call: CallInProgress) -> str:
-    return "" if has_controls(call) else _NEEDS_BETA
-
-
-def _prefix(
-    body: dict[str, Any], messages: list[dict[str, Any]], before: list[dict[str, Any]]
-) -> str:
-    """What a block is bound to: system, tools and all that stands before it, but for thinking and cache marks."""
-    said = [[message["role"], _plain(blocks(message))] for message in messages]
-    system = body.get("system")
-    if isinstance(system, str):
-        system = [{"type": "text", "text": system}]
-    tools = [tool for tool in body.get("tools") or [] if not tool.get("defer_loading")]
-    return digest(_plain(system or []), _plain(tools), said, _plain(before))
-
-
-def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    plain: list[dict[str, Any]] = []
-    for block in found:
-        if block.get("type") not in _KINDS:
-            unmarked = dict(block)
-            unmarked.pop("cache_control", None)
-            plain.append(unmarked)
-    return plain
-
-
-def _all(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        block
-        for message in messages
-        for block in blocks(message)
-        if block.get("type") in _KINDS
-    ]
-
-
 def _open(block: dict[str, Any]) -> dict[str, Any] | None:
-    return unseal(
-        WIRE, block.get("signature" if block.get("type") == "thinking" else "data")
-    )
+    sealed = block.get("signature" if block.get("type") == "thinking" else "data")
+    return unseal(WIRE, sealed)
