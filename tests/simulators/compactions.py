@@ -98,6 +98,9 @@ ANTHROPIC_CASES: dict[str, Maker] = {
         compaction(compaction={**SUMMARIZE, "instructions": "x" * 16_384}),
     ),
     "compaction_with": _with("stop_sequences", stop_sequences=["END"]),
+    "compaction_nothing_to_summarize": _fixed(
+        "messages: there is nothing to summarize", compaction(messages=[])
+    ),
     "compaction_twice": twice,
     "compaction_block_misplaced": misplaced,
     "compaction_signature_invalid": altered_signature,

@@ -9,6 +9,7 @@ from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from tests.simulators.compactions import ANTHROPIC_CASES
+from tests.simulators.threads import THREAD_CASES
 
 PATH = "/v1/messages"
 TOOL: Body = {"name": "get_weather", "input_schema": WEATHER}
@@ -409,7 +410,7 @@ CASES: dict[str, Maker] = {
 }
 
 
-CASES |= ANTHROPIC_CASES
+CASES |= ANTHROPIC_CASES | THREAD_CASES
 
 
 def test_every_rule_has_a_case() -> None:

@@ -74,6 +74,13 @@ class PromptPieces:
             raise TypeError(f"no text: {text!r}")
         self.pieces.append(Piece(text, **more))
 
+    def mark_last(self) -> None:
+        """A cache is written behind the last piece that is no reasoning."""
+        for index in reversed(range(len(self.pieces))):
+            if not self.pieces[index].reasoning:
+                self.pieces[index] = replace(self.pieces[index], marked=True)
+                return
+
     def add_answer_schema(self, asked: AnswerSchema) -> None:
         """The schema of the answer, which stands in front of the rest: OpenAI puts it before the system message.
 

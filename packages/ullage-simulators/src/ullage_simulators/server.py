@@ -532,6 +532,10 @@ class Server:
         """Empty the prompt caches: what a pause does that is longer than they live."""
         self.app.memory.caches.clear()
 
+    def forget_threads(self) -> None:
+        """Delete the conversations that the provider holds: what a pause does that is longer than they live."""
+        self.app.memory.threads.clear()
+
     def truth(self) -> Truth:
         """The drawn numbers and the true bills: what the client under test is to be measured against."""
         return self.app.truth()

@@ -69,6 +69,8 @@ class Memory:
     drawn: dict[str, Drawn] = field(default_factory=dict)
     caches: dict[str, PrefixCache] = field(default_factory=dict)
     items: dict[str, Any] = field(default_factory=dict)
+    threads: dict[str, Any] = field(default_factory=dict)
+    """Conversations that a provider holds, by the id of their last response."""
     names: int = 0
     inputs: list[int] = field(default_factory=list)
     """The true inputs of all calls so far."""
@@ -104,6 +106,8 @@ class CallInProgress:
     """The model's name as the request has it. The answer repeats it, although OpenAI may answer the name of a dated
     snapshot (https://developers.openai.com/api/docs/models): a client compares it with the name it asked for."""
     dropped: list[dict[str, Any]] = field(default_factory=list)
+    conversation: list[dict[str, Any]] = field(default_factory=list)
+    """The messages of the request behind those that the provider holds, before any reasoning is taken out."""
     last_thinking: str = ""
     """The id of the last reasoning in the request that the model may rely on."""
     applied: list[dict[str, Any]] | None = None

@@ -44,7 +44,7 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
         if is_turn(message, beside=model.beside):
             prompt.turn_begins = len(prompt.pieces)
     if "cache_control" in body:
-        prompt.add(marked=True)
+        prompt.mark_last()
     prompt.ask = context(body, _ask(body)) if is_asked(body) else _ask(body)
     return prompt
 

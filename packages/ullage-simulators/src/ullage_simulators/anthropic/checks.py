@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ullage_simulators.anthropic.compaction import KIND, has_beta, is_asked
+from ullage_simulators.anthropic.betas import has_beta
+from ullage_simulators.anthropic.compaction import BETA, KIND, is_asked
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
@@ -63,19 +64,22 @@ def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
 
 def check_shape(call: CallInProgress) -> None:
     body = call.body
+    is_count = call.endpoint.kind == "count"
     if "anthropic-version" not in call.headers:
         raise refuse(RULES, "version_missing")
     for name in body:
-        if name not in FIELDS:
+        is_known = name in FIELDS and not (name == "thread" and is_count)
+        if not is_known:
             call.refuse_or_warn(refuse(RULES, "field_unknown", path=name))
-    if call.endpoint.kind == "generate" and not isinstance(body.get("max_tokens"), int):
+    if not is_count and not isinstance(body.get("max_tokens"), int):
         raise refuse(RULES, "field_required", path="max_tokens")
     if "messages" not in body:
         raise refuse(RULES, "field_required", path="messages")
     if not isinstance(body["messages"], list):
         raise refuse(RULES, "not_a_list", path="messages")
     if not body["messages"]:
-        raise refuse(RULES, "no_messages")
+        rule = "compaction_nothing_to_summarize" if is_asked(body) else "no_messages"
+        raise refuse(RULES, rule)
     _check_system(body.get("system"))
     for index, message in enumerate(body["messages"]):
         _check_message(index, message, call)
@@ -160,7 +164,7 @@ def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
     A compaction is known where the request carries the beta header.
     """
     if block.get("type") == KIND:
-        return has_beta(call)
+        return has_beta(call, BETA)
     return f"kind {block.get('type')}" in call.memory.items
 
 
@@ -195,6 +199,9 @@ def _check_cache_marks(call: CallInProgress) -> None:
             found += 1
     if found > 4:
         raise refuse(RULES, "cache_marks", found=found)
+    found += "cache_control" in call.body
+    if found > 4 and call.body.get("thread") is not None:
+        raise refuse(RULES, "thread_cache_marks", found=found)
 
 
 MOST_IMAGES = 100
@@ -307,9 +314,14 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
 
 
 def check_end(call: CallInProgress) -> None:
-    """What may stand last: the user, or on older models the beginning of the answer."""
+    """What may stand last: the user, or on older models the beginning of the answer.
+
+    A compaction may, too: the SDK's tool runner sends it so (anthropic 2.14, ``lib/tools/_beta_runner.py``).
+    """
     last = call.body["messages"][-1]
     if last.get("role") != "assistant" or is_asked(call.body):
+        return
+    if [block.get("type") for block in blocks(last)] == [KIND]:
         return
     if "prefill" not in call.model.traits:
         raise refuse(RULES, "prefill")

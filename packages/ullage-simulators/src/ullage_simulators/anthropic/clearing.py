@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.billing import pieces
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
@@ -35,8 +36,7 @@ def check_clearing(call: CallInProgress) -> None:
     """The parameter needs its beta header."""
     if call.body.get(FIELD) is None:
         return
-    named = call.headers.get("anthropic-beta", "").split(",")
-    if BETA not in [name.strip() for name in named]:
+    if not has_beta(call, BETA):
         raise refuse(RULES, "field_unknown", path=FIELD)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.refusal import refuse
@@ -30,12 +31,6 @@ def is_asked(body: dict[str, Any]) -> bool:
     return body.get(KIND) is not None
 
 
-def has_beta(call: CallInProgress) -> bool:
-    """Whether the request carries the beta header."""
-    named = call.headers.get("anthropic-beta", "").split(",")
-    return BETA in [name.strip() for name in named]
-
-
 def check_compaction(call: CallInProgress) -> None:
     """The parameter, and the blocks among the messages."""
     if is_asked(call.body):
@@ -45,7 +40,7 @@ def check_compaction(call: CallInProgress) -> None:
 
 def _check_parameter(call: CallInProgress) -> None:
     body, asked = call.body, call.body[KIND]
-    if not has_beta(call):
+    if not has_beta(call, BETA):
         raise refuse(RULES, "compaction_without_beta")
     if "manual-thinking" in call.model.traits:
         call.refuse_or_warn(
@@ -74,7 +69,7 @@ def _check_blocks(call: CallInProgress) -> None:
         for at, block in enumerate(content if isinstance(content, list) else []):
             if block.get("type") == KIND:
                 places.append((index, at, block))
-    if not places or not has_beta(call):
+    if not places or not has_beta(call, BETA):
         return  # without the header the block is of an unknown kind
     if len(places) > 1:
         raise refuse(RULES, "compaction_twice")

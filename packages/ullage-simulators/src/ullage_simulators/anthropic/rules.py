@@ -15,6 +15,9 @@ _EMPTY: Final = "https://github.com/experientiallabs/experiential/pull/804"
 _COMPACTION: Final = f"{_DOCS}build-with-claude/compaction-on-demand"
 """What is refused and the codes; the page gives few of the words."""
 
+_THREADS: Final = f"{_DOCS}build-with-claude/message-threads"
+"""What is refused and the codes; the words are those of the SDK's descriptions."""
+
 _SYSTEM_MESSAGES: Final = f"{_DOCS}build-with-claude/mid-conversation-system-messages"
 """Which models take them, and where they may stand; not the words."""
 
@@ -199,6 +202,11 @@ RULES: Final[Mapping[str, Rule]] = {
         "{field}: can't be combined with `compaction`. Remove it from the request.",
         _COMPACTION,
     ),
+    "compaction_nothing_to_summarize": Rule(
+        "messages: there is nothing to summarize",
+        _COMPACTION,
+        code="compaction_nothing_to_summarize",
+    ),
     "compaction_twice": Rule(
         "messages: at most one `compaction` block may be sent. Send the newest.",
         _COMPACTION,
@@ -217,6 +225,46 @@ RULES: Final[Mapping[str, Rule]] = {
         "messages.0.content.0: the `content` of the `compaction` block is not what was returned",
         _COMPACTION,
         code="compaction_content_mismatch",
+    ),
+    "thread_without_beta": Rule(
+        "thread: this parameter requires anthropic-beta: message-threads-2026-08-12",
+        _THREADS,
+    ),
+    "thread_type": Rule(
+        "thread: Input tag '{tag}' found using 'type' does not match any of the expected tags: 'create', 'continue'",
+        _THREADS,
+    ),
+    "thread_not_found": Rule(
+        'thread: no usable thread state was found for `previous_message_id` "{id}". Send the full conversation with '
+        '`thread: {{"type": "create"}}` to start a new thread.',
+        _THREADS,
+        404,
+        "not_found_error",
+        "thread_not_found",
+    ),
+    "thread_already_continued": Rule(
+        'thread: the response "{id}" has already been continued, and each response can be continued only once. '
+        "Continue from the thread's most recent response.",
+        _THREADS,
+        code="thread_already_continued",
+    ),
+    "thread_fingerprint_mismatch": Rule(
+        "thread: differing field(s): {fields}. Send the values that the thread was created with, or the full "
+        'conversation with `thread: {{"type": "create"}}`.',
+        _THREADS,
+        code="thread_fingerprint_mismatch",
+    ),
+    "thread_repeats": Rule(
+        "thread: leave out {fields}. The thread keeps the values of the request that created it.",
+        _THREADS,
+        is_assumed=True,  # refused by a comment of the SDK; Claude Code was seen to send them
+    ),
+    "thread_cache_marks": Rule(
+        "thread: a maximum of 4 blocks with cache_control may be provided when thread is set, the one for "
+        "cache_control of the request included. Found {found}.",
+        _THREADS,
+        code="thread_unsupported_request",
+        param="cache_control",
     ),
     "cache_marks": Rule(
         "A maximum of 4 blocks with cache_control may be provided. Found {found}.",

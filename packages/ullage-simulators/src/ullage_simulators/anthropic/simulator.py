@@ -18,6 +18,7 @@ from ullage_simulators.anthropic.compaction import check_compaction, is_asked, u
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
+from ullage_simulators.anthropic.threads import open_thread
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
@@ -66,6 +67,7 @@ class Anthropic(WireSimulator):
         )
 
     def check(self, call: CallInProgress) -> None:
+        open_thread(call)
         check_shape(call)
         check_compaction(call)
         check_clearing(call)
@@ -155,7 +157,9 @@ class Anthropic(WireSimulator):
         }
 
     def error(self, refused: Refused) -> dict[str, Any]:
-        code = {"error_code": refused.code}
+        code: dict[str, Any] = {"error_code": refused.code}
+        if refused.param:
+            code["unsupported"] = [refused.param]
         details = {"details": code} if refused.code else {}
         return {
             "type": "error",

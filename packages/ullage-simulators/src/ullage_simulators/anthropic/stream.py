@@ -12,6 +12,7 @@ from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.clearing import FIELD, report_of
 from ullage_simulators.anthropic.compaction import blocks_of, is_asked
 from ullage_simulators.anthropic.thinking import has_controls, sign, summary
+from ullage_simulators.anthropic.threads import hold
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -30,15 +31,17 @@ def message(
     if is_asked(call.body):
         content = blocks_of(spoken, summary(call))
         stop = "compaction" if content else stop
+    whole = [_parsed(block) for block in content]
     body: dict[str, Any] = {
         "id": call.memory.new_id("msg_01"),
         "type": "message",
         "role": "assistant",
         "model": call.model_name,
-        "content": content,
+        "content": content if call.stream else whole,
         "stop_reason": stop,
         "stop_sequence": None,
     }
+    hold(call, body["id"], whole)
     if usage is not None:
         body["usage"] = usage
     if has_controls(call):
@@ -78,9 +81,7 @@ def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
                 "input": each.arguments,
             }
         )
-    if call.stream:
-        return content
-    return [_parsed(block) for block in content]
+    return content
 
 
 def _parsed(block: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.binding import THINKING, WIRE, Prefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
@@ -144,6 +145,7 @@ def _check_binding(call: CallInProgress) -> None:
     """
     prefix = Prefix(call.body)
     is_broken = False
+    read: list[dict[str, Any]] = []
     for index, message in enumerate(call.body["messages"]):
         prefix.enter(message)
         kept = []
@@ -173,8 +175,9 @@ def _check_binding(call: CallInProgress) -> None:
                 call.last_thinking = carried["id"]
             if not is_dropped:
                 kept.append(block)
-        if len(kept) < len(content):
-            message["content"] = kept
+        is_whole = len(kept) == len(content)
+        read.append(message if is_whole else {**message, "content": kept})
+    call.body = {**call.body, "messages": read}
 
 
 def _reads(call: CallInProgress, carried: dict[str, Any]) -> bool:
@@ -217,7 +220,7 @@ def _drops_block(call: CallInProgress, refusal: CallRefused) -> bool:
 
 def has_controls(call: CallInProgress) -> bool:
     """Whether the request may set what happens to unreadable thinking, and is told of it."""
-    return BETA in call.headers.get("anthropic-beta", "")
+    return has_beta(call, BETA)
 
 
 def _open(block: dict[str, Any]) -> dict[str, Any] | None:
