@@ -70,7 +70,7 @@ def _claude(
     )
 
 
-_MANUAL: Final = ("manual-thinking", "prefill")
+_MANUAL: Final = ("manual-thinking", "prefill", "coarse-images")
 """Claude models that think when told to, and continue an answer that the request begins."""
 _BOUND: Final = ("system-messages", "thinks", "bound")
 """Claude models whose thinking is bound to what is in front of it; they think unasked and take system messages.
@@ -104,8 +104,8 @@ MODELS: tuple[Model, ...] = (
     _claude("claude-haiku-4-5", *_MANUAL, wide=False, turns=False, cache_from=4_096),
     # Kept in both: n = 1,752 + 107 in loops, 88 + 4 + 7 after user messages.
     _claude("claude-opus-4-5", *_MANUAL, wide=False, cache_from=4_096),
-    _claude("claude-opus-4-6", cache_from=4_096),
-    _claude("claude-sonnet-4-6", cache_from=1_024),
+    _claude("claude-opus-4-6", "coarse-images", cache_from=4_096),
+    _claude("claude-sonnet-4-6", "coarse-images", cache_from=1_024),
     # https://platform.claude.com/docs/en/build-with-claude/thinking#thinking-block-preservation-by-model for the rest.
     _claude("claude-opus-4-7", cache_from=2_048),
     _claude("claude-opus-4-8", "system-messages", cache_from=1_024),

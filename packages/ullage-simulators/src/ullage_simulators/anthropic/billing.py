@@ -11,6 +11,7 @@ from typing import Any
 
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.compaction import context, is_asked
+from ullage_simulators.anthropic.images import visual_tokens
 from ullage_simulators.anthropic.thinking import size_of
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
@@ -40,7 +41,7 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     for message in body["messages"]:
         prompt.add(framing="message")
         for block in blocks(message):
-            _add(prompt, block, deferred)
+            _add(prompt, block, deferred, model)
         if is_turn(message, beside=model.beside):
             prompt.turn_begins = len(prompt.pieces)
     if "cache_control" in body:
@@ -55,7 +56,10 @@ def _add_tool(prompt: PromptPieces, tool: dict[str, Any]) -> None:
 
 
 def _add(
-    prompt: PromptPieces, block: dict[str, Any], deferred: dict[Any, dict[str, Any]]
+    prompt: PromptPieces,
+    block: dict[str, Any],
+    deferred: dict[Any, dict[str, Any]],
+    model: Model,
 ) -> None:
     """One block; a deferred tool is part of the prompt where a block first refers to it.
 
@@ -78,14 +82,16 @@ def _add(
             content = block.get("content")
             for inner in blocks({"content": content}):
                 nested = {**inner, "cache_control": None} if marked else inner
-                _add(prompt, nested, deferred)
+                _add(prompt, nested, deferred, model)
         case "image":
-            prompt.add(framing="image", marked=marked)
+            size = visual_tokens(block, model)
+            prompt.add(hidden=size, framing="" if size else "image", marked=marked)
         case "tool_reference":
             _add_tool(prompt, deferred.pop(block.get("tool_name"), block))
         case "tool_addition":
             tool = block["tool"]
-            _add_tool(prompt, deferred.pop(tool.get("name"), tool))
+            defined = tool.get("definition", tool)
+            _add_tool(prompt, deferred.pop(defined.get("name"), defined))
         case "compaction":
             prompt.add(block.get("content") or "", marked=marked)
         case _:

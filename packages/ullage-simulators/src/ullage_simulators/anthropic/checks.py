@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.compaction import BETA, KIND, is_asked
+from ullage_simulators.anthropic.images import sides
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
@@ -39,7 +38,6 @@ BLOCKS = frozenset(
 """All of anthropic 2.11 ``types/beta/beta_content_block_param.py`` but ``compaction``, which needs its header."""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_HEAD_BYTES = 65_536  # of an image, in which its size is looked for
 
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -235,7 +233,7 @@ def check_media(call: CallInProgress) -> None:
     if len(images) <= MANY_IMAGES:
         return
     for path, image in images.items():
-        if _longest_side(image.get("source")) > MANY_IMAGES_PX:
+        if max(sides(image)) > MANY_IMAGES_PX:
             raise refuse(
                 RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX
             )
@@ -329,56 +327,3 @@ def check_end(call: CallInProgress) -> None:
         text = block.get("text", "")
         if block.get("type") == "text" and text != text.rstrip():
             raise refuse(RULES, "prefill_blank")
-
-
-def _longest_side(source: Any) -> int:
-    """Pixels of a base64 source's longer side; 0 where its head doesn't tell.
-
-    PNG, GIF, WebP and JPEG: https://www.w3.org/TR/png-3/#11IHDR, https://www.w3.org/Graphics/GIF/spec-gif89a.txt,
-    https://developers.google.com/speed/webp/docs/riff_container, https://www.w3.org/Graphics/JPEG/itu-t81.pdf.
-    """
-    if not isinstance(source, dict) or source.get("type") != "base64":
-        return 0
-    data = source.get("data")
-    if not isinstance(data, str):
-        return 0
-    try:
-        head = base64.b64decode(data[: _HEAD_BYTES * 4 // 3 // 4 * 4])
-    except (binascii.Error, ValueError):
-        return 0
-    return max(_sides(head))
-
-
-def _sides(head: bytes) -> tuple[int, int]:
-    if head.startswith(b"\x89PNG"):
-        return _big(head[16:20]), _big(head[20:24])
-    if head.startswith(b"GIF8"):
-        return _little(head[6:8]), _little(head[8:10])
-    if head[8:16] == b"WEBPVP8 ":
-        return _little(head[26:28]) & 0x3FFF, _little(head[28:30]) & 0x3FFF
-    if head[8:16] == b"WEBPVP8L":
-        bits = _little(head[21:25])
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if head[8:16] == b"WEBPVP8X":
-        return _little(head[24:27]) + 1, _little(head[27:30]) + 1
-    if head.startswith(b"\xff\xd8"):
-        return _jpeg(head)
-    return 0, 0
-
-
-def _jpeg(head: bytes) -> tuple[int, int]:
-    at = 2
-    while at + 9 <= len(head) and head[at] == 0xFF:
-        kind = head[at + 1]
-        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
-            return _big(head[at + 5 : at + 7]), _big(head[at + 7 : at + 9])
-        at += 2 + _big(head[at + 2 : at + 4])
-    return 0, 0
-
-
-def _big(data: bytes) -> int:
-    return int.from_bytes(data, "big")
-
-
-def _little(data: bytes) -> int:
-    return int.from_bytes(data, "little")
