@@ -12,6 +12,7 @@ from anthropic.types.beta.message_create_params import MessageCreateParamsBase
 from ullage_simulators import read, running
 from ullage_simulators.anthropic.checks import BLOCKS, FIELDS
 from ullage_simulators.anthropic.compaction import KIND
+from ullage_simulators.anthropic.tools import CHANGES
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
 
@@ -52,7 +53,7 @@ def test_all_blocks_that_the_sdk_can_send_are_known() -> None:
         if hasattr(block, "__required_keys__"):
             kinds.update(typing.get_args(typing.get_type_hints(block)["type"]))
     assert len(kinds) > 20
-    assert kinds <= BLOCKS | {KIND}
+    assert kinds <= BLOCKS | {KIND} | CHANGES
 
 
 @pytest.mark.parametrize("last", [EFFORT, REMINDER])

@@ -410,6 +410,52 @@ CASES: dict[str, Maker] = {
 }
 
 
+LATER: Body = {**TOOL, "name": "later", "defer_loading": True}
+CLEAR_AT: dict[str, str | None] = {
+    "anthropic-beta": "mid-conversation-system-clear-at-2026-08-21"
+}
+NUDGE: Body = {"role": "system", "content": "Be kind.", "clear_at": "next_user_message"}
+OFFER: Body = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "x"}}
+
+
+def offering(name: str) -> Ask:
+    reference = {"type": "tool_reference", "name": name}
+    offer = {"role": "system", "content": [{**OFFER, "tool": reference}]}
+    sent = ask(user("hello"), offer, model=BOUND, tools=[TOOL, LATER])
+    return sent._replace(headers={"anthropic-beta": "inline-tools-2026-09-15"})
+
+
+def cleared(*messages: Body) -> Ask:
+    return ask(*messages, model=BOUND)._replace(headers=CLEAR_AT)
+
+
+CASES |= {
+    "tools_all_deferred": of(
+        "All tools have defer_loading set. At least one tool must be non-deferred.",
+        ask(tools=[LATER]),
+        ask(tools=[TOOL, LATER]),
+    ),
+    "tool_reference_unknown": of(
+        "Tool reference 'unknown' has no corresponding tool definition",
+        offering("unknown"),
+        offering("later"),
+    ),
+    "clear_at_without_beta": of(
+        "messages.1.clear_at: Extra inputs are not permitted",
+        cleared(user("hello"), NUDGE)._replace(headers={}),
+        cleared(user("hello"), NUDGE),
+    ),
+    "clear_at_role": of(
+        "messages.0.clear_at: clear_at is only permitted on role 'system' messages",
+        cleared({**user("hello"), "clear_at": "never"}),
+        cleared(user("hello"), {**NUDGE, "clear_at": "never"}),
+    ),
+    "clear_at_text": of(
+        "messages.1: a turn-scoped system message supports text blocks only (clear_at: 'next_user_message')",
+        cleared(user("hello"), {**NUDGE, "content": []}),
+        cleared(user("hello"), NUDGE),
+    ),
+}
 CASES |= ANTHROPIC_CASES | THREAD_CASES
 
 

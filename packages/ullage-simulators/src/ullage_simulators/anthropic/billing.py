@@ -13,13 +13,18 @@ from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.compaction import context, is_asked
 from ullage_simulators.anthropic.images import visual_tokens
 from ullage_simulators.anthropic.thinking import size_of
+from ullage_simulators.anthropic.tools import definition_in, offered
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
 def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
-    """The request in the order it is read and cached: tools, system, messages."""
+    """The request in the order it is read and cached: tools, system, messages.
+
+    A system message for one turn is not read after it
+    (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages#turn-scoped-system-messages).
+    """
     prompt = PromptPieces()
     prompt.add(framing="request")
     deferred = {}
@@ -38,7 +43,10 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
         system = [{"text": system}]
     for block in system:
         prompt.add(block.get("text", ""), marked="cache_control" in block)
-    for message in body["messages"]:
+    turns = [message["role"] == "user" for message in body["messages"]]
+    for index, message in enumerate(body["messages"]):
+        if message.get("clear_at") == "next_user_message" and any(turns[index:]):
+            continue
         prompt.add(framing="message")
         for block in blocks(message):
             _add(prompt, block, deferred, model)
@@ -89,9 +97,8 @@ def _add(
         case "tool_reference":
             _add_tool(prompt, deferred.pop(block.get("tool_name"), block))
         case "tool_addition":
-            tool = block["tool"]
-            defined = tool.get("definition", tool)
-            _add_tool(prompt, deferred.pop(defined.get("name"), defined))
+            tool = definition_in(block) or block["tool"]
+            _add_tool(prompt, deferred.pop(tool.get("name"), tool))
         case "compaction":
             prompt.add(block.get("content") or "", marked=marked)
         case _:
@@ -119,7 +126,7 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
             results.append((names.get(block.get("tool_use_id"), ""), text))
     step = 1 + sum(message.get("role") == "assistant" for message in messages)
     tools = []
-    for tool in body.get("tools") or []:
+    for tool in offered(body):
         tools.append(DeclaredTool(str(tool.get("name")), tool.get("input_schema") or {}))
     return ScriptContext(step, _text(last), tuple(results), tuple(tools))
 

@@ -6,10 +6,10 @@ compaction stands for, https://platform.claude.com/docs/en/build-with-claude/com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from ullage_simulators.anthropic.checks import blocks
+from ullage_simulators.anthropic.tools import named_tools
 from ullage_simulators.seal import digest, unseal
 
 WIRE = "anthropic"
@@ -61,7 +61,7 @@ class Prefix:
             self._before = [digest(_plain(block)), *self._summarised(block)]
             self._message = []
         elif kind not in THINKING:
-            named = [self._deferred.get(name) for name in _named_tools(block)]
+            named = [self._deferred.get(name) for name in named_tools(block)]
             self._message.append([role, _plain(block), *filter(None, named)])
 
     def read(self, messages: list[dict[str, Any]]) -> None:
@@ -110,15 +110,3 @@ def _plain(value: Any) -> Any:
     if value.get("type") == "tool_result":
         plain["content"] = _plain(blocks(value))
     return plain
-
-
-def _named_tools(block: Any) -> Iterator[Any]:
-    """The names that a block refers to tools by."""
-    if isinstance(block, list):
-        for each in block:
-            yield from _named_tools(each)
-    elif isinstance(block, dict):
-        if block.get("type") == "tool_reference":
-            yield block.get("tool_name", block.get("name"))
-        for name in ("content", "tool", "tool_references"):
-            yield from _named_tools(block.get(name))

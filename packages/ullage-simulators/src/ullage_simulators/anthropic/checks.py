@@ -10,6 +10,12 @@ from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.compaction import BETA, KIND, is_asked
 from ullage_simulators.anthropic.images import sides
 from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.tools import (
+    CHANGES,
+    CHANGES_BETAS,
+    definition_in,
+    named_tools,
+)
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
@@ -32,10 +38,12 @@ BLOCKS = frozenset(
         "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
         "bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
         "advisor_tool_result", "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "container_upload", "fallback",
-        "tool_addition", "tool_removal",
     }
 )  # fmt: skip
-"""All of anthropic 2.11 ``types/beta/beta_content_block_param.py`` but ``compaction``, which needs its header."""
+"""All of anthropic 2.14 ``types/beta/beta_content_block_param.py`` but ``compaction`` and the changes of tools.
+
+Those need a header.
+"""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
@@ -116,6 +124,8 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
         raise refuse(RULES, "role_unknown", i=index)
     if "content" not in message:
         raise refuse(RULES, "field_required", path=f"messages.{index}.content")
+    if "clear_at" in message:
+        _check_clear_at(index, message, call)
     found = blocks(message)
     if not found:
         if role == "user":
@@ -139,6 +149,16 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
         raise refuse(RULES, "text_blank", where="messages")
 
 
+def _check_clear_at(index: int, message: dict[str, Any], call: CallInProgress) -> None:
+    if not has_beta(call, CLEAR_AT_BETA):
+        raise refuse(RULES, "clear_at_without_beta", i=index)
+    if message["role"] != "system":
+        raise refuse(RULES, "clear_at_role", i=index)
+    kinds = {block.get("type") for block in blocks(message)}
+    if message["clear_at"] == "next_user_message" and kinds != {"text"}:
+        raise refuse(RULES, "clear_at_text", i=index)
+
+
 def _check_system_messages(messages: list[dict[str, Any]]) -> None:
     """Where they may stand. One without content only sets the effort, and may stand anywhere.
 
@@ -159,10 +179,12 @@ def _check_system_messages(messages: list[dict[str, Any]]) -> None:
 def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
     """Kinds of blocks that this run itself has answered with are known, whatever they are.
 
-    A compaction is known where the request carries the beta header.
+    A compaction and a change of tools are known where the request carries the beta header.
     """
     if block.get("type") == KIND:
         return has_beta(call, BETA)
+    if block.get("type") in CHANGES:
+        return has_beta(call, *CHANGES_BETAS)
     return f"kind {block.get('type')}" in call.memory.items
 
 
@@ -174,6 +196,7 @@ def _check_tools(call: CallInProgress) -> None:
             raise refuse(RULES, "tool_name_pattern", i=index)
     if len(set(names)) < len(names):
         raise refuse(RULES, "tool_name_twice")
+    _check_deferred(call, tools)
     choice = call.body.get("tool_choice") or {}
     if choice.get("type") not in ("any", "tool"):
         return
@@ -182,6 +205,22 @@ def _check_tools(call: CallInProgress) -> None:
     thinking = call.body.get("thinking") or {}
     if thinking.get("type") in ("enabled", "adaptive"):
         raise refuse(RULES, "tool_choice_thinking")
+
+
+def _check_deferred(call: CallInProgress, tools: list[dict[str, Any]]) -> None:
+    """At least one tool is loaded, and each that a block names is declared."""
+    is_all = all(tool.get("defer_loading") for tool in tools)
+    if tools and is_all and not has_beta(call, *CHANGES_BETAS):
+        raise refuse(RULES, "tools_all_deferred")
+    if call.body.get("mcp_servers"):
+        return  # whose tools only the servers know
+    declared = {tool.get("name") for tool in tools}
+    for message in call.body["messages"]:
+        for block in blocks(message):
+            declared.add(definition_in(block).get("name"))
+            for name in named_tools(block):
+                if name not in declared:
+                    raise refuse(RULES, "tool_reference_unknown", name=name)
 
 
 def _check_cache_marks(call: CallInProgress) -> None:
@@ -202,6 +241,7 @@ def _check_cache_marks(call: CallInProgress) -> None:
         raise refuse(RULES, "thread_cache_marks", found=found)
 
 
+CLEAR_AT_BETA = "mid-conversation-system-clear-at-2026-08-21"
 MOST_IMAGES = 100
 MOST_IMAGES_WIDE = 600
 """Images and documents of one request: 100 where the window has 200,000 tokens, 600 where it has more

@@ -19,7 +19,7 @@ _THREADS: Final = f"{_DOCS}build-with-claude/message-threads"
 """What is refused and the codes; the words are those of the SDK's descriptions."""
 
 _SYSTEM_MESSAGES: Final = f"{_DOCS}build-with-claude/mid-conversation-system-messages"
-"""Which models take them, and where they may stand; not the words."""
+"""Which models take them, and where they may stand; the words only for messages of one turn."""
 
 RULES: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
@@ -113,6 +113,25 @@ RULES: Final[Mapping[str, Rule]] = {
     "tool_name_twice": Rule(
         "tools: Tool names must be unique.",
         "https://github.com/microsoft/vscode/issues/278073",
+    ),
+    "tools_all_deferred": Rule(
+        "All tools have defer_loading set. At least one tool must be non-deferred.",
+        f"{_DOCS}agents-and-tools/tool-use/tool-search-tool",
+    ),
+    "tool_reference_unknown": Rule(
+        "Tool reference '{name}' has no corresponding tool definition",
+        f"{_DOCS}agents-and-tools/tool-use/tool-search-tool",
+    ),
+    "clear_at_without_beta": Rule(
+        "messages.{i}.clear_at: Extra inputs are not permitted", _SYSTEM_MESSAGES
+    ),
+    "clear_at_role": Rule(
+        "messages.{i}.clear_at: clear_at is only permitted on role 'system' messages",
+        _SYSTEM_MESSAGES,
+    ),
+    "clear_at_text": Rule(
+        "messages.{i}: a turn-scoped system message supports text blocks only (clear_at: 'next_user_message')",
+        _SYSTEM_MESSAGES,
     ),
     "prefill": Rule(
         "This model does not support assistant message prefill. The conversation must end with a user message.",
