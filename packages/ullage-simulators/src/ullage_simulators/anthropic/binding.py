@@ -19,7 +19,7 @@ _OF_MESSAGE = ("role", "content")
 _NO_CONTENT = ("cache_control", "defer_loading")
 
 
-class Prefix:
+class BoundPrefix:
     """A conversation read from its beginning: what is bound to the place that was reached.
 
     Messages of one role in a row are one, and a system message belongs to the one in front of it. A tool that loads
@@ -50,7 +50,9 @@ class Prefix:
             self._before = self.here()
             self._message = []
             self._role = role
-        more = {name: value for name, value in message.items() if name not in _OF_MESSAGE}
+        more = dict(message)
+        for name in _OF_MESSAGE:
+            more.pop(name, None)
         if more:
             self._message.append([role, more])
 
@@ -58,11 +60,15 @@ class Prefix:
         """Passes a block. A compaction stands for the messages that it summarised."""
         kind = block.get("type")
         if kind == COMPACTION:
-            self._before = [digest(_plain(block)), *self._summarised(block)]
+            as_sent = digest(_plain(block))
+            self._before = [as_sent, *self._summarised(block)]
             self._message = []
         elif kind not in THINKING:
-            named = [self._deferred.get(name) for name in named_tools(block)]
-            self._message.append([role, _plain(block), *filter(None, named)])
+            said: list[Any] = [role, _plain(block)]
+            for name in named_tools(block):
+                if name in self._deferred:
+                    said.append(self._deferred[name])
+            self._message.append(said)
 
     def read(self, messages: list[dict[str, Any]]) -> None:
         """Passes whole messages."""
@@ -79,7 +85,11 @@ class Prefix:
 
     def bound(self) -> dict[str, Any]:
         """What the signature of a block at this place carries."""
-        return {"system": self.system, "tools": self.tools, "before": self.here()[0]}
+        return {
+            "system": self.system,
+            "tools": self.tools,
+            "before": self.here()[0],
+        }
 
     def change(self, carried: dict[str, Any]) -> str | None:
         """What is not as it was when a block was signed, for a person; ``None`` where nothing has changed."""
@@ -92,12 +102,19 @@ class Prefix:
     def summary(self, *, binds: bool) -> dict[str, Any]:
         """What the signature of a compaction of all this carries; nothing by a model whose thinking is not bound."""
         stands_for = self.here() if binds else []
-        return {"system": self.system, "tools": self.tools, "stands_for": stands_for}
+        return {
+            "system": self.system,
+            "tools": self.tools,
+            "stands_for": stands_for,
+        }
 
     def _summarised(self, block: dict[str, Any]) -> list[str]:
         carried = unseal(WIRE, block.get("signature")) or {}
-        made_with = carried.get("system"), carried.get("tools")
-        return carried["stands_for"] if made_with == (self.system, self.tools) else []
+        if carried.get("system") != self.system:
+            return []
+        if carried.get("tools") != self.tools:
+            return []
+        return list(carried["stands_for"])
 
 
 def _plain(value: Any) -> Any:
@@ -106,7 +123,9 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if not isinstance(value, dict):
         return value
-    plain = {name: each for name, each in value.items() if name not in _NO_CONTENT}
+    plain = dict(value)
+    for name in _NO_CONTENT:
+        plain.pop(name, None)
     if value.get("type") == "tool_result":
         plain["content"] = _plain(blocks(value))
     return plain

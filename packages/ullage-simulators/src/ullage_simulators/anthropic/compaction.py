@@ -103,7 +103,12 @@ def blocks_of(spoken: Spoken, carried: dict[str, Any]) -> list[dict[str, Any]]:
     if spoken.stop or answer.calls or not answer.text:
         return []
     signature = seal(WIRE, {KIND: digest(answer.text), **carried})
-    return [{"type": KIND, "content": answer.text, "signature": signature}]
+    block = {
+        "type": KIND,
+        "content": answer.text,
+        "signature": signature,
+    }
+    return [block]
 
 
 def usage_of(once: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from functools import lru_cache
 from typing import Any, Final
 
@@ -34,16 +35,16 @@ def _fitted(width: int, height: int, longest: int, most: int) -> int:
     long = max(width, height)
     side = min(long, longest)
     while True:
-        patches = _patches(round(width * side / long)) * _patches(
-            round(height * side / long)
-        )
+        across = _patches(width * side / long)
+        down = _patches(height * side / long)
+        patches = across * down
         if patches <= most:
             return patches
         side -= 1
 
 
-def _patches(side: int) -> int:
-    return max(1, -(-side // _PATCH))
+def _patches(pixels: float) -> int:
+    return max(1, math.ceil(round(pixels) / _PATCH))
 
 
 def sides(image: dict[str, Any]) -> tuple[int, int]:

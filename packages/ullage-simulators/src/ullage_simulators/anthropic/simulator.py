@@ -161,8 +161,13 @@ class Anthropic(WireSimulator):
         if refused.param:
             code["unsupported"] = [refused.param]
         details = {"details": code} if refused.code else {}
+        error = {
+            "type": refused.kind,
+            "message": refused.text,
+            **details,
+        }
         return {
             "type": "error",
-            "error": {"type": refused.kind, "message": refused.text, **details},
+            "error": error,
             "request_id": "req_simulated",
         }

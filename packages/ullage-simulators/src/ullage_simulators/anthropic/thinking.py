@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ullage_simulators.anthropic.betas import has_beta
-from ullage_simulators.anthropic.binding import THINKING, WIRE, Prefix
+from ullage_simulators.anthropic.binding import THINKING, WIRE, BoundPrefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import CallRefused, refuse
@@ -29,7 +29,7 @@ def is_enabled(call: CallInProgress) -> bool:
 
 def sign(call: CallInProgress, text: str, size: int) -> str:
     """The signature of a block with this text that stands for ``size`` tokens."""
-    prefix = Prefix(call.body)
+    prefix = BoundPrefix(call.body)
     prefix.read(call.body["messages"])
     prefix.enter({"role": "assistant"})
     carried = {
@@ -46,7 +46,7 @@ def sign(call: CallInProgress, text: str, size: int) -> str:
 
 def summary(call: CallInProgress) -> dict[str, Any]:
     """What a compaction of the request stands for."""
-    prefix = Prefix(call.body)
+    prefix = BoundPrefix(call.body)
     prefix.read(call.body["messages"])
     return prefix.summary(binds="bound" in call.model.traits)
 
@@ -143,7 +143,7 @@ def _check_binding(call: CallInProgress) -> None:
     A block knows which one was in front of it, so that none may be missing in between. One that another model has
     written stays in that order.
     """
-    prefix = Prefix(call.body)
+    prefix = BoundPrefix(call.body)
     is_broken = False
     read: list[dict[str, Any]] = []
     for index, message in enumerate(call.body["messages"]):
@@ -167,16 +167,21 @@ def _check_binding(call: CallInProgress) -> None:
                 is_dropped = _drops_block(call, refusal)
             if not is_readable or change is not None:
                 kind = "thinking_dropped" if is_dropped else "thinking_mismatch_allowed"
-                path = f"messages.{index}.content.{at}"
-                reason = _OTHER_PREFIX if is_readable else _OTHER_MODEL
-                call.dropped.append({"type": kind, "path": path, "reason": reason})
+                entry = {
+                    "type": kind,
+                    "path": f"messages.{index}.content.{at}",
+                    "reason": _OTHER_PREFIX if is_readable else _OTHER_MODEL,
+                }
+                call.dropped.append(entry)
             is_broken = is_dropped and is_readable
             if not is_broken:
                 call.last_thinking = carried["id"]
             if not is_dropped:
                 kept.append(block)
-        is_whole = len(kept) == len(content)
-        read.append(message if is_whole else {**message, "content": kept})
+        if len(kept) == len(content):
+            read.append(message)
+        else:
+            read.append({**message, "content": kept})
     call.body = {**call.body, "messages": read}
 
 
@@ -185,7 +190,9 @@ def _reads(call: CallInProgress, carried: dict[str, Any]) -> bool:
     return bool(made_by == call.model.name or re.fullmatch(call.model.reads, made_by))
 
 
-def _change(call: CallInProgress, prefix: Prefix, carried: dict[str, Any]) -> str | None:
+def _change(
+    call: CallInProgress, prefix: BoundPrefix, carried: dict[str, Any]
+) -> str | None:
     """What changed in front of a block; ``None`` where nothing has."""
     change = prefix.change(carried)
     is_gap = call.last_thinking not in ("", carried["previous"])
@@ -195,10 +202,21 @@ def _change(call: CallInProgress, prefix: Prefix, carried: dict[str, Any]) -> st
 def _refusal(
     call: CallInProgress, at: tuple[int, int], block: dict[str, Any], change: str
 ) -> CallRefused:
-    hint = "" if has_controls(call) else _NEEDS_BETA
-    more = "".join(f" {each}" for each in (hint, change) if each)
+    more = ""
+    if not has_controls(call):
+        more = f" {_NEEDS_BETA}"
+    if change:
+        more += f" {change}"
     kind = block["type"]
-    return refuse(RULES, "prefix_changed", i=at[0], j=at[1], kind=kind, more=more)
+    index, place = at
+    return refuse(
+        RULES,
+        "prefix_changed",
+        i=index,
+        j=place,
+        kind=kind,
+        more=more,
+    )
 
 
 def _drops_block(call: CallInProgress, refusal: CallRefused) -> bool:

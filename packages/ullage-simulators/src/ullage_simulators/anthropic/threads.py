@@ -63,11 +63,17 @@ def _continue(call: CallInProgress, identity: str) -> None:
         raise refuse(RULES, "thread_not_found", id=identity)
     if held.is_continued:
         raise refuse(RULES, "thread_already_continued", id=identity)
-    repeated = [f"`{name}`" for name in _KEPT if _repeats(call.body, name)]
+    repeated = []
+    for name in _KEPT:
+        if _repeats(call.body, name):
+            repeated.append(f"`{name}`")
     if repeated:
         fields = " and ".join(repeated)
         call.refuse_or_warn(refuse(RULES, "thread_repeats", fields=fields))
-    differing = [name for name in _FIXED if call.body.get(name) != held.body.get(name)]
+    differing = []
+    for name in _FIXED:
+        if call.body.get(name) != held.body.get(name):
+            differing.append(name)
     if differing:
         fields = ", ".join(differing)
         raise refuse(RULES, "thread_fingerprint_mismatch", fields=fields)
@@ -81,10 +87,13 @@ def _continue(call: CallInProgress, identity: str) -> None:
 
 def _repeats(body: dict[str, Any], name: str) -> bool:
     blocks = body.get(name) or []
-    is_text = isinstance(blocks, str)
-    return is_text or any(
-        not str(block.get("text", "")).startswith(_BILLING) for block in blocks
-    )
+    if isinstance(blocks, str):
+        return True
+    for block in blocks:
+        text = str(block.get("text", ""))
+        if not text.startswith(_BILLING):
+            return True
+    return False
 
 
 def hold(call: CallInProgress, identity: str, content: list[dict[str, Any]]) -> None:
@@ -97,8 +106,10 @@ def hold(call: CallInProgress, identity: str, content: list[dict[str, Any]]) -> 
         before.is_continued = True
     messages = [_unmarked(message) for message in call.conversation]
     messages.append({"role": "assistant", "content": content})
-    kept = {name: call.body.get(name) for name in (*_KEPT, *_FIXED)}
-    call.memory.threads[identity] = Thread({**kept, "messages": messages})
+    body: dict[str, Any] = {"messages": messages}
+    for name in (*_KEPT, *_FIXED):
+        body[name] = call.body.get(name)
+    call.memory.threads[identity] = Thread(body)
 
 
 def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
@@ -106,8 +117,9 @@ def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
     content = message.get("content")
     if not isinstance(content, list):
         return message
-    plain = [
-        {name: value for name, value in block.items() if name != "cache_control"}
-        for block in content
-    ]
+    plain: list[dict[str, Any]] = []
+    for block in content:
+        unmarked = dict(block)
+        unmarked.pop("cache_control", None)
+        plain.append(unmarked)
     return {**message, "content": plain}

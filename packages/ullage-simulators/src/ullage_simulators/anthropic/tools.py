@@ -41,15 +41,22 @@ def offered(body: dict[str, Any]) -> list[dict[str, Any]]:
     known: dict[Any, dict[str, Any]] = {}
     usable: dict[Any, bool] = {}
     for tool in body.get("tools") or []:
-        known[tool.get("name")] = tool
-        usable[tool.get("name")] = not tool.get("defer_loading")
+        name = tool.get("name")
+        known[name] = tool
+        usable[name] = not tool.get("defer_loading")
     for message in body["messages"]:
         content = message.get("content")
         for block in content if isinstance(content, list) else []:
             defined = definition_in(block)
             if defined:
-                known[defined.get("name")] = defined
-                usable[defined.get("name")] = True
+                name = defined.get("name")
+                known[name] = defined
+                usable[name] = True
+            is_taken = block.get("type") == "tool_removal"
             for name in named_tools(block):
-                usable[name] = block.get("type") != "tool_removal"
-    return [tool for name, tool in known.items() if usable[name]]
+                usable[name] = not is_taken
+    tools = []
+    for name, tool in known.items():
+        if usable[name]:
+            tools.append(tool)
+    return tools
