@@ -300,3 +300,37 @@ def test_a_system_message_belongs_to_the_message_in_front_of_it(talk: Talk) -> N
     conversation.ask(user("One."), system("Be kind."))
     conversation.compact(2)
     assert conversation.dropped() == []
+
+
+# -- the server's own compaction --
+
+
+def test_nothing_in_front_of_the_servers_own_compaction_is_read() -> None:
+    """What is thought behind its block is bound to the block, and stays valid whatever happens in front of it."""
+    block = {"type": "compaction", "content": "All casks are full."}
+    script = read(
+        {
+            "answers": [
+                {
+                    "when": {"contains": "And now?"},
+                    "times": 1,
+                    "extra": [block],
+                    "text": "Full.",
+                },
+                {"reasoning": "Think of the casks. " * 9, "text": "Full."},
+            ]
+        }
+    )
+    with running(script) as server:
+        conversation = Conversation(Talk(server), system="Be brief.")
+        conversation.ask(user("A question. " * 900))
+        asked = conversation.request(user("And now?"))
+        given = conversation.talk.ok("anthropic", asked)
+        answer = {"role": "assistant", "content": given["content"]}
+        conversation.messages += [user("And now?"), answer]
+        conversation.ask(user("And then?"))
+        conversation.messages[0] = user("Another question.")
+        assert conversation.dropped() == []
+        assert server.truth().bills[-1].input < 500
+        conversation.messages[3]["content"][0]["content"] = "Some are full."
+        assert conversation.dropped() == ["messages.5.content.0"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ullage_simulators.anthropic.betas import has_beta
-from ullage_simulators.anthropic.compaction import BETA, KIND, is_asked
+from ullage_simulators.anthropic.compaction import BETA, KIND, THRESHOLD_BETA, is_asked
 from ullage_simulators.anthropic.images import sides
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.tools import (
@@ -44,6 +44,7 @@ BLOCKS = frozenset(
 
 Those need a header.
 """
+COMPACTION_BETAS = (BETA, THRESHOLD_BETA)
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
@@ -181,8 +182,9 @@ def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
 
     A compaction and a change of tools are known where the request carries the beta header.
     """
-    if block.get("type") == KIND:
-        return has_beta(call, BETA)
+    is_compaction = block.get("type") == KIND
+    if is_compaction and has_beta(call, *COMPACTION_BETAS):
+        return True
     if block.get("type") in CHANGES:
         return has_beta(call, *CHANGES_BETAS)
     return f"kind {block.get('type')}" in call.memory.items

@@ -19,6 +19,8 @@ from ullage_simulators.wire import CallInProgress
 WIRE = "anthropic"
 BETA = "compact-2026-09-04"
 KIND = "compaction"
+THRESHOLD_BETA = "compact-2026-01-12"
+"""The server's own compaction, whose blocks have no signature."""
 LONGEST_INSTRUCTIONS = 16_384
 FIELDS = frozenset({"type", "content", "signature", "cache_control", "tool_changes"})
 """Fields of a block that is sent back; the API returns the first three, and takes a marker."""
@@ -67,7 +69,7 @@ def _check_blocks(call: CallInProgress) -> None:
     for index, message in enumerate(call.body["messages"]):
         content = message.get("content")
         for at, block in enumerate(content if isinstance(content, list) else []):
-            if block.get("type") == KIND:
+            if block.get("type") == KIND and "signature" in block:
                 places.append((index, at, block))
     if not places or not has_beta(call, BETA):
         return  # without the header the block is of an unknown kind
@@ -85,6 +87,19 @@ def _check_blocks(call: CallInProgress) -> None:
         raise refuse(RULES, "compaction_signature_invalid")
     if carried[KIND] != digest(block.get("content")):
         raise refuse(RULES, "compaction_content_mismatch")
+
+
+def newest(messages: list[dict[str, Any]]) -> int:
+    """Where the newest block of the server's own compaction is: no message in front of that is read.
+
+    https://platform.claude.com/docs/en/build-with-claude/compaction-threshold. A block without a text is a failure.
+    """
+    for index in reversed(range(len(messages))):
+        content = messages[index].get("content")
+        for block in content if isinstance(content, list) else []:
+            if block.get("type") == KIND and block.get("content"):
+                return index
+    return 0
 
 
 def context(call_body: dict[str, Any], asked: ScriptContext) -> ScriptContext:

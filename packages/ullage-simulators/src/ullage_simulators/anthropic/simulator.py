@@ -14,7 +14,12 @@ from ullage_simulators.anthropic.checks import (
     check_shape,
 )
 from ullage_simulators.anthropic.clearing import FIELD, check_clearing, cleared_pieces
-from ullage_simulators.anthropic.compaction import check_compaction, is_asked, usage_of
+from ullage_simulators.anthropic.compaction import (
+    check_compaction,
+    is_asked,
+    newest,
+    usage_of,
+)
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
@@ -75,6 +80,8 @@ class Anthropic(WireSimulator):
         check_media(call)
         check_thinking(call)
         check_end(call)
+        messages = call.body["messages"]
+        call.body = {**call.body, "messages": messages[newest(messages) :]}
 
     def prompt(self, call: CallInProgress) -> PromptPieces:
         return cleared_pieces(call)

@@ -8,6 +8,7 @@ from typing import Any
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.binding import THINKING, WIRE, BoundPrefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
+from ullage_simulators.anthropic.compaction import newest
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import CallRefused, refuse
 from ullage_simulators.seal import digest, seal, unseal
@@ -146,12 +147,15 @@ def _check_binding(call: CallInProgress) -> None:
     prefix = BoundPrefix(call.body)
     is_broken = False
     read: list[dict[str, Any]] = []
+    first = newest(call.body["messages"])
     for index, message in enumerate(call.body["messages"]):
         prefix.enter(message)
         kept = []
         content = blocks(message)
         for at, block in enumerate(content):
-            carried = _open(block) if block.get("type") in THINKING else None
+            carried = None
+            if block.get("type") in THINKING and index >= first:
+                carried = _open(block)
             if carried is None:
                 prefix.add(message["role"], block)
                 kept.append(block)
