@@ -119,6 +119,41 @@ def response_unknown(talk: Talk) -> Case:
     return Case(says, ask(given, previous_response_id="resp_gone"), mended)
 
 
+def two_parents(talk: Talk) -> Case:
+    first = talk.ok("openai", ask(HI))
+    conversation = talk.ok("openai", Ask("/conversations", {}))["id"]
+    mended = ask(HI, previous_response_id=first["id"])
+    says = (
+        "Mutually exclusive parameters. Ensure you are only providing one of: 'previous_response_id' or "
+        "'conversation'."
+    )
+    return Case(says, mended.but(conversation=conversation), mended)
+
+
+def response_gone(talk: Talk) -> Case:
+    first = talk.ok("openai", ask(HI))
+    broken, mended = (
+        Ask(f"{PATH}/{identity}", {}, method="GET")
+        for identity in ("resp_gone", first["id"])
+    )
+    return Case("Response with id 'resp_gone' not found.", broken, mended, 404)
+
+
+def conversation_unknown(talk: Talk) -> Case:
+    known = talk.ok("openai", Ask("/conversations", {}))["id"]
+    broken, mended = (ask(HI, conversation=each) for each in ("conv_gone", known))
+    return Case("Conversation with id 'conv_gone' not found.", broken, mended, 404)
+
+
+def array_too_long(talk: Talk) -> Case:
+    broken, mended = (Ask("/conversations", {"items": [HI] * size}) for size in (21, 20))
+    says = (
+        "Invalid 'items': array too long. Expected an array with maximum length 20, but got an array with length "
+        "21 instead."
+    )
+    return Case(says, broken, mended)
+
+
 CASES: dict[str, Maker] = {
     "bad_json": of(
         "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP "
@@ -198,6 +233,10 @@ CASES: dict[str, Maker] = {
         ask(HI, {**CALL, "id": "fc_1"}, OUTPUT),
     ),
     "response_unknown": response_unknown,
+    "two_parents": two_parents,
+    "response_gone": response_gone,
+    "conversation_unknown": conversation_unknown,
+    "array_too_long": array_too_long,
     "too_small": of(
         "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.",
         ask(max_output_tokens=15),

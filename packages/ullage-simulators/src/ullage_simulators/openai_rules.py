@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from ullage_simulators.body import Body
 from ullage_simulators.models import Model
 from ullage_simulators.refusal import OWN, QUOTED, Refused, Rule
 from ullage_simulators.wire import Trouble
@@ -102,7 +103,7 @@ SHARED: Final[Mapping[str, Rule]] = {
 }
 
 
-def error(refused: Refused) -> dict[str, Any]:
+def error(refused: Refused) -> Body:
     """OpenAI's error object."""
     return {
         "error": {
@@ -132,7 +133,7 @@ TROUBLES: Final[Mapping[int, Trouble]] = {
 """https://developers.openai.com/api/docs/guides/error-codes"""
 
 
-def models(listed: Sequence[Model], name: str, owner: str) -> dict[str, Any]:
+def models(listed: Sequence[Model], name: str, owner: str) -> Body:
     """The list of models, or one of them."""
     found = [
         {"id": model.name, "object": "model", "created": 1_735_689_600, "owned_by": owner}

@@ -208,7 +208,14 @@ class App:
                 return Exchange(number, wire.name, "", "", 200), self._models(
                     wire, endpoint
                 )
-            body = wire.read(raw)
+            body = (
+                wire.read(raw or b"{}") if endpoint.kind == "stored" else wire.read(raw)
+            )
+            if endpoint.kind == "stored":
+                with _well_formed(wire):
+                    kept = wire.stored(self.memory, endpoint, query, body)
+                accepted = Exchange(number, wire.name, "", "", 200, body)
+                return accepted, _Answer(200, [_body(kept)])
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
             warnings = call.warnings
@@ -399,9 +406,18 @@ class App:
             return
 
 
+@contextmanager
+def _well_formed(wire: WireSimulator) -> Iterator[None]:
+    """Refuses a field whose type is not the documented one: the checks take each to be of its own."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
+        raise wire.refuse("malformed") from problem
+
+
 def _understood(wire: WireSimulator, call: CallInProgress) -> PromptPieces:
     """The request in pieces, after all checks."""
-    try:
+    with _well_formed(wire):
         wire.check(call)
         wire.thinks(call)
         prompt = wire.prompt(call)
@@ -409,9 +425,6 @@ def _understood(wire: WireSimulator, call: CallInProgress) -> PromptPieces:
         if asked is not None:
             prompt.add_answer_schema(asked)
         return prompt
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
-        # The checks take each field to be of the type it is documented with; this request has one that isn't.
-        raise wire.refuse("malformed") from problem
 
 
 def _usage(

@@ -24,14 +24,18 @@ class Route(NamedTuple):
     """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead.
     ``hello``: whether the server is there; a client asks it before its first request.
 
-    ``compact``: a compaction of the conversation and no answer.
+    ``compact``: a compaction of the conversation and no answer. ``stored``: what the provider keeps, named by
+    ``method`` and ``parts`` of the path. ``local`` is what it keeps for one connection.
     """
 
-    kind: Literal["generate", "count", "models", "hello"]
+    kind: Literal["generate", "count", "models", "hello", "stored"]
     model: str = ""
     stream: bool = False
     sse: bool = True
     compact: bool = False
+    method: str = ""
+    parts: tuple[str, ...] = ()
+    local: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,16 @@ class WireSimulator(ABC):
 
     def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
         return body.get("stream") is True
+
+    def stored(
+        self,
+        memory: Memory,
+        endpoint: Route,
+        query: Mapping[str, str],
+        body: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Shows or changes what the provider keeps."""
+        raise NotImplementedError
 
     @abstractmethod
     def check(self, call: CallInProgress) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.chat.checks import WIRE, tool_kind
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
@@ -38,9 +39,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     return prompt
 
 
-def _add_reasoning(
-    prompt: PromptPieces, message: dict[str, Any], call: CallInProgress
-) -> None:
+def _add_reasoning(prompt: PromptPieces, message: Body, call: CallInProgress) -> None:
     text = message.get("reasoning_content")
     if isinstance(text, str) and text:
         may_leave = not (
@@ -55,13 +54,13 @@ def _add_reasoning(
             prompt.add(hidden=int(carried["n"]), reasoning=True)
 
 
-def said(message: dict[str, Any]) -> str:
+def said(message: Body) -> str:
     """A name for an assistant message, by which its maker knows it again."""
     calls = [each.get("id") for each in message.get("tool_calls") or []]
     return f"said {digest(message.get('content') or '', calls)}"
 
 
-def parts(content: Any) -> list[dict[str, Any]]:
+def parts(content: Any) -> list[Body]:
     """A message's content as parts."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -70,7 +69,7 @@ def parts(content: Any) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)]
 
 
-def _ask(body: dict[str, Any]) -> ScriptContext:
+def _ask(body: Body) -> ScriptContext:
     messages = body["messages"]
     names = {}
     for message in messages:
@@ -97,10 +96,10 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     return ScriptContext(step, "\n".join(text), tuple(results), tuple(tools))
 
 
-def shown(bill: Bill, variant: Variant) -> dict[str, Any]:
+def shown(bill: Bill, variant: Variant) -> Body:
     """The usage object."""
     completion = bill.output if variant.inside else bill.output - bill.reasoning
-    usage: dict[str, Any] = {
+    usage: Body = {
         "prompt_tokens": bill.input,
         "completion_tokens": completion,
         "total_tokens": bill.input + bill.output,

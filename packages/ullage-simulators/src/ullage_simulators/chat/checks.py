@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.refusal import CallRefused, Rule, refuse
 from ullage_simulators.seal import unseal
@@ -129,7 +130,7 @@ class Checks:
         self._check_pairs(messages)
         self._check_reasoning(messages, call)
 
-    def _check_content(self, index: int, message: dict[str, Any]) -> None:
+    def _check_content(self, index: int, message: Body) -> None:
         content, calls = message.get("content"), message.get("tool_calls")
         if calls == []:
             raise self.refuse("array_empty", path=f"messages[{index}].tool_calls")
@@ -143,7 +144,7 @@ class Checks:
         ):
             raise self.refuse("content_blank")
 
-    def _check_call(self, path: str, given: dict[str, Any]) -> None:
+    def _check_call(self, path: str, given: Body) -> None:
         kind = tool_kind(given)
         called = given.get(kind) or {}
         content = "input" if kind == "custom" else "arguments"
@@ -167,7 +168,7 @@ class Checks:
         elif self.variant.name in ("openai", "azure"):
             self._check_length(path, identity, 40)
 
-    def _check_pairs(self, messages: list[dict[str, Any]]) -> None:
+    def _check_pairs(self, messages: list[Body]) -> None:
         open_ids: list[str] = []
         for index, message in enumerate(messages):
             before = messages[index - 1]["role"] if index else "none"
@@ -190,9 +191,7 @@ class Checks:
                 "call_without_result", i=len(messages), ids=", ".join(open_ids)
             )
 
-    def _check_reasoning(
-        self, messages: list[dict[str, Any]], call: CallInProgress
-    ) -> None:
+    def _check_reasoning(self, messages: list[Body], call: CallInProgress) -> None:
         turn = last_index(messages, lambda message: bool(message["role"] == "user"))
         for index, message in enumerate(messages):
             for detail in message.get("reasoning_details") or []:
@@ -210,7 +209,7 @@ class Checks:
                 raise self.refuse("reasoning_left_out", i=index)
 
 
-def tool_kind(given: dict[str, Any]) -> str:
+def tool_kind(given: Body) -> str:
     """Whether a declared tool or a call is one of a ``custom`` tool or of a ``function``."""
     return "custom" if given.get("type") == "custom" else "function"
 

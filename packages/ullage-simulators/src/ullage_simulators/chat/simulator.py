@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.chat.billing import pieces, shown
 from ullage_simulators.chat.checks import Checks, thinks
 from ullage_simulators.chat.stream import UNKNOWN, completion, error, events
@@ -86,25 +86,23 @@ class Chat(WireSimulator):
     def thinks(self, call: CallInProgress) -> bool:
         return thinks(call)
 
-    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         return shown(bill, self.variant)
 
-    def reply(
-        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         return completion(call, spoken, self.variant, usage)
 
     def frames(
         self,
         call: CallInProgress,
         spoken: Spoken,
-        usage: dict[str, Any] | None,
+        usage: Body | None,
         *,
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
 
-    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         if self.variant.counts == "tokenize":
             size = counted.input
             return {
@@ -115,11 +113,11 @@ class Chat(WireSimulator):
             }
         return super().count_reply(call, counted)
 
-    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+    def models_reply(self, models: Sequence[Model], name: str) -> Body:
         own = [model for model in models if model.name in self.variant.models] or list(
             models
         )
         return openai_models(models if name else own, name, self.name)
 
-    def error(self, refused: Refused) -> dict[str, Any]:
+    def error(self, refused: Refused) -> Body:
         return error(refused, self.variant)

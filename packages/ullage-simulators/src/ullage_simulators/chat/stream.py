@@ -6,9 +6,8 @@ Sources: openai 3.52 ``types/chat/chat_completion_chunk.py`` (the usage chunk ha
 
 from __future__ import annotations
 
-from typing import Any
-
 from ullage_simulators.answer import Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.chat.billing import said
 from ullage_simulators.chat.checks import WIRE, tool_kind
 from ullage_simulators.chat.variants import Variant
@@ -32,8 +31,8 @@ _STOPS = {"length": "length", "filter": "content_filter", "refusal": "stop"}
 
 
 def completion(
-    call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None
-) -> dict[str, Any]:
+    call: CallInProgress, spoken: Spoken, variant: Variant, usage: Body | None
+) -> Body:
     """The whole answer."""
     body = {
         **_head(call, "chat.completion"),
@@ -49,7 +48,7 @@ def completion(
     return body if usage is None else {**body, "usage": usage}
 
 
-def _head(call: CallInProgress, kind: str) -> dict[str, Any]:
+def _head(call: CallInProgress, kind: str) -> Body:
     identity = call.memory.new_id("chatcmpl-", 29)
     return {
         "id": identity,
@@ -63,9 +62,9 @@ def _stop(spoken: Spoken) -> str:
     return _STOPS.get(spoken.stop) or ("tool_calls" if spoken.answer.calls else "stop")
 
 
-def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str, Any]:
+def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> Body:
     answer = spoken.answer
-    message: dict[str, Any] = {
+    message: Body = {
         "role": "assistant",
         "content": answer.text or (None if answer.calls else ""),
     }
@@ -99,13 +98,13 @@ def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str
 
 
 def events(
-    call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None
+    call: CallInProgress, spoken: Spoken, variant: Variant, usage: Body | None
 ) -> list[Frame]:
     """The answer as it streams. Without ``include_usage``, a variant that waits to be asked shows no bill."""
     head = _head(call, "chat.completion.chunk")
     asked = bool((call.body.get("stream_options") or {}).get("include_usage"))
     shows = usage is not None and (asked or not variant.usage_chunk)
-    nothing: dict[str, Any] = {"usage": None} if asked and variant.usage_chunk else {}
+    nothing: Body = {"usage": None} if asked and variant.usage_chunk else {}
     frames = []
     for delta in _deltas(_message(call, spoken, variant), call.memory.scenario.chunk):
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
@@ -127,8 +126,8 @@ def events(
     return frames
 
 
-def _deltas(message: dict[str, Any], chunk: int) -> list[dict[str, Any]]:
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+def _deltas(message: Body, chunk: int) -> list[Body]:
+    deltas: list[Body] = [{"role": "assistant", "content": ""}]
     deltas += [
         {"reasoning_content": text}
         for text in chunks(message.get("reasoning_content", ""), chunk)
@@ -158,7 +157,7 @@ def _deltas(message: dict[str, Any], chunk: int) -> list[dict[str, Any]]:
     return deltas
 
 
-def error(refused: Refused, variant: Variant) -> dict[str, Any]:
+def error(refused: Refused, variant: Variant) -> Body:
     """The variant's error object."""
     match variant.shape:
         case "mistral":
@@ -172,7 +171,7 @@ def error(refused: Refused, variant: Variant) -> dict[str, Any]:
         case "xai":
             return {"code": "Client specified an invalid argument", "error": refused.text}
         case "openrouter":
-            fault: dict[str, Any] = {"message": refused.text, "code": refused.status}
+            fault: Body = {"message": refused.text, "code": refused.status}
             if refused.name == "reasoning_altered":
                 raw = f'{{"type":"error","error":{{"type":"invalid_request_error","message":"{refused.text}"}}}}'
                 fault = {

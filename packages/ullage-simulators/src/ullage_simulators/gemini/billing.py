@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.gemini.checks import is_turn, size_of
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
-def pieces(body: dict[str, Any]) -> PromptPieces:
+def pieces(body: Body) -> PromptPieces:
     """System, tools, contents."""
     prompt = PromptPieces()
     prompt.add(framing="request")
@@ -32,7 +33,7 @@ def pieces(body: dict[str, Any]) -> PromptPieces:
     return prompt
 
 
-def _add(prompt: PromptPieces, part: dict[str, Any]) -> None:
+def _add(prompt: PromptPieces, part: Body) -> None:
     hidden = size_of(part)
     if hidden:
         prompt.add(hidden=hidden, reasoning=True)
@@ -56,14 +57,14 @@ def _add(prompt: PromptPieces, part: dict[str, Any]) -> None:
         prompt.add(part.get("text", ""))
 
 
-def _declared(body: dict[str, Any]) -> list[dict[str, Any]]:
-    declared: list[dict[str, Any]] = []
+def _declared(body: Body) -> list[Body]:
+    declared: list[Body] = []
     for tool in body.get("tools") or []:
         declared += tool.get("functionDeclarations") or []
     return declared
 
 
-def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> ScriptContext:
+def _ask(body: Body, declared: list[Body]) -> ScriptContext:
     contents = body["contents"]
     last = contents[-1]["parts"]
     results = []
@@ -80,17 +81,17 @@ def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> ScriptContext:
     return ScriptContext(step, text, tuple(results), tuple(tools))
 
 
-def _heard(response: dict[str, Any]) -> str:
+def _heard(response: Body) -> str:
     given: Any = response
     if len(response) == 1:
         (given,) = response.values()
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def shown(bill: Bill) -> dict[str, Any]:
+def shown(bill: Bill) -> Body:
     """The usage object of the whole answer."""
     visible = bill.output - bill.reasoning
-    usage: dict[str, Any] = {"promptTokenCount": bill.input}
+    usage: Body = {"promptTokenCount": bill.input}
     if visible:
         usage["candidatesTokenCount"] = visible
     usage["totalTokenCount"] = bill.input + bill.output

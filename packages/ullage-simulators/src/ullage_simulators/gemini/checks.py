@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, unseal
@@ -42,9 +43,9 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _SNAKE = re.compile(r"_([a-z])")
 
 
-def normalised(body: dict[str, Any]) -> dict[str, Any]:
+def normalised(body: Body) -> Body:
     """The request with the names of its fields in camel case, which is one of the two ways they may come."""
-    top: dict[str, Any] = _camel(body)
+    top: Body = _camel(body)
     if isinstance(top.get("contents"), dict):
         top["contents"] = [top["contents"]]
     contents = top.setdefault("contents", None)
@@ -85,15 +86,15 @@ def _upper(match: re.Match[str]) -> str:
     return match[1].upper()
 
 
-def calls(content: dict[str, Any]) -> list[dict[str, Any]]:
+def calls(content: Body) -> list[Body]:
     return [part for part in content["parts"] if "functionCall" in part]
 
 
-def results(content: dict[str, Any]) -> list[dict[str, Any]]:
+def results(content: Body) -> list[Body]:
     return [part for part in content["parts"] if "functionResponse" in part]
 
 
-def is_turn(content: dict[str, Any]) -> bool:
+def is_turn(content: Body) -> bool:
     """Whether the content begins a turn: a user's, with something other than results."""
     if content.get("role", "user") != "user":
         return False
@@ -131,7 +132,7 @@ def _known(call: CallInProgress, given: Any, names: frozenset[str], where: str) 
             call.refuse_or_warn(refuse(RULES, "field_unknown", name=name, where=where))
 
 
-def _check_part(call: CallInProgress, where: str, part: dict[str, Any]) -> None:
+def _check_part(call: CallInProgress, where: str, part: Body) -> None:
     _known(call, part, _PART, where)
     if "functionCall" in part:
         called = part["functionCall"]
@@ -150,7 +151,7 @@ def _check_struct(where: str, value: Any) -> None:
         raise refuse(RULES, "no_struct", where=where, value=json.dumps(value))
 
 
-def check_turns(contents: list[dict[str, Any]]) -> None:
+def check_turns(contents: list[Body]) -> None:
     """Calls come after a user or results; results come right after their calls, as many."""
     open_calls = 0
     may_call = False
@@ -187,7 +188,7 @@ def check_signatures(call: CallInProgress) -> None:
             _check_signature(call, part)
 
 
-def _check_signature(call: CallInProgress, part: dict[str, Any]) -> None:
+def _check_signature(call: CallInProgress, part: Body) -> None:
     signature = part.get("thoughtSignature")
     if signature is None or signature in SENTINELS:
         return
@@ -198,7 +199,7 @@ def _check_signature(call: CallInProgress, part: dict[str, Any]) -> None:
         call.refuse_or_warn(refuse(RULES, "signature_moved"))
 
 
-def _open(signature: Any) -> dict[str, Any] | None:
+def _open(signature: Any) -> Body | None:
     """What a signature carries. Bytes may come in either alphabet of base64; google-genai sends the other one."""
     if not isinstance(signature, str):
         return None
@@ -206,13 +207,13 @@ def _open(signature: Any) -> dict[str, Any] | None:
     return unseal(WIRE, standard + "=" * (-len(standard) % 4))
 
 
-def fingerprint(part: dict[str, Any]) -> str:
+def fingerprint(part: Body) -> str:
     """What a signature is made over: the call that it stands on, or any text."""
     function = part.get("functionCall") or {}
     return digest(function.get("name"), function.get("args") or {})
 
 
-def size_of(part: dict[str, Any]) -> int:
+def size_of(part: Body) -> int:
     """The tokens of reasoning a part's signature stands for."""
     carried = _open(part.get("thoughtSignature"))
     return int(carried["n"]) if carried else 0

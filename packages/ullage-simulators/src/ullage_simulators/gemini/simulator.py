@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.billing import pieces, shown
 from ullage_simulators.gemini.checks import (
@@ -71,7 +71,7 @@ class Gemini(WireSimulator):
             or headers.get("authorization", "").removeprefix("Bearer ")
         )
 
-    def read(self, body: bytes) -> dict[str, Any]:
+    def read(self, body: bytes) -> Body:
         value = super().read(body)
         if "generateContentRequest" in value or "generate_content_request" in value:
             inner = value.get("generateContentRequest") or value.get(
@@ -80,10 +80,10 @@ class Gemini(WireSimulator):
             return normalised(inner if isinstance(inner, dict) else {})
         return normalised(value)
 
-    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
+    def named_model(self, body: Body, endpoint: Route) -> str:
         return endpoint.model
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
+    def wants_stream(self, body: Body, endpoint: Route) -> bool:
         return endpoint.stream
 
     def check(self, call: CallInProgress) -> None:
@@ -108,31 +108,29 @@ class Gemini(WireSimulator):
         config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
         return config.get("thinkingBudget") != 0
 
-    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         return shown(bill)
 
-    def reply(
-        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         return response(call, spoken, usage)
 
     def frames(
         self,
         call: CallInProgress,
         spoken: Spoken,
-        usage: dict[str, Any] | None,
+        usage: Body | None,
         *,
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         return {
             "totalTokens": counted.input,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": counted.input}],
         }
 
-    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+    def models_reply(self, models: Sequence[Model], name: str) -> Body:
         listed = []
         for model in models:
             shown_model = {
@@ -147,8 +145,8 @@ class Gemini(WireSimulator):
             listed.append(shown_model)
         return listed[0] if name else {"models": listed}
 
-    def error(self, refused: Refused) -> dict[str, Any]:
-        fault: dict[str, Any] = {
+    def error(self, refused: Refused) -> Body:
+        fault: Body = {
             "code": refused.status,
             "message": refused.text,
             "status": refused.kind,

@@ -7,9 +7,9 @@ the first is signed; an answer without calls is signed on its last part, which i
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ullage_simulators.answer import ScriptedAnswer, Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.checks import WIRE, fingerprint
 from ullage_simulators.seal import seal
@@ -19,9 +19,7 @@ UNKNOWN = event({"simulatedField": {"n": 1}, "modelVersion": "simulated"})
 _STOPS = {"length": "MAX_TOKENS", "filter": "SAFETY", "refusal": "PROHIBITED_CONTENT"}
 
 
-def response(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-) -> dict[str, Any]:
+def response(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
     """The whole answer."""
     parts = _thoughts(call, spoken.answer) + _parts(call, spoken, stream=False)
     return _object(call, parts, spoken, usage, call.memory.new_id("", 22))
@@ -29,15 +27,15 @@ def response(
 
 def _object(
     call: CallInProgress,
-    parts: list[dict[str, Any]],
+    parts: list[Body],
     spoken: Spoken | None,
-    usage: dict[str, Any] | None,
+    usage: Body | None,
     identity: str,
-) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+) -> Body:
+    candidate: Body = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if spoken is not None:
         candidate["finishReason"] = _STOPS.get(spoken.stop, "STOP")
-    body: dict[str, Any] = {
+    body: Body = {
         "candidates": [candidate],
         "modelVersion": call.model_name,
         "responseId": identity,
@@ -45,7 +43,7 @@ def _object(
     return body if usage is None else {**body, "usageMetadata": usage}
 
 
-def _thoughts(call: CallInProgress, answer: ScriptedAnswer) -> list[dict[str, Any]]:
+def _thoughts(call: CallInProgress, answer: ScriptedAnswer) -> list[Body]:
     config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
     if not (answer.reasoning and config.get("includeThoughts")):
         return []
@@ -57,18 +55,18 @@ def _thoughts(call: CallInProgress, answer: ScriptedAnswer) -> list[dict[str, An
     return [{"text": text, "thought": True} for text in texts]
 
 
-def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[dict[str, Any]]:
+def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[Body]:
     answer = spoken.answer
     texts = chunks(answer.text, call.memory.scenario.chunk) if stream else [answer.text]
-    parts: list[dict[str, Any]] = [{"text": text} for text in texts if text]
+    parts: list[Body] = [{"text": text} for text in texts if text]
     is_signed = bool(answer.reasoning) or (
         bool(answer.calls) and "needs-signature" in call.model.traits
     )
     for index, each in enumerate(answer.calls):
-        function: dict[str, Any] = {"name": each.name, "args": _arguments(each.arguments)}
+        function: Body = {"name": each.name, "args": _arguments(each.arguments)}
         if "needs-signature" in call.model.traits:
             function["id"] = call.memory.new_id("", 8)
-        part: dict[str, Any] = {"functionCall": function}
+        part: Body = {"functionCall": function}
         if is_signed and index == 0:
             part["thoughtSignature"] = _sign(call, part, spoken.reasoning)
         parts.append(part)
@@ -79,7 +77,7 @@ def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[dict[s
     return parts
 
 
-def _sign(call: CallInProgress, part: dict[str, Any], size: int) -> str:
+def _sign(call: CallInProgress, part: Body, size: int) -> str:
     return seal(
         WIRE,
         {
@@ -91,7 +89,7 @@ def _sign(call: CallInProgress, part: dict[str, Any], size: int) -> str:
     )
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def _arguments(text: str) -> Body:
     try:
         value = json.loads(text)
     except ValueError:
@@ -100,7 +98,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def events(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool
+    call: CallInProgress, spoken: Spoken, usage: Body | None, *, late: bool
 ) -> list[Frame]:
     """The answer as it streams; each event has the counts so far, the last all of them."""
     identity = call.memory.new_id("", 22)
@@ -131,7 +129,7 @@ def events(
     return [*frames, Frame(b"]")]
 
 
-def _so_far(usage: dict[str, Any], index: int, count: int) -> dict[str, Any]:
+def _so_far(usage: Body, index: int, count: int) -> Body:
     prompt = usage["promptTokenCount"]
     visible = usage.get("candidatesTokenCount", 0) * index // count
     partial = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.responses.checks import OUTPUTS, WIRE, is_compaction, kind
@@ -35,7 +36,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     return prompt
 
 
-def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> None:
+def _add(prompt: PromptPieces, item: Body, call: CallInProgress) -> None:
     match kind(item):
         case "message":
             prompt.add(framing="message")
@@ -76,13 +77,13 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
             prompt.add(json.dumps(item))
 
 
-def _parts(output: Any) -> list[dict[str, Any]]:
+def _parts(output: Any) -> list[Body]:
     if isinstance(output, list):
         return output
     return [{"type": "input_text", "text": str(output or "")}]
 
 
-def _size(item: dict[str, Any], call: CallInProgress) -> int:
+def _size(item: Body, call: CallInProgress) -> int:
     carried = unseal(WIRE, item.get("encrypted_content"))
     record = call.memory.items.get(item.get("id", ""))
     known = carried or record
@@ -96,7 +97,7 @@ _GIVEN = frozenset(
 """Items that come from the client; messages of the assistant excepted."""
 
 
-def _ask(body: dict[str, Any]) -> ScriptContext:
+def _ask(body: Body) -> ScriptContext:
     items = body["input"]
     names: dict[str, str] = {}
     tools = list(body.get("tools") or [])
@@ -131,7 +132,7 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     return ScriptContext(steps + 1, "\n".join(text), tuple(results), tuple(declared))
 
 
-def shown(bill: Bill, model: Model) -> dict[str, Any]:
+def shown(bill: Bill, model: Model) -> Body:
     """The usage object."""
     reasoning = bill.reasoning
     if "floors-reasoning" in model.traits:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ullage_simulators.body import Body
 from ullage_simulators.refusal import refuse
+from ullage_simulators.responses.kept import earlier_items
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.seal import unseal
 from ullage_simulators.wire import CallInProgress
@@ -60,7 +62,7 @@ TYPES = (
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def kind(item: dict[str, Any]) -> str:
+def kind(item: Body) -> str:
     """An item's type; a message may leave it out."""
     return str(item.get("type") or "message")
 
@@ -78,7 +80,7 @@ def check_shape(call: CallInProgress) -> None:
     for name in body:
         if name not in known:
             call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))
-    if not {"input", "previous_response_id", "prompt"} & set(body):
+    if not {"input", "previous_response_id", "prompt", "conversation"} & set(body):
         raise refuse(RULES, "param_missing", path="input")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
@@ -91,7 +93,7 @@ def check_shape(call: CallInProgress) -> None:
     _check_tools("tools", body.get("tools") or [])
 
 
-def _check_tools(path: str, tools: list[dict[str, Any]]) -> None:
+def _check_tools(path: str, tools: list[Body]) -> None:
     for index, tool in enumerate(tools):
         if tool.get("type") in ("function", "custom"):
             _check_name(f"{path}[{index}].name", str(tool.get("name", "")))
@@ -99,20 +101,14 @@ def _check_tools(path: str, tools: list[dict[str, Any]]) -> None:
 
 def complete(call: CallInProgress) -> None:
     """Put the items in place that the request only points at. Refuses what can't be found."""
-    body = call.body
-    items = body.get("input", [])
+    items = call.body.get("input") or []
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
-    previous = body.get("previous_response_id")
-    if previous:
-        kept = call.memory.items.get(previous)
-        if kept is None:
-            raise refuse(RULES, "response_unknown", id=previous)
-        items = [*kept, *items]
-    body["input"] = [_found(item, call) for item in items]
+    items = [*earlier_items(call), *items]
+    call.body = {**call.body, "input": [_found(item, call) for item in items]}
 
 
-def _found(item: dict[str, Any], call: CallInProgress) -> dict[str, Any]:
+def _found(item: Body, call: CallInProgress) -> Body:
     if kind(item) != "item_reference":
         return item
     record = call.memory.items.get(item.get("id", ""))
@@ -120,12 +116,12 @@ def _found(item: dict[str, Any], call: CallInProgress) -> dict[str, Any]:
         raise refuse(RULES, "item_unknown", id=item.get("id"))
     if not record["kept"]:
         raise refuse(RULES, "item_not_kept", id=item.get("id"))
-    found: dict[str, Any] = record["item"]
+    found: Body = record["item"]
     return found
 
 
 def check_items(call: CallInProgress) -> None:
-    items: list[dict[str, Any]] = call.body["input"]
+    items: list[Body] = call.body["input"]
     seen: set[str] = set()
     for index, item in enumerate(items):
         identity = item.get("id")
@@ -139,7 +135,7 @@ def check_items(call: CallInProgress) -> None:
     _check_reasoning(items, call)
 
 
-def _check_prefix(path: str, identity: str, item: dict[str, Any]) -> None:
+def _check_prefix(path: str, identity: str, item: Body) -> None:
     """What the model wrote has an id that begins with its kind."""
     prefix = _PREFIXES.get(kind(item), "")
     is_answer = item.get("role", "assistant") == "assistant"
@@ -147,7 +143,7 @@ def _check_prefix(path: str, identity: str, item: dict[str, Any]) -> None:
         raise refuse(RULES, "id_prefix", path=path, id=identity, prefix=prefix)
 
 
-def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
+def _check_item(index: int, item: Body, call: CallInProgress) -> None:
     path = f"input[{index}]"
     match kind(item):
         case "message":
@@ -176,7 +172,7 @@ def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
             _unknown_value(call, other, _quoted(TYPES), path)
 
 
-def _check_message(path: str, item: dict[str, Any], call: CallInProgress) -> None:
+def _check_message(path: str, item: Body, call: CallInProgress) -> None:
     role = item.get("role")
     if role not in _ROLES:
         known = "'assistant', 'system', 'developer', and 'user'"
@@ -191,7 +187,7 @@ def _check_message(path: str, item: dict[str, Any], call: CallInProgress) -> Non
             _unknown_value(call, part.get("type"), _quoted(allowed), where)
 
 
-def _check_call(path: str, item: dict[str, Any], content: str) -> None:
+def _check_call(path: str, item: Body, content: str) -> None:
     _check_name(f"{path}.name", str(item.get("name", "")))
     for name in ("call_id", content):
         if not isinstance(item.get(name), str):
@@ -220,7 +216,7 @@ def _check_length(path: str, text: str, limit: int) -> None:
         raise refuse(RULES, "too_long", path=path, limit=limit, size=len(text))
 
 
-def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
+def _check_sealed(item: Body, call: CallInProgress) -> None:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         if unseal(WIRE, sealed) is None:
@@ -233,7 +229,7 @@ def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
         raise refuse(RULES, "item_not_kept", id=item.get("id"))
 
 
-def _check_pairs(items: list[dict[str, Any]]) -> None:
+def _check_pairs(items: list[Body]) -> None:
     awaited: dict[str, str] = {}
     for item in items:
         identity = item.get("call_id")
@@ -252,7 +248,7 @@ def _spoken(item_kind: str) -> str:
     return item_kind.replace("_", " ")
 
 
-def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
+def _check_reasoning(items: list[Body], call: CallInProgress) -> None:
     """A reasoning item goes with the item that followed it in the answer, and that item with its reasoning.
 
     Of an answer that was not stored the server knows no follower by its id: Copilot gives its calls ids of its own
@@ -278,7 +274,7 @@ def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
             )
 
 
-def _may_follow(item: dict[str, Any], wanted: str) -> bool:
+def _may_follow(item: Body, wanted: str) -> bool:
     """Whether an item may stand behind reasoning; ``wanted`` is the id of the one that the server knows there."""
     if not item or kind(item) in OUTPUTS.values():
         return False

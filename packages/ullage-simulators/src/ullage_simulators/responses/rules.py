@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ullage_simulators.openai_rules import SHARED
-from ullage_simulators.refusal import OWN, Rule
+from ullage_simulators.refusal import OWN, QUOTED, Rule
 
 _DOCS: Final = "https://developers.openai.com/api/docs/"
 
@@ -88,6 +88,21 @@ RULES: Final[Mapping[str, Rule]] = {
         "https://github.com/maximhq/bifrost/issues/2441",
         code="previous_response_not_found",
         param="previous_response_id",
+    ),
+    "two_parents": Rule(
+        "Mutually exclusive parameters. Ensure you are only providing one of: 'previous_response_id' or "
+        "'conversation'.",
+        QUOTED,
+        code="mutually_exclusive_parameters",
+    ),
+    "response_gone": Rule("Response with id '{id}' not found.", QUOTED, 404),
+    "conversation_unknown": Rule("Conversation with id '{id}' not found.", QUOTED, 404),
+    "array_too_long": Rule(
+        "Invalid '{path}': array too long. Expected an array with maximum length {limit}, but got an array with "
+        "length {size} instead.",
+        QUOTED,
+        code="array_above_max_length",
+        param="{path}",
     ),
     "too_many_tokens": Rule(
         "Your input exceeds the context window of this model. Please adjust your input and try again.",

@@ -1,11 +1,11 @@
-"""OpenAI's Responses API: ``/v1/responses``, ``…/compact``, ``…/input_tokens``, ``/v1/models``."""
+"""OpenAI's Responses API: ``/v1/responses``, ``/v1/conversations``, ``/v1/models``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.openai_rules import MAX_BODY_BYTES, TROUBLES, bearer
@@ -15,6 +15,7 @@ from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.checks import check_items, check_shape, complete
+from ullage_simulators.responses.kept import stored
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.responses.stream import (
     UNKNOWN,
@@ -23,7 +24,7 @@ from ullage_simulators.responses.stream import (
     failed,
     response,
 )
-from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
+from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, WireSimulator
 
 
 class Responses(WireSimulator):
@@ -39,7 +40,8 @@ class Responses(WireSimulator):
         return "/v1"
 
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
-        match method, path.rstrip("/").split("/")[1:]:
+        parts = path.rstrip("/").split("/")
+        match method, parts[1:]:
             case "POST", ["v1", "responses"]:
                 return Route("generate")
             case "POST", ["v1", "responses", "compact"]:
@@ -48,6 +50,15 @@ class Responses(WireSimulator):
                 return Route("count")
             case "GET", ["v1", "models", *name]:
                 return Route("models", "/".join(name))
+            case (
+                ("GET" | "DELETE", ["v1", "responses", _])
+                | ("GET", ["v1", "responses", _, "input_items"])
+                | ("POST", ["v1", "conversations"])
+                | ("GET" | "POST" | "DELETE", ["v1", "conversations", _])
+                | ("GET" | "POST", ["v1", "conversations", _, "items"])
+                | ("GET" | "DELETE", ["v1", "conversations", _, "items", _])
+            ):
+                return Route("stored", method=method, parts=tuple(parts[2:]))
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
@@ -72,12 +83,10 @@ class Responses(WireSimulator):
     def thinks(self, call: CallInProgress) -> bool:
         return (call.body.get("reasoning") or {}).get("effort") != "none"
 
-    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         return shown(bill, call.model)
 
-    def reply(
-        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         if call.endpoint.compact:
             return compacted(call, spoken, usage)
         return response(call, spoken, usage)
@@ -86,19 +95,28 @@ class Responses(WireSimulator):
         self,
         call: CallInProgress,
         spoken: Spoken,
-        usage: dict[str, Any] | None,
+        usage: Body | None,
         *,
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, usage)
 
-    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         return {"object": "response.input_tokens", "input_tokens": counted.input}
 
-    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+    def stored(
+        self,
+        memory: Memory,
+        endpoint: Route,
+        query: Mapping[str, str],
+        body: Body,
+    ) -> Body:
+        return stored(memory, endpoint, query, body)
+
+    def models_reply(self, models: Sequence[Model], name: str) -> Body:
         return openai_models(models, name, "openai")
 
-    def error(self, refused: Refused) -> dict[str, Any]:
+    def error(self, refused: Refused) -> Body:
         return openai_error(refused)
 
     def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:

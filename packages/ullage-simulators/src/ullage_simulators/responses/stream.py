@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ullage_simulators.answer import Call, Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.responses.checks import WIRE, is_compaction
+from ullage_simulators.responses.kept import CREATED, conversation_id, keep
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -19,36 +21,31 @@ UNKNOWN = event(
     {"type": "response.simulated.event", "sequence_number": 0, "detail": 1},
     "response.simulated.event",
 )
-CREATED = 1_767_225_600
 
 
-def response(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-) -> dict[str, Any]:
+def response(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
     """The whole answer; its items are remembered."""
-    body, identity = call.body, call.memory.new_id("resp_0", 48)
-    kept = body["input"]
+    identity = call.memory.new_id("resp_0", 48)
+    kept = call.body["input"]
     if is_compaction(call):
         kept, output = [], [_compaction(call, spoken)]
     else:
         output = _output(call, spoken)
-    if body.get("store", True):
-        call.memory.items[identity] = [*kept, *output]
     incomplete = {"length": "max_output_tokens", "filter": "content_filter"}.get(
         spoken.stop
     )
-    return {
+    shown = {
         **_frame(call, identity),
         "status": "incomplete" if incomplete else "completed",
         "incomplete_details": {"reason": incomplete} if incomplete else None,
         "output": output,
         "usage": usage,
     }
+    keep(call, shown, [*kept, *output])
+    return shown
 
 
-def compacted(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-) -> dict[str, Any]:
+def compacted(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
     """The answer of ``/responses/compact``: the user's messages, and one item that stands for all else.
 
     openai 3.52, ``types/responses/compacted_response.py`` and ``response_compaction_item.py``.
@@ -64,7 +61,7 @@ def compacted(
     }
 
 
-def _compaction(call: CallInProgress, spoken: Spoken) -> dict[str, Any]:
+def _compaction(call: CallInProgress, spoken: Spoken) -> Body:
     """The item that stands for the conversation.
 
     It is all that a request with a ``compaction_trigger`` is answered (https://github.com/openai/codex/pull/22809).
@@ -79,7 +76,7 @@ def _compaction(call: CallInProgress, spoken: Spoken) -> dict[str, Any]:
     return item
 
 
-def _retained(call: CallInProgress, item: dict[str, Any]) -> dict[str, Any]:
+def _retained(call: CallInProgress, item: Body) -> Body:
     content = item.get("content")
     if isinstance(content, str):
         content = [{"type": "input_text", "text": content}]
@@ -92,8 +89,9 @@ def _retained(call: CallInProgress, item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
+def _frame(call: CallInProgress, identity: str) -> Body:
     body = call.body
+    conversation = conversation_id(body)
     return {
         "id": identity,
         "object": "response",
@@ -107,6 +105,7 @@ def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
         "output": [],
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": body.get("previous_response_id"),
+        "conversation": {"id": conversation} if conversation else None,
         "reasoning": body.get("reasoning") or {"effort": None, "summary": None},
         "store": body.get("store", True),
         "temperature": 1.0,
@@ -120,9 +119,9 @@ def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
     }
 
 
-def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
+def _output(call: CallInProgress, spoken: Spoken) -> list[Body]:
     answer, new_id = spoken.answer, call.memory.new_id
-    items: list[dict[str, Any]] = []
+    items: list[Body] = []
     if answer.reasoning:
         wants = (call.body.get("reasoning") or {}).get("summary")
         summary = [{"type": "summary_text", "text": answer.reasoning}] if wants else []
@@ -141,7 +140,7 @@ def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
         call.memory.items[f"kind {extra.get('type')}"] = True
         items.append(extra)
     if answer.text:
-        said: dict[str, Any] = {
+        said: Body = {
             "type": "output_text",
             "text": answer.text,
             "annotations": [],
@@ -163,7 +162,7 @@ def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     return items
 
 
-def _call_item(call: CallInProgress, made: Call) -> dict[str, Any]:
+def _call_item(call: CallInProgress, made: Call) -> Body:
     prefix, kind, content = "fc_0", "function_call", "arguments"
     if made.is_custom:
         prefix, kind, content = "ctc_0", "custom_tool_call", "input"
@@ -177,7 +176,7 @@ def _call_item(call: CallInProgress, made: Call) -> dict[str, Any]:
     }
 
 
-def _remember(call: CallInProgress, items: list[dict[str, Any]], size: int) -> None:
+def _remember(call: CallInProgress, items: list[Body], size: int) -> None:
     is_kept = call.body.get("store", True)
     for index, item in enumerate(items):
         follower = items[index + 1].get("id", "") if index + 1 < len(items) else ""
@@ -208,9 +207,7 @@ class _Events:
         self.frames.append(event(numbered, name, usage=usage))
 
 
-def events(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: Body | None) -> list[Frame]:
     """The answer as it streams."""
     whole = response(call, spoken, usage)
     opening = _frame(call, whole["id"])
@@ -223,7 +220,7 @@ def events(
     return made.frames
 
 
-def _item(made: _Events, index: int, item: dict[str, Any], chunk: int) -> None:
+def _item(made: _Events, index: int, item: Body, chunk: int) -> None:
     where = {"output_index": index, "item_id": item.get("id", "")}
     match item["type"]:
         case "reasoning":
@@ -275,15 +272,13 @@ def _item(made: _Events, index: int, item: dict[str, Any], chunk: int) -> None:
     made.add("response.output_item.done", output_index=index, item=item)
 
 
-def _content(
-    made: _Events, where: dict[str, Any], part: dict[str, Any], chunk: int
-) -> None:
+def _content(made: _Events, where: Body, part: Body, chunk: int) -> None:
     name, field = (
         ("output_text", "text")
         if part["type"] == "output_text"
         else ("refusal", "refusal")
     )
-    more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
+    more: Body = {"logprobs": []} if field == "text" else {}
     made.add("response.content_part.added", **where, part={**part, field: ""})
     for text in chunks(part[field], chunk):
         made.add(f"response.{name}.delta", **where, delta=text, **more)
@@ -294,7 +289,7 @@ def _content(
 def failed(refused: Refused) -> list[Frame]:
     """A stream that begins well and then says why there is no answer."""
     made = _Events()
-    opening: dict[str, Any] = {
+    opening: Body = {
         "id": "resp_simulated",
         "object": "response",
         "status": "in_progress",

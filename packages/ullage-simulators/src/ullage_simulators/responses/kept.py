@@ -1,0 +1,203 @@
+"""What OpenAI keeps: responses by their ids, and conversations with their items.
+
+Sources: https://developers.openai.com/api/docs/guides/conversation-state; openai 3.52 ``types/conversations/``. A
+response is kept unless ``store`` is false. What it is continued from is the whole conversation up to it, without the
+``instructions`` and ``tools`` of its request. Nothing expires here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ullage_simulators.body import Body
+from ullage_simulators.refusal import refuse
+from ullage_simulators.responses.rules import RULES
+from ullage_simulators.seal import digest
+from ullage_simulators.wire import CallInProgress, Memory, Route
+
+CREATED: Final = 1_767_225_600
+MOST_ITEMS: Final = 20
+"""Items that one request adds to a conversation (openai 3.52, ``conversation_create_params.py``)."""
+_PAGE: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResponse:
+    """``items`` is the conversation after the response, ``given`` what the model was given; ``shown`` is the object."""
+
+    items: list[Body]
+    given: list[Body]
+    shown: Body
+
+
+@dataclass(slots=True)
+class KeptConversation:
+    shown: Body
+    items: list[Body] = field(default_factory=list)
+
+
+def conversation_id(body: Mapping[str, Any]) -> str:
+    """The conversation that a request belongs to; empty for none."""
+    asked = body.get("conversation")
+    if isinstance(asked, dict):
+        asked = asked["id"]
+    return str(asked or "")
+
+
+def earlier_items(call: CallInProgress) -> list[Body]:
+    """The items of the conversation that the request continues. Refuses one that can't be found."""
+    previous = call.body.get("previous_response_id")
+    conversation = conversation_id(call.body)
+    if previous and conversation:
+        raise refuse(RULES, "two_parents")
+    if conversation:
+        return _conversation(call.memory, conversation).items
+    if not previous:
+        return []
+    kept = _local(call).get(previous) or call.memory.items.get(previous)
+    if not isinstance(kept, KeptResponse):
+        raise refuse(RULES, "response_unknown", id=previous)
+    return kept.items
+
+
+def keep(call: CallInProgress, shown: Body, items: list[Body]) -> None:
+    """Remember a response, and the conversation after it.
+
+    A connection keeps its last response, stored or not.
+    """
+    kept = KeptResponse(items, call.body["input"], shown)
+    if call.body.get("store", True):
+        call.memory.items[shown["id"]] = kept
+    if call.endpoint.local is not None:
+        call.endpoint.local.clear()
+        call.endpoint.local[shown["id"]] = kept
+    conversation = conversation_id(call.body)
+    if conversation:
+        _conversation(call.memory, conversation).items = _named(items)
+
+
+def _local(call: CallInProgress) -> Mapping[str, Any]:
+    return call.endpoint.local or {}
+
+
+def _named(items: list[Body], first: int = 0) -> list[Body]:
+    """The items as the server lists them; ``first`` is the place of the first one."""
+    return [_listed(item, place) for place, item in enumerate(items, first)]
+
+
+def _listed(item: Body, place: int) -> Body:
+    identity = f"msg_0{digest(item, place):0>48}"
+    listed = {"id": identity, "type": "message", "status": "completed", **item}
+    content = item.get("content")
+    if isinstance(content, str):
+        written = "output_text" if item.get("role") == "assistant" else "input_text"
+        listed["content"] = [{"type": written, "text": content}]
+    return listed
+
+
+def stored(memory: Memory, endpoint: Route, query: Mapping[str, str], body: Body) -> Body:
+    """The answer to a request about what is kept, by its method and path."""
+    match endpoint.method, *endpoint.parts:
+        case "GET", "responses", identity:
+            return _response(memory, identity).shown
+        case "DELETE", "responses", identity:
+            _response(memory, identity)
+            del memory.items[identity]
+            return {"id": identity, "object": "response", "deleted": True}
+        case "GET", "responses", identity, _:
+            given = _response(memory, identity).given
+            return _page(_named(given), query)
+        case "POST", "conversations":
+            return _begin(memory, body)
+        case "GET", "conversations", identity:
+            return _conversation(memory, identity).shown
+        case "POST", "conversations", identity:
+            shown = _conversation(memory, identity).shown
+            shown["metadata"] = body["metadata"]
+            return shown
+        case "DELETE", "conversations", identity:
+            _conversation(memory, identity)
+            del memory.items[identity]
+            return {"id": identity, "object": "conversation.deleted", "deleted": True}
+        case method, _, identity, _, *item:
+            return _of_items(_conversation(memory, identity), method, item, query, body)
+    raise LookupError(endpoint)
+
+
+def _response(memory: Memory, identity: str) -> KeptResponse:
+    kept = memory.items.get(identity)
+    if not isinstance(kept, KeptResponse):
+        raise refuse(RULES, "response_gone", id=identity)
+    return kept
+
+
+def _conversation(memory: Memory, identity: str) -> KeptConversation:
+    kept = memory.items.get(identity)
+    if not isinstance(kept, KeptConversation):
+        raise refuse(RULES, "conversation_unknown", id=identity)
+    return kept
+
+
+def _begin(memory: Memory, body: Body) -> Body:
+    identity = memory.new_id("conv_0", 48)
+    shown = {
+        "id": identity,
+        "object": "conversation",
+        "created_at": CREATED + memory.requests,
+        "metadata": body.get("metadata") or {},
+    }
+    memory.items[identity] = KeptConversation(shown, _new_items(body, 0))
+    return shown
+
+
+def _new_items(body: Body, first: int) -> list[Body]:
+    items = body.get("items") or []
+    if len(items) > MOST_ITEMS:
+        raise refuse(
+            RULES, "array_too_long", path="items", limit=MOST_ITEMS, size=len(items)
+        )
+    return _named(items, first)
+
+
+def _of_items(
+    kept: KeptConversation,
+    method: str,
+    path: list[str],
+    query: Mapping[str, str],
+    body: Body,
+) -> Body:
+    """The items of a conversation are listed and added to; one is shown and taken out."""
+    if not path and method == "GET":
+        return _page(kept.items, query)
+    if not path:
+        added = _new_items(body, len(kept.items))
+        kept.items = [*kept.items, *added]
+        return _page(added, {"order": "asc", "limit": str(MOST_ITEMS)})
+    found = [item for item in kept.items if item["id"] == path[0]]
+    if not found:
+        raise refuse(RULES, "item_unknown", id=path[0])
+    if method == "GET":
+        return found[0]
+    kept.items = [item for item in kept.items if item["id"] != path[0]]
+    return kept.shown
+
+
+def _page(items: list[Body], query: Mapping[str, str]) -> Body:
+    """A page of a list: the newest first, unless it is asked for in the order of the conversation."""
+    if query.get("order", "desc") == "desc":
+        items = items[::-1]
+    identities = [item["id"] for item in items]
+    start = 0
+    if query.get("after") in identities:
+        start = identities.index(query["after"]) + 1
+    end = start + int(query.get("limit", _PAGE))
+    page = items[start:end]
+    return {
+        "object": "list",
+        "data": page,
+        "first_id": page[0]["id"] if page else "",
+        "last_id": page[-1]["id"] if page else "",
+        "has_more": end < len(items),
+    }
