@@ -233,6 +233,12 @@ CASES: dict[str, Maker] = {
         ask(HI, {**CALL, "id": "fc_1"}, OUTPUT),
     ),
     "response_unknown": response_unknown,
+    "effort_none": of(
+        "Unsupported value: 'none' is not supported with the 'gpt-6.2-sol' model. Supported values are: 'low', "
+        "'medium', 'high', 'xhigh', and 'max'.",
+        ask(model="gpt-6.2-sol", reasoning={"effort": "none"}),
+        ask(model="gpt-6.2-sol", reasoning={"effort": "low"}),
+    ),
     "two_parents": two_parents,
     "response_gone": response_gone,
     "conversation_unknown": conversation_unknown,

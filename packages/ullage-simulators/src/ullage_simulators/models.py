@@ -90,6 +90,10 @@ https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-thinking-bl
 """
 
 
+_APPENDED: Final = ("bound", "instructions-last")
+"""OpenAI's models whose reasoning is bound to what is in front of it, and who read instructions behind the input."""
+
+
 def _openai(name: str, window: int, max_output: int, *traits: str, **more: Any) -> Model:
     return Model(name, "openai", window, max_output, traits=frozenset(traits), **more)
 
@@ -151,8 +155,12 @@ MODELS: tuple[Model, ...] = (
     _openai("gpt-5-mini", 272_000, 128_000, "floors-reasoning"),
     _openai("gpt-5-nano", 272_000, 128_000, "floors-reasoning"),
     _openai("gpt-5.5", 1_050_000, 128_000),
-    # https://developers.openai.com/api/docs/models/gpt-6.1-sol
-    _openai("gpt-6.1-sol", 1_050_000, 128_000),
+    # Reasoning of earlier turns is kept from GPT-5.6 on (openai 3.52, types/shared/reasoning.py), and bound from 6.2
+    # on: https://developers.openai.com/api/docs/guides/latest-model/gpt-6.2-astra.md
+    # Windows: https://developers.openai.com/api/docs/models/gpt-6.1-sol and /gpt-6.2-sol.
+    _openai("gpt-6.1-sol", 1_050_000, 128_000, turns=True),
+    _openai("gpt-6.2-sol", 1_050_000, 128_000, *_APPENDED, turns=True),
+    _openai("gpt-6.2-astra", 1_050_000, 128_000, *_APPENDED, turns=True),
     _openai("o4-mini", 200_000, 100_000, "floors-reasoning"),
     _openai("gpt-4.1", 1_047_576, 32_768, reasons=False),
     # Kept in a loop, dropped after a user message: n = 1-2 each.
@@ -199,7 +207,9 @@ _NEWEST: Final = (
     ("claude", "anthropic/claude-sonnet-4.5"),
     ("gpt-oss", "gpt-oss-20b"),
     ("gpt-[34]|chatgpt", "gpt-4.1"),
-    ("gpt|codex", "gpt-6.1-sol"),
+    (r"gpt-5(\.[0-5])?(-|$)|codex", "gpt-5.5"),
+    (r"gpt-5|gpt-6(\.[01])?(-|$)", "gpt-6.1-sol"),
+    ("gpt", "gpt-6.2-sol"),
     (r"o\d", "o4-mini"),
     ("gemini-[12]", "gemini-2.5-pro"),
     ("gemini", "gemini-4-argon"),

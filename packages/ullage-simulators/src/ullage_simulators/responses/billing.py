@@ -12,8 +12,8 @@ from typing import Any
 from ullage_simulators.body import Body
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
-from ullage_simulators.responses.checks import OUTPUTS, WIRE, is_compaction, kind
-from ullage_simulators.seal import unseal
+from ullage_simulators.responses.binding import carried, kind
+from ullage_simulators.responses.checks import OUTPUTS, is_compaction
 from ullage_simulators.wire import Bill, CallInProgress
 
 CACHE_BLOCK = 128
@@ -22,21 +22,31 @@ PROMPT = "Summarize this conversation."
 
 
 def pieces(call: CallInProgress) -> PromptPieces:
-    """Tools, instructions, then the items."""
+    """Tools, instructions, then the items; from GPT-6.2 on, the instructions come last.
+
+    https://developers.openai.com/api/docs/guides/latest-model/gpt-6.2-astra.md
+    """
     body, prompt = call.body, PromptPieces()
     prompt.add(framing="request")
     prompt.add_tools(body.get("tools") or [])
-    if body.get("instructions"):
-        prompt.add(body["instructions"], framing="message")
+    instructions = body.get("instructions")
+    is_last = "instructions-last" in call.model.traits
+    if instructions and not is_last:
+        prompt.add(instructions, framing="message")
+    hidden = {each["id"] for each in call.dropped}
     for item in body["input"]:
-        _add(prompt, item, call)
+        sealed = carried(item, call) or {"n": 0, "id": ""}
+        if sealed["id"] not in hidden:
+            _add(prompt, item, sealed["n"])
+    if instructions and is_last:
+        prompt.add(instructions, framing="message")
     prompt.ask = _ask(body)
     if is_compaction(call):
         prompt.ask = ScriptContext(prompt.ask.step, PROMPT)
     return prompt
 
 
-def _add(prompt: PromptPieces, item: Body, call: CallInProgress) -> None:
+def _add(prompt: PromptPieces, item: Body, hidden: int) -> None:
     match kind(item):
         case "message":
             prompt.add(framing="message")
@@ -57,9 +67,9 @@ def _add(prompt: PromptPieces, item: Body, call: CallInProgress) -> None:
             if item.get("role") == "user":
                 prompt.turn_begins = len(prompt.pieces)
         case "reasoning":
-            prompt.add(hidden=_size(item, call), reasoning=True)
+            prompt.add(hidden=hidden, reasoning=True)
         case "compaction":
-            prompt.add(hidden=_size(item, call))
+            prompt.add(hidden=hidden)
         case "function_call":
             prompt.add(f"{item['name']} {item['arguments']}", framing="call")
         case "custom_tool_call":
@@ -81,13 +91,6 @@ def _parts(output: Any) -> list[Body]:
     if isinstance(output, list):
         return output
     return [{"type": "input_text", "text": str(output or "")}]
-
-
-def _size(item: Body, call: CallInProgress) -> int:
-    carried = unseal(WIRE, item.get("encrypted_content"))
-    record = call.memory.items.get(item.get("id", ""))
-    known = carried or record
-    return int(known["n"]) if known else 0
 
 
 _GIVEN = frozenset(

@@ -7,12 +7,12 @@ from typing import Any
 
 from ullage_simulators.body import Body
 from ullage_simulators.refusal import refuse
+from ullage_simulators.responses.binding import WIRE, kind
 from ullage_simulators.responses.kept import earlier_items
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.seal import unseal
 from ullage_simulators.wire import CallInProgress
 
-WIRE = "responses"
 FIELDS = frozenset(
     {
         "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens",
@@ -62,11 +62,6 @@ TYPES = (
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def kind(item: Body) -> str:
-    """An item's type; a message may leave it out."""
-    return str(item.get("type") or "message")
-
-
 def is_compaction(call: CallInProgress) -> bool:
     """Whether the request asks for a compaction and no answer, by its path or by its last item."""
     if call.endpoint.compact:
@@ -90,6 +85,8 @@ def check_shape(call: CallInProgress) -> None:
         raise refuse(RULES, "param_unsupported", path="temperature")
     if not call.model.reasons and effort:
         raise refuse(RULES, "param_unsupported", path="reasoning.effort")
+    if effort == "none" and "bound" in call.model.traits:
+        raise refuse(RULES, "effort_none", model=call.model_name)
     _check_tools("tools", body.get("tools") or [])
 
 

@@ -89,6 +89,13 @@ RULES: Final[Mapping[str, Rule]] = {
         code="previous_response_not_found",
         param="previous_response_id",
     ),
+    "effort_none": Rule(
+        "Unsupported value: 'none' is not supported with the '{model}' model. Supported values are: 'low', 'medium', "
+        "'high', 'xhigh', and 'max'.",
+        f"{_DOCS}models/gpt-6.2-sol",
+        code="unsupported_value",
+        param="reasoning.effort",
+    ),
     "two_parents": Rule(
         "Mutually exclusive parameters. Ensure you are only providing one of: 'previous_response_id' or "
         "'conversation'.",

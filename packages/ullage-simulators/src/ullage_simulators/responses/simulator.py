@@ -14,6 +14,7 @@ from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
+from ullage_simulators.responses.binding import withheld
 from ullage_simulators.responses.checks import check_items, check_shape, complete
 from ullage_simulators.responses.kept import stored
 from ullage_simulators.responses.rules import RULES
@@ -68,6 +69,7 @@ class Responses(WireSimulator):
         check_shape(call)
         complete(call)
         check_items(call)
+        call.dropped = withheld(call)
 
     def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call)

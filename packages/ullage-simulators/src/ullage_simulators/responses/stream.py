@@ -12,7 +12,8 @@ from ullage_simulators.answer import Call, Spoken
 from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
-from ullage_simulators.responses.checks import WIRE, is_compaction
+from ullage_simulators.responses.binding import WIRE, prefix, reads_all_turns
+from ullage_simulators.responses.checks import is_compaction
 from ullage_simulators.responses.kept import CREATED, conversation_id, keep
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
@@ -66,13 +67,14 @@ def _compaction(call: CallInProgress, spoken: Spoken) -> Body:
 
     It is all that a request with a ``compaction_trigger`` is answered (https://github.com/openai/codex/pull/22809).
     """
-    carried = {"n": spoken.output, "id": call.memory.new_id("", 12)}
+    identity = call.memory.new_id("cmp_0", 48)
+    sealed = {"n": spoken.output, "id": identity, "number": call.number}
     item = {
-        "id": call.memory.new_id("cmp_0", 48),
+        "id": identity,
         "type": "compaction",
-        "encrypted_content": seal(WIRE, carried),
+        "encrypted_content": seal(WIRE, sealed),
     }
-    _remember(call, [item], spoken.output)
+    _remember(call, [item])
     return item
 
 
@@ -92,7 +94,7 @@ def _retained(call: CallInProgress, item: Body) -> Body:
 def _frame(call: CallInProgress, identity: str) -> Body:
     body = call.body
     conversation = conversation_id(body)
-    return {
+    frame = {
         "id": identity,
         "object": "response",
         "created_at": CREATED + call.number,
@@ -106,7 +108,7 @@ def _frame(call: CallInProgress, identity: str) -> Body:
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": body.get("previous_response_id"),
         "conversation": {"id": conversation} if conversation else None,
-        "reasoning": body.get("reasoning") or {"effort": None, "summary": None},
+        "reasoning": _effective(call),
         "store": body.get("store", True),
         "temperature": 1.0,
         "text": body.get("text") or {"format": {"type": "text"}},
@@ -117,25 +119,22 @@ def _frame(call: CallInProgress, identity: str) -> Body:
         "usage": None,
         "metadata": {},
     }
+    if "bound" in call.model.traits:
+        frame["input_transformations"] = call.dropped
+    return frame
+
+
+def _effective(call: CallInProgress) -> Body:
+    asked = call.body.get("reasoning") or {"effort": None, "summary": None}
+    context = "all_turns" if reads_all_turns(call) else "current_turn"
+    return {**asked, "context": context} if call.model.turns else asked
 
 
 def _output(call: CallInProgress, spoken: Spoken) -> list[Body]:
     answer, new_id = spoken.answer, call.memory.new_id
     items: list[Body] = []
     if answer.reasoning:
-        wants = (call.body.get("reasoning") or {}).get("summary")
-        summary = [{"type": "summary_text", "text": answer.reasoning}] if wants else []
-        sealed = seal(
-            WIRE, {"n": spoken.reasoning, "id": new_id("", 12), "model": call.model.name}
-        )
-        items.append(
-            {
-                "id": new_id("rs_0", 48),
-                "type": "reasoning",
-                "summary": summary,
-                "encrypted_content": sealed,
-            }
-        )
+        items.append(_reasoning(call, spoken))
     for extra in answer.extra:
         call.memory.items[f"kind {extra.get('type')}"] = True
         items.append(extra)
@@ -158,8 +157,28 @@ def _output(call: CallInProgress, spoken: Spoken) -> list[Body]:
         items.append({**message, "content": [said], "phase": phase})
     for each in answer.calls:
         items.append(_call_item(call, each))
-    _remember(call, items, spoken.reasoning)
+    _remember(call, items)
     return items
+
+
+def _reasoning(call: CallInProgress, spoken: Spoken) -> Body:
+    identity = call.memory.new_id("rs_0", 48)
+    summary: list[Body] = []
+    if (call.body.get("reasoning") or {}).get("summary"):
+        summary = [{"type": "summary_text", "text": spoken.answer.reasoning}]
+    sealed = {
+        "n": spoken.reasoning,
+        "id": identity,
+        "model": call.model.name,
+        "number": call.number,
+        "prefix": prefix(call.body, call.body["input"]),
+    }
+    return {
+        "id": identity,
+        "type": "reasoning",
+        "summary": summary,
+        "encrypted_content": seal(WIRE, sealed),
+    }
 
 
 def _call_item(call: CallInProgress, made: Call) -> Body:
@@ -176,7 +195,7 @@ def _call_item(call: CallInProgress, made: Call) -> Body:
     }
 
 
-def _remember(call: CallInProgress, items: list[Body], size: int) -> None:
+def _remember(call: CallInProgress, items: list[Body]) -> None:
     is_kept = call.body.get("store", True)
     for index, item in enumerate(items):
         follower = items[index + 1].get("id", "") if index + 1 < len(items) else ""
@@ -191,7 +210,6 @@ def _remember(call: CallInProgress, items: list[Body], size: int) -> None:
                 "kept": is_kept,
                 "next": follower,
                 "reasoning": owner,
-                "n": size,
             }
             call.memory.items[item["id"]] = record
 
