@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -423,3 +424,19 @@ def test_other_servers_do_not_count_chat(talk: Talk) -> None:
         assert (
             talk.send("openai", ask("openai", HI)._replace(path=path)).status_code == 404
         )
+
+
+def test_mistral_streams_a_call_in_one_chunk_with_its_name(talk: Talk) -> None:
+    """mistralai 3.7 refuses a chunk whose call lacks ``function.name`` or ``function.arguments``."""
+    streamed = ask("mistral", HI, tools=[TOOL], stream=True)
+    said = talk.events("mistral", streamed)
+    calls: list[Body] = []
+    for each in said:
+        assert {"id", "model", "choices"} <= set(each)
+        for choice in each["choices"]:
+            calls += choice["delta"].get("tool_calls") or []
+    (call,) = calls
+    assert call["index"] == 0
+    assert len(call["id"]) == 9
+    assert call["function"]["name"] == "get_weather"
+    assert json.loads(call["function"]["arguments"]) == {"city": HI["content"]}

@@ -106,7 +106,10 @@ def events(
     shows = usage is not None and (asked or not variant.usage_chunk)
     nothing: Body = {"usage": None} if asked and variant.usage_chunk else {}
     frames = []
-    for delta in _deltas(_message(call, spoken, variant), call.memory.scenario.chunk):
+    message = _message(call, spoken, variant)
+    deltas = _deltas(message, call.memory.scenario.chunk)
+    deltas += _calls(message, 0 if variant.whole_calls else call.memory.scenario.chunk)
+    for delta in deltas:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
         frames.append(event({**head, "choices": [choice], **nothing}))
     last = {
@@ -147,7 +150,16 @@ def _deltas(message: Body, chunk: int) -> list[Body]:
         )
     deltas += [{"content": text} for text in chunks(message["content"] or "", chunk)]
     deltas += [{"refusal": text} for text in chunks(message.get("refusal", ""), chunk)]
+    return deltas
+
+
+def _calls(message: Body, chunk: int) -> list[Body]:
+    """The calls in pieces; ``chunk`` 0: each of them whole."""
+    deltas: list[Body] = []
     for index, each in enumerate(message.get("tool_calls", ())):
+        if not chunk:
+            deltas.append({"tool_calls": [{**each, "index": index}]})
+            continue
         kind = tool_kind(each)
         content = "input" if kind == "custom" else "arguments"
         opening = {**each, "index": index, kind: {**each[kind], content: ""}}

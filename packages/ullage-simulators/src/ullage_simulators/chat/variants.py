@@ -23,6 +23,8 @@ class Variant:
     request is counted: llama.cpp at ``/v1/chat/completions/input_tokens``
     (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md), vLLM at ``/tokenize``
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/tokenize/protocol.py), others not at all.
+    ``whole_calls``: a streamed call comes in one chunk (https://github.com/microsoft/semantic-kernel/issues/6316), and
+    each chunk with a call needs its name (mistralai 3.7 ``models/functioncall.py``).
     """
 
     name: str
@@ -43,6 +45,7 @@ class Variant:
     counts: Literal["", "input_tokens", "tokenize"] = ""
     call_id: str = "call_"
     call_id_length: int = 24
+    whole_calls: bool = False
 
     def table(self) -> Mapping[str, Rule]:
         """All rules of the variant."""
@@ -107,6 +110,7 @@ _ALL: Final = (
         shape="mistral",
         call_id="",
         call_id_length=9,
+        whole_calls=True,
     ),
     Variant(
         "llamacpp",
