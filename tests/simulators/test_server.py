@@ -2,11 +2,13 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx2
 import pytest
 from ullage_simulators import running
 from ullage_simulators.scenario import read
+from ullage_simulators.server import prepared
 
 from tests.processes import run_python
 from tests.simulators.asking import Ask, Talk
@@ -73,13 +75,25 @@ def test_each_exchange_is_kept_with_its_body_its_rule_and_its_bill() -> None:
     assert (bad.status, bad.rule, bad.bill) == (404, "model_unknown", None)
 
 
-def test_a_client_that_asks_for_a_websocket_is_told_to_use_http() -> None:
-    with running() as server:
-        asked = {"connection": "upgrade", "upgrade": "websocket"}
-        refused = httpx2.get(server.url("openai") + "/responses", headers=asked)
-    assert refused.status_code == 426
-    assert "POST" in refused.json()["error"]["message"]
-    assert server.exchanges == ()
+async def test_without_its_package_a_websocket_is_refused_with_the_sign_for_http() -> (
+    None
+):
+    """The HTTP server then passes the upgrade on as a request."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"connection", b"upgrade"), (b"upgrade", b"websocket")]
+    scope = {"type": "http", "method": "GET", "path": "/openai/v1/responses"}
+    app = prepared()
+    await app({**scope, "query_string": b"", "headers": headers}, receive, send)
+    assert sent[0]["status"] == 426
+    assert b"POST" in sent[1]["body"]
+    assert app.exchanges == []
 
 
 def test_the_bill_outlives_the_server() -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ullage_simulators.answer import Spoken, speak
+from ullage_simulators.answer import ScriptedAnswer, Spoken, speak
 from ullage_simulators.answer_format import answer_schema
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import (
@@ -73,8 +73,10 @@ class Truth:
     bills: tuple[Bill, ...]
 
 
-_NO_WEBSOCKETS = {"error": {"message": "The simulators speak HTTP only. Send a POST."}}
+_NO_WEBSOCKETS = {"error": {"message": "No WebSocket is served here. Send a POST."}}
 """Codex takes a 426 for the sign to use HTTP at once (https://github.com/openai/codex/issues/43353)."""
+SOCKET = "WEBSOCKET"
+"""The method under which a wire routes the paths that it serves over a WebSocket."""
 
 
 @dataclass(slots=True)
@@ -106,40 +108,22 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.requests import ClientDisconnect, Request
 
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
         if request.headers.get("upgrade", "").lower() == "websocket":
             await _send(send, _Answer(426, [_body(_NO_WEBSOCKETS)]))
             return
-        first_part, _, rest = request.url.path.lstrip("/").partition("/")
-        routed = self._route(first_part, request.method, f"/{rest}", request.query_params)
+        path = request.url.path
+        routed = self._route(request.method, path, request.query_params)
         if routed is None:
-            await _send(
-                send,
-                _Answer(
-                    404,
-                    [
-                        _body(
-                            {
-                                "error": {
-                                    "message": f"No simulator serves {request.url.path}."
-                                }
-                            }
-                        )
-                    ],
-                ),
-            )
+            missing = {"error": {"message": f"No simulator serves {path}."}}
+            await _send(send, _Answer(404, [_body(missing)]))
             return
         wire, endpoint = routed
-        number = 0
-        if endpoint.kind == "generate":
-            self.memory.requests += 1
-            number = self.memory.requests
-        path = request.url.path
-        faults = tuple(
-            f for f in self.memory.scenario.faults if number and f.applies(number, path)
-        )
+        number, faults = self._number(endpoint, path)
         try:
             raw = await request.body()
         except (
@@ -149,16 +133,65 @@ class App:
         exchange, answer = self._answer(
             wire, endpoint, request.headers, request.query_params, raw, number, faults
         )
-        self.exchanges.append(replace(exchange, method=request.method, path=path))
-        if self._on_exchange:
-            self._on_exchange(self.exchanges[-1])
+        self._record(replace(exchange, method=request.method, path=path))
         await self._deliver(send, answer, faults)
 
+    def _number(self, endpoint: Route, path: str) -> tuple[int, tuple[Fault, ...]]:
+        """The number of a request for an answer, 0 for others; and its faults."""
+        if endpoint.kind != "generate":
+            return 0, ()
+        self.memory.requests += 1
+        number = self.memory.requests
+        faults = self.memory.scenario.faults
+        return number, tuple(fault for fault in faults if fault.applies(number, path))
+
+    def _record(self, exchange: Exchange) -> None:
+        self.exchanges.append(exchange)
+        if self._on_exchange:
+            self._on_exchange(exchange)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the messages of a WebSocket one after the other, each event as a message."""
+        from starlette.responses import JSONResponse
+        from starlette.websockets import WebSocket
+
+        connection = WebSocket(scope, receive, send)
+        headers, query = connection.headers, connection.query_params
+        path = connection.url.path
+        routed = self._route(SOCKET, path, query)
+        if routed is None:
+            await connection.send_denial_response(JSONResponse(_NO_WEBSOCKETS, 426))
+            return
+        wire, endpoint = routed
+        try:
+            self._admit(wire, headers, query, b"")
+        except CallRefused as refusal:
+            shown = JSONResponse(wire.error(refusal.refused), refusal.refused.status)
+            await connection.send_denial_response(shown)
+            return
+        await connection.accept()
+        async for text in connection.iter_text():
+            number, faults = self._number(endpoint, path)
+            exchange, answer = self._answer(
+                wire, endpoint, headers, query, text.encode(), number, faults
+            )
+            self._record(replace(exchange, method=SOCKET, path=path))
+            end = first(faults, "cut", "hang", "reset")
+            messages = self._paced(_messages(exchange, answer), faults)
+            if end is not None:
+                messages = _until(messages, end.at)
+            async for message in messages:
+                await connection.send_text(message.decode("utf-8", "replace"))
+            if end is not None:
+                await self._break_off(send, end)
+                return
+
     def _route(
-        self, name: str, method: str, path: str, query: Mapping[str, str]
+        self, method: str, path: str, query: Mapping[str, str]
     ) -> tuple[WireSimulator, Route] | None:
+        name, _, rest = path.lstrip("/").partition("/")
         for wire in self.wires.get(name, ()):
-            endpoint = wire.route(method, path, query)
+            endpoint = wire.route(method, f"/{rest}", query)
             if endpoint and endpoint.kind == "count" and not self.memory.scenario.counts:
                 return None
             if endpoint:
@@ -324,7 +357,12 @@ class App:
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
         asked = replace(prompt.ask, pieces=prompt.pieces)
-        answer = self.memory.scenario.answer(asked, call.model_name, self.memory.spent)
+        if call.body.get("generate") is False:
+            answer = ScriptedAnswer()
+        else:
+            answer = self.memory.scenario.answer(
+                asked, call.model_name, self.memory.spent
+            )
         thinks = wire.thinks(call)
         if (
             thinks
@@ -373,27 +411,33 @@ class App:
                 b"<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>"
             )
             answer = _Answer(200, [page], "text/html; charset=utf-8")
+        parts = self._paced(answer, faults)
+        end = first(faults, "cut", "hang", "reset")
+        if end is None:
+            await _send(send, answer, parts)
+            return
+        await _send(send, answer, _until(parts, end.at), whole=False)
+        await self._break_off(send, end)
+
+    async def _paced(
+        self, answer: _Answer, faults: tuple[Fault, ...]
+    ) -> AsyncIterator[bytes]:
+        """The parts of an answer, each after its pause."""
         slow, late = first(faults, "slow"), first(faults, "late-usage")
         delay = 0.0
         if slow:
             delay = slow.seconds
         elif answer.streams:
             delay = self.memory.scenario.delay_s
-        end = first(faults, "cut", "hang", "reset")
+        for frame in answer.frames:
+            wait = delay
+            if late and frame.usage:
+                wait += late.seconds
+            if wait:
+                await self._pause(wait)
+            yield frame.data
 
-        async def parts() -> AsyncIterator[bytes]:
-            for frame in answer.frames:
-                wait = delay
-                if late and frame.usage:
-                    wait += late.seconds
-                if wait:
-                    await self._pause(wait)
-                yield frame.data
-
-        if end is None:
-            await _send(send, answer, parts())
-            return
-        await _send(send, answer, _until(parts(), end.at), whole=False)
+    async def _break_off(self, send: Send, end: Fault) -> None:
         if end.kind == "hang":
             await self._pause(end.seconds or 3_600.0)
         _drop(send, reset=end.kind == "reset")
@@ -449,6 +493,28 @@ def _usage(
 
 def _body(value: Any) -> Frame:
     return Frame(json.dumps(value, separators=(",", ":")).encode(), usage=True)
+
+
+def _messages(exchange: Exchange, answer: _Answer) -> _Answer:
+    """The events of an answer as messages of a WebSocket, or its error as one; each names its lane.
+
+    https://developers.openai.com/api/docs/guides/websocket-mode; openai 3.52 ``responses_server_event.py``.
+    """
+    lane = ""
+    if isinstance(exchange.body, dict) and "stream_id" in exchange.body:
+        lane = f'"stream_id":{json.dumps(exchange.body["stream_id"])},'
+    texts = []
+    for frame in answer.frames:
+        head, found, text = frame.data.decode().partition("data: ")
+        texts.append(text.strip() if found else head)
+    if not answer.streams:
+        shown = {"type": "error", "status": answer.status, "headers": answer.headers}
+        texts = [json.dumps({**shown, **json.loads(texts[0])})]
+    frames = []
+    for frame, text in zip(answer.frames, texts, strict=True):
+        if text.startswith("{"):
+            frames.append(frame._replace(data=f"{{{lane}{text[1:]}".encode()))
+    return replace(answer, frames=frames)
 
 
 def _shown(usage: dict[str, Any], mode: UsageMode) -> dict[str, Any] | None:
@@ -631,7 +697,7 @@ def engine(app: App) -> uvicorn.Server:
         log_config=None,
         log_level="error",  # no advice on WebSockets at each request for one
         access_log=False,
-        ws="none",
+        ws="auto",  # none without the package of the extra
         http="h11",
     )
     return Engine(config)

@@ -195,7 +195,7 @@ class WireSimulator(ABC):
         return name
 
     def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
-        return body.get("stream") is True
+        return endpoint.stream or body.get("stream") is True
 
     def stored(
         self,

@@ -34,6 +34,10 @@ COMPACT_FIELDS = frozenset(
 )  # fmt: skip
 """openai 3.52, ``types/responses/response_compact_params.py``; and the last four, which Codex sends
 (https://github.com/Wei-Shaw/sub2api/pull/2050)."""
+CREATE = "response.create"
+"""The message of a WebSocket that asks for a response."""
+SOCKET_FIELDS = frozenset({"type", "generate", "stream_id"})
+"""Fields that only such a message has: openai 3.52, ``types/responses/responses_client_event_param.py``."""
 _ROLES = ("assistant", "system", "developer", "user")
 _GIVEN = ("input_text", "input_image", "input_file", "input_audio")
 _SAID = ("output_text", "refusal")
@@ -72,6 +76,8 @@ def is_compaction(call: CallInProgress) -> bool:
 def check_shape(call: CallInProgress) -> None:
     body = call.body
     known = COMPACT_FIELDS if call.endpoint.compact else FIELDS
+    if call.endpoint.local is not None:
+        known |= SOCKET_FIELDS
     for name in body:
         if name not in known:
             call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))

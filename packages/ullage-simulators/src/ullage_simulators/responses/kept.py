@@ -56,7 +56,7 @@ def earlier_items(call: CallInProgress) -> list[Body]:
         return _conversation(call.memory, conversation).items
     if not previous:
         return []
-    kept = _local(call).get(previous) or call.memory.items.get(previous)
+    kept = _of_connection(call, previous) or call.memory.items.get(previous)
     if not isinstance(kept, KeptResponse):
         raise refuse(RULES, "response_unknown", id=previous)
     return kept.items
@@ -65,21 +65,35 @@ def earlier_items(call: CallInProgress) -> list[Body]:
 def keep(call: CallInProgress, shown: Body, items: list[Body]) -> None:
     """Remember a response, and the conversation after it.
 
-    A connection keeps its last response, stored or not.
+    Each lane of a connection keeps its last response, stored or not.
     """
     kept = KeptResponse(items, call.body["input"], shown)
     if call.body.get("store", True):
         call.memory.items[shown["id"]] = kept
     if call.endpoint.local is not None:
-        call.endpoint.local.clear()
-        call.endpoint.local[shown["id"]] = kept
+        call.endpoint.local[_lane(call)] = kept
     conversation = conversation_id(call.body)
     if conversation:
         _conversation(call.memory, conversation).items = _named(items)
 
 
-def _local(call: CallInProgress) -> Mapping[str, Any]:
-    return call.endpoint.local or {}
+def _of_connection(call: CallInProgress, previous: str) -> KeptResponse | None:
+    """The response that a lane of the connection ended with.
+
+    Its own lane forgets it: a request that is refused is not continued from, one that is answered is the lane's last.
+    https://developers.openai.com/api/docs/guides/websocket-mode
+    """
+    lanes = call.endpoint.local or {}
+    for lane, kept in lanes.items():
+        if kept.shown["id"] == previous:
+            if lane == _lane(call):
+                del lanes[lane]
+            return kept  # type: ignore[no-any-return]
+    return None
+
+
+def _lane(call: CallInProgress) -> str:
+    return str(call.body.get("stream_id", ""))
 
 
 def _named(items: list[Body], first: int = 0) -> list[Body]:

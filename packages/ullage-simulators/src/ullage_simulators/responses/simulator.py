@@ -15,7 +15,7 @@ from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.binding import withheld
-from ullage_simulators.responses.checks import check_items, check_shape, complete
+from ullage_simulators.responses.checks import CREATE, check_items, check_shape, complete
 from ullage_simulators.responses.kept import stored
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.responses.stream import (
@@ -45,6 +45,8 @@ class Responses(WireSimulator):
         match method, parts[1:]:
             case "POST", ["v1", "responses"]:
                 return Route("generate")
+            case "WEBSOCKET", ["v1", "responses"]:
+                return Route("generate", stream=True, local={})
             case "POST", ["v1", "responses", "compact"]:
                 return Route("generate", compact=True)
             case "POST", ["v1", "responses", "input_tokens"]:
@@ -61,6 +63,14 @@ class Responses(WireSimulator):
             ):
                 return Route("stored", method=method, parts=tuple(parts[2:]))
         return None
+
+    def named_model(self, body: Body, endpoint: Route) -> str:
+        if endpoint.local is not None and body.get("type") != CREATE:
+            known = f"'{CREATE}'"
+            raise self.refuse(
+                "value_unknown", value=body.get("type"), known=known, path="type"
+            )
+        return super().named_model(body, endpoint)
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return bearer(headers)
