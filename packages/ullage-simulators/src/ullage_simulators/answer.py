@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ullage_simulators.answer_format import sample_text
+from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, ScriptContext
@@ -40,7 +41,7 @@ class ScriptedAnswer:
     redacted: bool = False
     stop: str = ""
     iterations: int = 1
-    extra: tuple[dict[str, Any], ...] = ()
+    extra: tuple[Body, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _call(tool: DeclaredTool, said: str) -> Call:
     return Call(tool.name, json.dumps(_arguments(tool, said)))
 
 
-def _arguments(tool: DeclaredTool, said: str) -> dict[str, Any]:
+def _arguments(tool: DeclaredTool, said: str) -> Body:
     properties = tool.schema.get("properties")
     if not isinstance(properties, dict):
         return {}

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from ullage_simulators.body import Body
+
 _PATHS: Final = (
     ("response_format", "json_schema", "schema"),
     ("text", "format", "schema"),
@@ -27,7 +29,7 @@ _DEEPEST: Final = 20
 class AnswerSchema(NamedTuple):
     """The schema of the answer, whether its text is billed, and the tokens beside it."""
 
-    schema: dict[str, Any]
+    schema: Body
     is_billed: bool = True
     hidden: int = 0
 
@@ -45,12 +47,12 @@ def answer_schema(body: Mapping[str, Any]) -> AnswerSchema | None:
     return None
 
 
-def sample_text(schema: dict[str, Any], said: str) -> str:
+def sample_text(schema: Body, said: str) -> str:
     """JSON of a value that follows the schema, with texts made of what was said."""
     return json.dumps(_sample(schema, schema, said, 0), ensure_ascii=False)
 
 
-def _sample(schema: Any, root: dict[str, Any], said: str, depth: int) -> Any:
+def _sample(schema: Any, root: Body, said: str, depth: int) -> Any:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return None
     reference = schema.get("$ref")
@@ -75,7 +77,7 @@ def _simplest(choices: Sequence[Any], depth: int) -> Any:
     return choices[0]
 
 
-def _of_type(schema: dict[str, Any], root: dict[str, Any], said: str, depth: int) -> Any:
+def _of_type(schema: Body, root: Body, said: str, depth: int) -> Any:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = kind[0] if kind else "string"
@@ -100,9 +102,7 @@ def _of_type(schema: dict[str, Any], root: dict[str, Any], said: str, depth: int
             return made
 
 
-def _items(
-    schema: dict[str, Any], root: dict[str, Any], said: str, depth: int
-) -> list[Any]:
+def _items(schema: Body, root: Body, said: str, depth: int) -> list[Any]:
     fixed = schema.get("prefixItems")
     if isinstance(fixed, list):
         return [_sample(each, root, said, depth + 1) for each in fixed]
@@ -112,7 +112,7 @@ def _items(
     return [one] * max(1, int(schema.get("minItems", 1)))
 
 
-def _text(schema: dict[str, Any], said: str) -> str:
+def _text(schema: Body, said: str) -> str:
     match schema.get("format"):
         case "date-time":
             return "2026-01-02T03:04:05Z"
@@ -125,7 +125,7 @@ def _text(schema: dict[str, Any], said: str) -> str:
     return text.ljust(int(schema.get("minLength", 0)), "x")
 
 
-def _referred(root: dict[str, Any], reference: str) -> Any:
+def _referred(root: Body, reference: str) -> Any:
     found: Any = root
     for name in reference.removeprefix("#/").split("/"):
         found = found.get(name) if isinstance(found, dict) else None

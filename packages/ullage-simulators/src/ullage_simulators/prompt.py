@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ullage_simulators.answer_format import AnswerSchema
+from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.tokenizer import tokens
@@ -36,7 +37,7 @@ class DeclaredTool(NamedTuple):
     """A declared tool: its name and the JSON schema of its arguments, or none for the plain text of a custom tool."""
 
     name: str
-    schema: dict[str, Any]
+    schema: Body
     is_custom: bool = False
 
 
@@ -52,7 +53,7 @@ class ScriptContext:
     results: tuple[tuple[str, str], ...] = ()
     tools: tuple[DeclaredTool, ...] = ()
     pieces: Sequence[Piece] = ()
-    answer_schema: dict[str, Any] | None = None
+    answer_schema: Body | None = None
     """The JSON schema that the answer has to follow."""
 
 

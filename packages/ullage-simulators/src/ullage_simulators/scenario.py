@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
+from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import KINDS, Fault
 from ullage_simulators.models import MODELS, Model, model_of_family
@@ -193,12 +194,12 @@ def read(content: Any) -> Scenario:
     )
 
 
-def _drawn(given: Any) -> dict[str, Any]:
+def _drawn(given: Any) -> Body:
     """The pinned numbers; those of one model are a table with its name."""
     if not isinstance(given, dict):
         return _numbers(given, "[drawn]")
-    numbers: dict[str, Any] = {}
-    of_models: dict[str, Any] = {}
+    numbers: Body = {}
+    of_models: Body = {}
     for name, value in given.items():
         if isinstance(value, dict):
             of_models[name] = _numbers(value, f"[drawn.{name}]")
@@ -207,9 +208,9 @@ def _drawn(given: Any) -> dict[str, Any]:
     return {**_numbers(numbers, "[drawn]"), **of_models}
 
 
-def _numbers(given: Any, where: str) -> dict[str, Any]:
+def _numbers(given: Any, where: str) -> Body:
     pinned = _table(given, where, _names(Drawn))
-    kinds: dict[str, Any] = dict.fromkeys(pinned, (int, float))
+    kinds: Body = dict.fromkeys(pinned, (int, float))
     _check(pinned, where, kinds | {"loop": bool, "turns": bool})
     return pinned
 
@@ -311,7 +312,7 @@ def _list(given: Mapping[str, Any], name: str) -> list[Any]:
     return found
 
 
-def _table(given: Any, where: str, known: set[str] | None) -> dict[str, Any]:
+def _table(given: Any, where: str, known: set[str] | None) -> Body:
     if not isinstance(given, dict):
         raise SimulatorError(f"{where} is a table, and not {given!r}")
     for name in given:

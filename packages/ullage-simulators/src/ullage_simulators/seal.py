@@ -12,19 +12,20 @@ import binascii
 import hashlib
 import hmac
 import json
-from typing import Any
+
+from ullage_simulators.body import Body
 
 _MARK = b"\x12\x1f"
 _CHECK_BYTES = 16
 
 
-def seal(wire: str, carried: dict[str, Any]) -> str:
+def seal(wire: str, carried: Body) -> str:
     """Base64 text that carries ``carried`` for the wire."""
     body = json.dumps(carried, sort_keys=True).encode()
     return base64.b64encode(_MARK + _check(wire, body) + _blur(wire, body)).decode()
 
 
-def unseal(wire: str, text: object) -> dict[str, Any] | None:
+def unseal(wire: str, text: object) -> Body | None:
     """What a seal carries; ``None`` when it was altered, or made for another wire."""
     if not isinstance(text, str):
         return None
@@ -37,7 +38,7 @@ def unseal(wire: str, text: object) -> dict[str, Any] | None:
     check, body = raw[2 : 2 + _CHECK_BYTES], _blur(wire, raw[2 + _CHECK_BYTES :])
     if not hmac.compare_digest(check, _check(wire, body)):
         return None
-    carried: dict[str, Any] = json.loads(body)
+    carried: Body = json.loads(body)
     return carried
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage_simulators.answer import ScriptedAnswer, Spoken, speak
 from ullage_simulators.answer_format import answer_schema
+from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import (
     FALSE_INPUTS,
@@ -330,7 +331,7 @@ class App:
         wire: WireSimulator,
         endpoint: Route,
         headers: Mapping[str, str],
-        body: dict[str, Any],
+        body: Body,
         stream: bool,
         number: int,
     ) -> CallInProgress:
@@ -477,7 +478,7 @@ def _usage(
     bill: Bill,
     spoken: Spoken,
     faults: tuple[Fault, ...],
-) -> dict[str, Any]:
+) -> Body:
     """The usage object, under a fault that falsifies it with the input that the fault shows."""
     earlier = call.memory.inputs
     fault = first(faults, *FALSE_INPUTS)
@@ -517,12 +518,12 @@ def _messages(exchange: Exchange, answer: _Answer) -> _Answer:
     return replace(answer, frames=frames)
 
 
-def _shown(usage: dict[str, Any], mode: UsageMode) -> dict[str, Any] | None:
+def _shown(usage: Body, mode: UsageMode) -> Body | None:
     if mode == "none":
         return None
     if mode != "zero":
         return usage
-    zeroed: dict[str, Any] = _zeroed(usage)
+    zeroed: Body = _zeroed(usage)
     return zeroed
 
 

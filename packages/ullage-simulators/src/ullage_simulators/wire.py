@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from ullage_simulators.answer import Spoken
+from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn, draw
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
@@ -35,7 +36,7 @@ class Route(NamedTuple):
     compact: bool = False
     method: str = ""
     parts: tuple[str, ...] = ()
-    local: dict[str, Any] | None = None
+    local: Body | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Bill:
     dropped: int
     stream: bool = False
     stop: str = ""
-    usage: dict[str, Any] | None = None
+    usage: Body | None = None
 
 
 @dataclass(slots=True)
@@ -72,8 +73,8 @@ class Memory:
     spent: dict[int, int] = field(default_factory=dict)
     drawn: dict[str, Drawn] = field(default_factory=dict)
     caches: dict[str, PrefixCache] = field(default_factory=dict)
-    items: dict[str, Any] = field(default_factory=dict)
-    threads: dict[str, Any] = field(default_factory=dict)
+    items: Body = field(default_factory=dict)
+    threads: Body = field(default_factory=dict)
     """Conversations that a provider holds, by the id of their last response."""
     names: int = 0
     inputs: list[int] = field(default_factory=list)
@@ -101,7 +102,7 @@ class CallInProgress:
     memory: Memory
     endpoint: Route
     headers: Mapping[str, str]
-    body: dict[str, Any]
+    body: Body
     model: Model
     drawn: Drawn
     stream: bool
@@ -109,12 +110,12 @@ class CallInProgress:
     model_name: str = ""
     """The model's name as the request has it. The answer repeats it, although OpenAI may answer the name of a dated
     snapshot (https://developers.openai.com/api/docs/models): a client compares it with the name it asked for."""
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    conversation: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[Body] = field(default_factory=list)
+    conversation: list[Body] = field(default_factory=list)
     """The messages of the request behind those that the provider holds, before any reasoning is taken out."""
     last_thinking: str = ""
     """The id of the last reasoning in the request that the model may rely on."""
-    applied: list[dict[str, Any]] | None = None
+    applied: list[Body] | None = None
     """What was cleared of the request before the model read it; ``None`` where nothing of the kind was asked for."""
     uncleared: int = 0
     """Its input before that."""
@@ -177,7 +178,7 @@ class WireSimulator(ABC):
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         """The API key of a request; empty without one."""
 
-    def read(self, body: bytes) -> dict[str, Any]:
+    def read(self, body: bytes) -> Body:
         """The request's object, or a refusal."""
         try:
             value = parse(body)
@@ -187,14 +188,14 @@ class WireSimulator(ABC):
             raise self.refuse("bad_json", detail=self.no_object)
         return value
 
-    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
+    def named_model(self, body: Body, endpoint: Route) -> str:
         """The model's name in a request, or a refusal where it is missing."""
         name = body.get("model")
         if not isinstance(name, str):
             raise self.refuse(self.model_missing, path="model")
         return name
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
+    def wants_stream(self, body: Body, endpoint: Route) -> bool:
         return endpoint.stream or body.get("stream") is True
 
     def stored(
@@ -202,8 +203,8 @@ class WireSimulator(ABC):
         memory: Memory,
         endpoint: Route,
         query: Mapping[str, str],
-        body: dict[str, Any],
-    ) -> dict[str, Any]:
+        body: Body,
+    ) -> Body:
         """Shows or changes what the provider keeps."""
         raise NotImplementedError
 
@@ -238,34 +239,32 @@ class WireSimulator(ABC):
         return call.drawn.result * 10
 
     @abstractmethod
-    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         """The bill in the wire's own words."""
 
     @abstractmethod
-    def reply(
-        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-    ) -> dict[str, Any]: ...
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body: ...
 
     @abstractmethod
     def frames(
         self,
         call: CallInProgress,
         spoken: Spoken,
-        usage: dict[str, Any] | None,
+        usage: Body | None,
         *,
         late: bool,
     ) -> list[Frame]:
         """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
 
-    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         return {"input_tokens": counted.input}
 
     @abstractmethod
-    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+    def models_reply(self, models: Sequence[Model], name: str) -> Body:
         """The list of models, or the one of that name."""
 
     @abstractmethod
-    def error(self, refused: Refused) -> dict[str, Any]:
+    def error(self, refused: Refused) -> Body:
         """The wire's error object."""
 
     def trouble(self, status: int) -> Refused:
@@ -294,9 +293,7 @@ def chunks(text: str, size: int) -> list[str]:
 # -- bodies, read as strictly as the providers' parsers do --
 
 
-def last_index(
-    messages: Sequence[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool]
-) -> int:
+def last_index(messages: Sequence[Body], is_wanted: Callable[[Body], bool]) -> int:
     """Where the last such message is; -1 if there is none."""
     last = -1
     for index, message in enumerate(messages):
