@@ -12,6 +12,8 @@ from typing import Any
 from ullage_simulators.body import Body
 from ullage_simulators.chat.checks import WIRE, tool_kind
 from ullage_simulators.chat.variants import Variant
+from ullage_simulators.image_size import pixels_of_url
+from ullage_simulators.openai_images import image_tokens
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.seal import digest, unseal
 from ullage_simulators.wire import Bill, CallInProgress
@@ -27,8 +29,10 @@ def pieces(call: CallInProgress) -> PromptPieces:
         if message["role"] == "assistant":
             _add_reasoning(prompt, message, call)
         for part in parts(message.get("content")):
-            framing = "image" if part.get("type") == "image_url" else ""
-            prompt.add(part.get("text", ""), framing=framing)
+            if part.get("type") == "image_url":
+                _add_image(prompt, part["image_url"], call.model_name)
+            else:
+                prompt.add(part.get("text", ""))
         for each in message.get("tool_calls") or []:
             called = each[tool_kind(each)]
             content = called.get("input") or called.get("arguments")
@@ -52,6 +56,13 @@ def _add_reasoning(prompt: PromptPieces, message: Body, call: CallInProgress) ->
         carried = unseal(WIRE, detail.get("signature"))
         if carried:
             prompt.add(hidden=int(carried["n"]), reasoning=True)
+
+
+def _add_image(prompt: PromptPieces, image: Any, model: str) -> None:
+    """An image, or its URL alone: llama.cpp and Mistral take both."""
+    shown = image if isinstance(image, dict) else {"url": image}
+    size = image_tokens(model, pixels_of_url(shown.get("url")), shown.get("detail"))
+    prompt.add(hidden=size, framing="" if size else "image")
 
 
 def said(message: Body) -> str:

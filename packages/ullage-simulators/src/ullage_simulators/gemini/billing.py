@@ -11,11 +11,13 @@ from typing import Any
 
 from ullage_simulators.body import Body
 from ullage_simulators.gemini.checks import is_turn, size_of
+from ullage_simulators.gemini.images import image_tokens
+from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
-def pieces(body: Body) -> PromptPieces:
+def pieces(body: Body, model: Model) -> PromptPieces:
     """System, tools, contents."""
     prompt = PromptPieces()
     prompt.add(framing="request")
@@ -26,14 +28,14 @@ def pieces(body: Body) -> PromptPieces:
     for content in body["contents"]:
         prompt.add(framing="message")
         for part in content["parts"]:
-            _add(prompt, part)
+            _add(prompt, part, image_tokens(part, body, model))
         if is_turn(content):
             prompt.turn_begins = len(prompt.pieces)
     prompt.ask = _ask(body, declared)
     return prompt
 
 
-def _add(prompt: PromptPieces, part: Body) -> None:
+def _add(prompt: PromptPieces, part: Body, image: int) -> None:
     hidden = size_of(part)
     if hidden:
         prompt.add(hidden=hidden, reasoning=True)
@@ -52,7 +54,7 @@ def _add(prompt: PromptPieces, part: Body) -> None:
             framing="result",
         )
     elif "inlineData" in part or "fileData" in part:
-        prompt.add(framing="image")
+        prompt.add(hidden=image, framing="" if image else "image")
     else:
         prompt.add(part.get("text", ""))
 

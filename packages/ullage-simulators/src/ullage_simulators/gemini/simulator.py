@@ -92,7 +92,7 @@ class Gemini(WireSimulator):
         check_signatures(call)
 
     def prompt(self, call: CallInProgress) -> PromptPieces:
-        return pieces(call.body)
+        return pieces(call.body, call.model)
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         if counted.input > call.model.window:

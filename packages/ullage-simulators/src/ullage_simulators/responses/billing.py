@@ -10,7 +10,9 @@ import json
 from typing import Any
 
 from ullage_simulators.body import Body
+from ullage_simulators.image_size import pixels_of_url
 from ullage_simulators.models import Model
+from ullage_simulators.openai_images import image_tokens
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.responses.binding import carried, kind
 from ullage_simulators.responses.checks import OUTPUTS, is_compaction
@@ -37,7 +39,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     for item in body["input"]:
         sealed = carried(item, call) or {"n": 0, "id": ""}
         if sealed["id"] not in hidden:
-            _add(prompt, item, sealed["n"])
+            _add(prompt, item, sealed["n"], call.model_name)
     if instructions and is_last:
         prompt.add(instructions, framing="message")
     prompt.ask = _ask(body)
@@ -46,7 +48,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     return prompt
 
 
-def _add(prompt: PromptPieces, item: Body, hidden: int) -> None:
+def _add(prompt: PromptPieces, item: Body, hidden: int, model: str) -> None:
     match kind(item):
         case "message":
             prompt.add(framing="message")
@@ -55,7 +57,7 @@ def _add(prompt: PromptPieces, item: Body, hidden: int) -> None:
                 content = [{"text": content}]
             for part in content:
                 if part.get("type") == "input_image":
-                    prompt.add(framing="image")
+                    _add_image(prompt, part, model)
                 else:
                     prompt.add(
                         str(
@@ -81,10 +83,17 @@ def _add(prompt: PromptPieces, item: Body, hidden: int) -> None:
         case "function_call_output" | "custom_tool_call_output":
             prompt.add(framing="result")
             for part in _parts(item.get("output")):
-                framing = "image" if part.get("type") == "input_image" else ""
-                prompt.add(part.get("text", ""), framing=framing)
+                if part.get("type") == "input_image":
+                    _add_image(prompt, part, model)
+                else:
+                    prompt.add(part.get("text", ""))
         case _:
             prompt.add(json.dumps(item))
+
+
+def _add_image(prompt: PromptPieces, part: Body, model: str) -> None:
+    size = image_tokens(model, pixels_of_url(part.get("image_url")), part.get("detail"))
+    prompt.add(hidden=size, framing="" if size else "image")
 
 
 def _parts(output: Any) -> list[Body]:
