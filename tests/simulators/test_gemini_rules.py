@@ -75,7 +75,59 @@ def signature_moved(talk: Talk) -> Case:
     return Case("Invalid thought signature.", one, other)
 
 
+LONG: Body = {"role": "user", "parts": [{"text": "All work and no play. " * 500}]}
+
+
+def caching(*contents: Body, **more: Any) -> Ask:
+    body = {"model": "models/gemini-2.5-flash", "contents": list(contents), **more}
+    return Ask("/v1beta/cachedContents", body)
+
+
+def cached(talk: Talk, **more: Any) -> str:
+    return str(talk.ok("gemini", caching(LONG, **more))["name"])
+
+
+def cache_unknown(talk: Talk) -> Case:
+    mended = ask(HI, cachedContent=cached(talk))
+    broken = mended.but(cachedContent="cachedContents/gone")
+    return Case("CachedContent not found (or permission denied)", broken, mended, 403)
+
+
+def cache_holds(talk: Talk) -> Case:
+    mended = ask(HI, cachedContent=cached(talk, tools=TOOLS))
+    says = (
+        "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config."
+        "\n\nProposed fix: move those values to CachedContent from GenerateContent request."
+    )
+    return Case(says, mended.but(tools=TOOLS), mended)
+
+
+def cache_model(talk: Talk) -> Case:
+    name = cached(talk)
+    says = (
+        "Model used by GenerateContent request (models/gemini-3-flash-preview) and CachedContent "
+        "(models/gemini-2.5-flash) has to be the same."
+    )
+    broken = ask(HI, path=THREE, cachedContent=name)
+    return Case(says, broken, ask(HI, cachedContent=name))
+
+
+def cache_too_small(talk: Talk) -> Case:
+    count = talk.ok(
+        "gemini", Ask(TWO.replace("generateContent", "countTokens"), ask().body)
+    )
+    says = (
+        f"Cached content is too small. total_token_count={count['totalTokens']}, "
+        "min_total_token_count=1024"
+    )
+    return Case(says, caching(HI), caching(LONG))
+
+
 CASES: dict[str, Maker] = {
+    "cache_unknown": cache_unknown,
+    "cache_holds": cache_holds,
+    "cache_model": cache_model,
+    "cache_too_small": cache_too_small,
     "bad_json": of(
         "Invalid JSON payload received. no low surrogate in string: line 1 column 46 (char 45)",
         Ask(TWO, {}, raw=b'{"contents": [{"parts": [{"text": "say \\ud83d\\u0041"}]}]}'),

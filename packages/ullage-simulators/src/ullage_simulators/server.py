@@ -259,7 +259,7 @@ class App:
                 exchange = Exchange(number, wire.name, "", "", 429, said=refused.text)
                 shown = limit.headers(wire.name, wait_s)
                 return exchange, _Answer(429, [_body(wire.error(refused))], headers=shown)
-            if endpoint.kind == "count":
+            if endpoint.kind in ("count", "keep"):
                 counted = count(
                     _understood(wire, call), call.model, call.drawn, stream=False
                 )

@@ -26,10 +26,11 @@ class Route(NamedTuple):
     ``hello``: whether the server is there; a client asks it before its first request.
 
     ``compact``: a compaction of the conversation and no answer. ``stored``: what the provider keeps, named by
-    ``method`` and ``parts`` of the path. ``local`` is what it keeps for one connection.
+    ``method`` and ``parts`` of the path. ``keep``: to keep contents and say how large they are. ``local`` is what it
+    keeps for one connection.
     """
 
-    kind: Literal["generate", "count", "models", "hello", "stored"]
+    kind: Literal["generate", "count", "models", "hello", "stored", "keep"]
     model: str = ""
     stream: bool = False
     sse: bool = True

@@ -68,7 +68,7 @@ def _declared(body: Body) -> list[Body]:
 
 def _ask(body: Body, declared: list[Body]) -> ScriptContext:
     contents = body["contents"]
-    last = contents[-1]["parts"]
+    last = [part for content in contents[-1:] for part in content["parts"]]
     results = []
     for part in last:
         if "functionResponse" in part:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from ullage_simulators.body import Body
+from ullage_simulators.gemini.cached_content import FIELDS
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, unseal
@@ -103,9 +104,12 @@ def is_turn(content: Body) -> bool:
 
 def check_shape(call: CallInProgress) -> None:
     body = call.body
-    _known(call, body, _TOP, "")
+    is_cache = call.endpoint.kind == "keep"
+    _known(call, body, _TOP | FIELDS if is_cache else _TOP, "")
     contents = body.get("contents")
-    if not isinstance(contents, list) or not contents:
+    if is_cache and contents is None:
+        contents = body["contents"] = []  # it may hold a system instruction alone
+    elif not isinstance(contents, list) or not contents:
         raise refuse(RULES, "no_contents")
     for index, content in enumerate(contents):
         where = f"contents[{index}]"

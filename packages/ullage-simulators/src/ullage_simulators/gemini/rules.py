@@ -114,6 +114,28 @@ RULES: Final[Mapping[str, Rule]] = {
         is_assumed=True,  # seen where thoughts were altered, not arguments
     ),
     "malformed": Rule("Request contains an invalid argument.", OWN, kind=_INVALID),
+    "cache_unknown": Rule(
+        "CachedContent not found (or permission denied)",
+        QUOTED,
+        403,
+        "PERMISSION_DENIED",
+    ),
+    "cache_holds": Rule(
+        "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config."
+        "\n\nProposed fix: move those values to CachedContent from GenerateContent request.",
+        QUOTED,
+        kind=_INVALID,
+    ),
+    "cache_model": Rule(
+        "Model used by GenerateContent request ({asked}) and CachedContent ({kept}) has to be the same.",
+        QUOTED,
+        kind=_INVALID,
+    ),
+    "cache_too_small": Rule(
+        "Cached content is too small. total_token_count={count}, min_total_token_count={least}",
+        QUOTED,
+        kind=_INVALID,
+    ),
     "too_many_tokens": Rule(
         "The input token count ({count}) exceeds the maximum number of tokens allowed ({window}).",
         f"{_CLI}6678",

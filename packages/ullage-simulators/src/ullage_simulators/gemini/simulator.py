@@ -9,6 +9,7 @@ from ullage_simulators.answer import Spoken
 from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.billing import pieces, shown
+from ullage_simulators.gemini.cached_content import complete, keep, stored
 from ullage_simulators.gemini.checks import (
     check_shape,
     check_signatures,
@@ -20,10 +21,18 @@ from ullage_simulators.gemini.stream import UNKNOWN, events, response
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, CallInProgress, Route, Trouble, WireSimulator
+from ullage_simulators.wire import (
+    Bill,
+    CallInProgress,
+    Memory,
+    Route,
+    Trouble,
+    WireSimulator,
+)
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<method>\w+)")
 _LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
+_KEPT = re.compile(r"/v1(?:beta|alpha)?/cachedContents(?:/[^/:]+)?")
 _TROUBLES = {
     429: Trouble("Resource has been exhausted (e.g. check quota).", "RESOURCE_EXHAUSTED"),
     500: Trouble(
@@ -59,6 +68,11 @@ class Gemini(WireSimulator):
                     )
                 case "countTokens":
                     return Route("count", found["model"])
+        if _KEPT.fullmatch(path):
+            parts = tuple(path.split("/")[2:])
+            if method == "POST" and len(parts) == 1:
+                return Route("keep", method=method, parts=parts)
+            return Route("stored", method=method, parts=parts)
         listed = _LIST.fullmatch(path)
         if method == "GET" and listed:
             return Route("models", listed["model"] or "")
@@ -81,12 +95,15 @@ class Gemini(WireSimulator):
         return normalised(value)
 
     def named_model(self, body: Body, endpoint: Route) -> str:
+        if endpoint.kind == "keep":
+            return str(body.get("model", "")).removeprefix("models/")
         return endpoint.model
 
     def wants_stream(self, body: Body, endpoint: Route) -> bool:
         return endpoint.stream
 
     def check(self, call: CallInProgress) -> None:
+        complete(call)
         check_shape(call)
         check_turns(call.body["contents"])
         check_signatures(call)
@@ -124,7 +141,18 @@ class Gemini(WireSimulator):
     ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
+    def stored(
+        self,
+        memory: Memory,
+        endpoint: Route,
+        query: Mapping[str, str],
+        body: Body,
+    ) -> Body:
+        return stored(memory, endpoint, body)
+
     def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
+        if call.endpoint.kind == "keep":
+            return keep(call, counted)
         return {
             "totalTokens": counted.input,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": counted.input}],
