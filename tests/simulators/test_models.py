@@ -1,12 +1,27 @@
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ullage_simulators import running
 from ullage_simulators.models import _NEWEST, MODELS, model_of_family
+from ullage_simulators.scenario import Scenario
 
 from tests.simulators.asking import Ask, Body, Talk
 
+ROOT = Path(__file__).parents[2]
+SERVED = (
+    "openai",
+    "google",
+    "x-ai",
+    "deepseek",
+    "mistral",
+    "moonshotai",
+    "zai",
+    "minimax",
+    "groq",
+)
 HI: Body = {"role": "user", "content": "hello"}
 
 
@@ -49,7 +64,12 @@ def test_the_newest_of_a_family_is_a_model_of_that_family(
         ("gpt-6-luna", "openai", "gpt-6.1-sol"),
         ("gpt-5.6-terra", "openai", "gpt-6.1-sol"),
         ("gpt-5.3-codex", "openai", "gpt-5.5"),
-        ("gpt-4o", "openai", "gpt-4.1"),
+        ("gpt-4-turbo", "openai", "gpt-4o"),
+        ("gpt-5.4-mini", "openai", "gpt-5-mini"),
+        ("kimi-k3.1-pro", "openai", "kimi-k3"),
+        ("zai-glm-5-3", "openai", "glm-5.3"),
+        ("gemini-pro-1.5", "gemini", "gemini-2.5-pro"),
+        ("meta-llama/llama-4-scout", "openai", "mistral-medium-latest"),
         ("gpt-4.1-mini", "openai", "gpt-4.1"),
         ("o9", "openai", "o4-mini"),
         ("qwen4-coder", "openai", "qwen3.7-max"),
@@ -64,9 +84,40 @@ def test_an_unknown_name_is_the_newest_of_its_family(
     assert like in of_family(name, family).split()
 
 
-@pytest.mark.parametrize("name", ["llama-9", "", "sonnet", "o", "/", "my-gpt-5"])
+@pytest.mark.parametrize("name", ["lama-9", "", "sonnet", "o", "/", "my-gpt-5"])
 def test_a_name_of_no_family_is_no_model(name: str) -> None:
     assert model_of_family(name, MODELS) is None
+
+
+NO_CHAT = re.compile(
+    r"(text-)?(embed|ada|babbage|curie|davinci)|ft:|claude|whisper|orpheus|playai"
+)
+"""Models of the catalogue that answer on none of the wires here, or on another one than their provider's."""
+
+
+def catalogued() -> list[tuple[str, str]]:
+    """The names that the catalogue spells out, each with the family of its provider's wire."""
+    text = (ROOT / "src/ullage/models/catalogue.json").read_text("utf-8")
+    providers = json.loads(text)["providers"]
+    names = []
+    for provider in SERVED:
+        family = "gemini" if provider == "google" else "openai"
+        for patterns, *_ in providers[provider]:
+            for pattern in patterns.split():
+                name = pattern[1:]
+                if pattern[0] in "=^" and not NO_CHAT.match(name.rpartition("/")[2]):
+                    names.append((name, family))
+    return names
+
+
+def test_every_chat_model_of_the_catalogue_is_served_by_its_name() -> None:
+    """The catalogue is ullage's; the simulators have no list of names of their own."""
+    unknown = []
+    for name, family in catalogued():
+        if Scenario().model(name, family) is None:
+            unknown.append(name)
+    assert len(catalogued()) > 300
+    assert unknown == []
 
 
 ECHOES: dict[str, tuple[str, Ask, str]] = {

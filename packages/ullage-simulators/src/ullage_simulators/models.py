@@ -163,6 +163,8 @@ MODELS: tuple[Model, ...] = (
     _openai("gpt-6.2-astra", 1_050_000, 128_000, *_APPENDED, turns=True),
     _openai("o4-mini", 200_000, 100_000, "floors-reasoning"),
     _openai("gpt-4.1", 1_047_576, 32_768, reasons=False),
+    # https://developers.openai.com/api/docs/models/gpt-4o
+    _openai("gpt-4o", 128_000, 16_384, reasons=False),
     # Kept in a loop, dropped after a user message: n = 1-2 each.
     _openai("deepseek-reasoner", 131_072, 65_536, "reasoning-text"),
     _openai(
@@ -174,10 +176,14 @@ MODELS: tuple[Model, ...] = (
     _openai("deepseek-chat", 131_072, 8_192, reasons=False),
     # Kept even where nothing was sent back: n = 4 (chat) and 11 + 7 (Responses). grok-3-mini drops: n = 2.
     _openai("grok-4.3", 256_000, 64_000, "reasoning-text", turns=True, even_unsent=True),
+    # Windows of it, kimi-k3 and glm-5.3: https://github.com/pydantic/genai-prices; the output is the family's.
+    _openai("grok-4.7", 500_000, 64_000, "reasoning-text", turns=True, even_unsent=True),
     _openai("grok-3-mini", 131_072, 32_768, "reasoning-text", loop=False),
     # Kept when sent: n = 2 + 3. https://github.com/iOfficeAI/AionUi/issues/2746 is its rule.
     _openai("kimi-k2.5", 262_144, 65_536, "reasoning-text"),
+    _openai("kimi-k3", 1_048_576, 65_536, "reasoning-text"),
     _openai("glm-4.7", 204_800, 131_072, "reasoning-text", turns=True),
+    _openai("glm-5.3", 1_000_000, 131_072, "reasoning-text", turns=True),
     # Kept when sent in a loop, dropped after a user message: n = 18 and 9.
     _openai("qwen3", 32_768, 8_192, "reasoning-text"),
     # https://docs.venice.ai/models/qwen-3-7-max
@@ -206,21 +212,35 @@ _NEWEST: Final = (
     ("claude", "claude-opus-5-5"),
     ("claude", "anthropic/claude-sonnet-4.5"),
     ("gpt-oss", "gpt-oss-20b"),
-    ("gpt-[34]|chatgpt", "gpt-4.1"),
+    (r"gpt-4\.1", "gpt-4.1"),
+    ("gpt-[34]|chatgpt", "gpt-4o"),
+    (r"gpt-5(\.\d)?-(mini|nano)", "gpt-5-mini"),
     (r"gpt-5(\.[0-5])?(-|$)|codex", "gpt-5.5"),
     (r"gpt-5|gpt-6(\.[01])?(-|$)", "gpt-6.1-sol"),
     ("gpt", "gpt-6.2-sol"),
     (r"o\d", "o4-mini"),
-    ("gemini-[12]", "gemini-2.5-pro"),
+    ("gemini-([12]|pro$|(pro|flash)-1)", "gemini-2.5-pro"),
     ("gemini", "gemini-4-argon"),
     ("deepseek", "deepseek-v4-pro"),
     ("qwen|qwq|coder-model", "qwen3.7-max"),
-    ("kimi|moonshot", "kimi-k2.5"),
-    ("glm", "glm-4.7"),
-    ("grok", "grok-4.3"),
-    ("(mi|mini|magi|dev|code|pix)stral", "mistral-medium-latest"),
+    ("kimi-k2|moonshot", "kimi-k2.5"),
+    ("kimi", "kimi-k3"),
+    ("(zai-)?glm-4", "glm-4.7"),
+    ("(zai-)?glm", "glm-5.3"),
+    ("grok", "grok-4.7"),
+    ("((open|labs)-)?(mi|mini|magi|dev|code)stral", "mistral-medium-latest"),
 )
 """How the names of a family begin, and its newest model here. The first row whose model is served decides."""
+
+_STAND_INS: Final = (
+    ("chat-latest", "gpt-6.2-sol"),
+    ("computer-use", "gpt-4o"),
+    ("gemma", "gemini-2.5-flash"),
+    (r"minimax|m\d", "gpt-oss-20b"),
+    ("((open|labs)-)?mixtral|pixtral|voxtral", "mistral-medium-latest"),
+    (r"gemma|(code|meta-)?llama|phi-\d", "mistral-medium-latest"),
+)
+"""The same for names whose family has no model here: what they share is whether they reason, and the wire."""
 
 
 def model_of_family(name: str, models: Sequence[Model]) -> Model | None:
@@ -234,7 +254,7 @@ def model_of_family(name: str, models: Sequence[Model]) -> Model | None:
         longest = max(extended, key=lambda model: len(model.name))
         return replace(longest, name=name)
     by_name = {model.name: model for model in models}
-    for beginning, newest in _NEWEST:
+    for beginning, newest in (*_NEWEST, *_STAND_INS):
         if newest in by_name and re.match(beginning, bare):
             return replace(by_name[newest], name=name)
     return None
