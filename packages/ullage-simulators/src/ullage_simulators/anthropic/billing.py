@@ -14,12 +14,13 @@ from ullage_simulators.anthropic.compaction import context, is_asked
 from ullage_simulators.anthropic.images import visual_tokens
 from ullage_simulators.anthropic.thinking import size_of
 from ullage_simulators.anthropic.tools import definition_in, offered
+from ullage_simulators.body import Body
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
-def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
+def pieces(body: Body, model: Model) -> PromptPieces:
     """The request in the order it is read and cached: tools, system, messages.
 
     A system message for one turn is not read after it
@@ -58,15 +59,15 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     return prompt
 
 
-def _add_tool(prompt: PromptPieces, tool: dict[str, Any]) -> None:
+def _add_tool(prompt: PromptPieces, tool: Body) -> None:
     plain = {name: value for name, value in tool.items() if name != "cache_control"}
     prompt.add_tool(plain, marked="cache_control" in tool)
 
 
 def _add(
     prompt: PromptPieces,
-    block: dict[str, Any],
-    deferred: dict[Any, dict[str, Any]],
+    block: Body,
+    deferred: dict[Any, Body],
     model: Model,
 ) -> None:
     """One block; a deferred tool is part of the prompt where a block first refers to it.
@@ -110,7 +111,7 @@ def _add(
             prompt.add(json.dumps(plain), marked=marked)
 
 
-def _ask(body: dict[str, Any]) -> ScriptContext:
+def _ask(body: Body) -> ScriptContext:
     messages = body["messages"]
     names = {}
     for message in messages:
@@ -131,16 +132,16 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
     return ScriptContext(step, _text(last), tuple(results), tuple(tools))
 
 
-def _text(found: list[dict[str, Any]]) -> str:
+def _text(found: list[Body]) -> str:
     return "\n".join(
         str(block.get("text", "")) for block in found if block.get("type") == "text"
     )
 
 
-def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, Any]:
+def shown(bill: Bill, model: Model, iterations: int, added: int) -> Body:
     """The usage object. With several sampling passes its top-level numbers are their sum; ``added`` came with each."""
     once = numbers(bill)
-    usage: dict[str, Any] = dict(once)
+    usage: Body = dict(once)
     if iterations > 1:
         passes = []
         for index in range(iterations):
@@ -167,7 +168,7 @@ def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, An
     return {**usage, "service_tier": "standard"}
 
 
-def numbers(bill: Bill) -> dict[str, Any]:
+def numbers(bill: Bill) -> Body:
     """The counts of one pass."""
     uncached = bill.input - bill.cache_read - bill.cache_write
     return {

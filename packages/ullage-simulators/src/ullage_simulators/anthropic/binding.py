@@ -10,6 +10,7 @@ from typing import Any
 
 from ullage_simulators.anthropic.checks import blocks
 from ullage_simulators.anthropic.tools import named_tools
+from ullage_simulators.body import Body
 from ullage_simulators.seal import digest, unseal
 
 WIRE = "anthropic"
@@ -26,7 +27,7 @@ class BoundPrefix:
     on demand counts from the block on that names it. Thinking and cache marks don't count.
     """
 
-    def __init__(self, body: dict[str, Any]) -> None:
+    def __init__(self, body: Body) -> None:
         system = body.get("system") or []
         if isinstance(system, str):
             system = [{"type": "text", "text": system}]
@@ -43,7 +44,7 @@ class BoundPrefix:
         self._before = [""]
         self._message: list[Any] = []
 
-    def enter(self, message: dict[str, Any]) -> None:
+    def enter(self, message: Body) -> None:
         """Begins the next message."""
         role = message["role"]
         if role not in (self._role, "system"):
@@ -56,7 +57,7 @@ class BoundPrefix:
         if more:
             self._message.append([role, more])
 
-    def add(self, role: str, block: dict[str, Any]) -> None:
+    def add(self, role: str, block: Body) -> None:
         """Passes a block. A compaction stands for the messages that it summarised."""
         kind = block.get("type")
         if kind == COMPACTION:
@@ -70,7 +71,7 @@ class BoundPrefix:
                     said.append(self._deferred[name])
             self._message.append(said)
 
-    def read(self, messages: list[dict[str, Any]]) -> None:
+    def read(self, messages: list[Body]) -> None:
         """Passes whole messages."""
         for message in messages:
             self.enter(message)
@@ -83,7 +84,7 @@ class BoundPrefix:
             return self._before
         return [digest(before, self._message) for before in self._before]
 
-    def bound(self) -> dict[str, Any]:
+    def bound(self) -> Body:
         """What the signature of a block at this place carries."""
         return {
             "system": self.system,
@@ -91,7 +92,7 @@ class BoundPrefix:
             "before": self.here()[0],
         }
 
-    def change(self, carried: dict[str, Any]) -> str | None:
+    def change(self, carried: Body) -> str | None:
         """What is not as it was when a block was signed, for a person; ``None`` where nothing has changed."""
         if carried["system"] != self.system:
             return "The `system` prompt differs from when the block was created."
@@ -99,7 +100,7 @@ class BoundPrefix:
             return "The `tools` list differs from when the block was created."
         return None if carried["before"] in self.here() else ""
 
-    def summary(self, *, binds: bool) -> dict[str, Any]:
+    def summary(self, *, binds: bool) -> Body:
         """What the signature of a compaction of all this carries; nothing by a model whose thinking is not bound."""
         stands_for = self.here() if binds else []
         return {
@@ -108,7 +109,7 @@ class BoundPrefix:
             "stands_for": stands_for,
         }
 
-    def _summarised(self, block: dict[str, Any]) -> list[str]:
+    def _summarised(self, block: Body) -> list[str]:
         carried = unseal(WIRE, block.get("signature")) or {}
         if carried.get("system") != self.system:
             return []

@@ -16,6 +16,7 @@ from ullage_simulators.anthropic.tools import (
     definition_in,
     named_tools,
 )
+from ullage_simulators.body import Body
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
@@ -49,7 +50,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
-def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks(message: Body) -> list[Body]:
     """A message's content as blocks; a string is one text block."""
     content = message.get("content")
     if isinstance(content, str):
@@ -59,7 +60,7 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)]
 
 
-def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
+def is_turn(message: Body, *, beside: bool) -> bool:
     """Whether the message begins a turn: a user's, and not only the answer to tool calls."""
     if message.get("role") != "user":
         return False
@@ -150,7 +151,7 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
         raise refuse(RULES, "text_blank", where="messages")
 
 
-def _check_clear_at(index: int, message: dict[str, Any], call: CallInProgress) -> None:
+def _check_clear_at(index: int, message: Body, call: CallInProgress) -> None:
     if not has_beta(call, CLEAR_AT_BETA):
         raise refuse(RULES, "clear_at_without_beta", i=index)
     if message["role"] != "system":
@@ -160,7 +161,7 @@ def _check_clear_at(index: int, message: dict[str, Any], call: CallInProgress) -
         raise refuse(RULES, "clear_at_text", i=index)
 
 
-def _check_system_messages(messages: list[dict[str, Any]]) -> None:
+def _check_system_messages(messages: list[Body]) -> None:
     """Where they may stand. One without content only sets the effort, and may stand anywhere.
 
     https://platform.claude.com/docs/en/build-with-claude/effort-per-message. Messages in a row are one.
@@ -177,7 +178,7 @@ def _check_system_messages(messages: list[dict[str, Any]]) -> None:
         before = role
 
 
-def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
+def _is_issued(block: Body, call: CallInProgress) -> bool:
     """Kinds of blocks that this run itself has answered with are known, whatever they are.
 
     A compaction and a change of tools are known where the request carries the beta header.
@@ -209,7 +210,7 @@ def _check_tools(call: CallInProgress) -> None:
         raise refuse(RULES, "tool_choice_thinking")
 
 
-def _check_deferred(call: CallInProgress, tools: list[dict[str, Any]]) -> None:
+def _check_deferred(call: CallInProgress, tools: list[Body]) -> None:
     """At least one tool is loaded, and each that a block names is declared."""
     is_all = all(tool.get("defer_loading") for tool in tools)
     if tools and is_all and not has_beta(call, *CHANGES_BETAS):
@@ -259,7 +260,7 @@ MANY_IMAGES_PX = 2_000
 
 def check_media(call: CallInProgress) -> None:
     """As many images and documents as the model takes, those in results among them; none large where they are many."""
-    images: dict[str, dict[str, Any]] = {}
+    images: dict[str, Body] = {}
     documents = 0
     for path, block in _media(call.body["messages"]):
         if block["type"] == "image":
@@ -281,7 +282,7 @@ def check_media(call: CallInProgress) -> None:
             )
 
 
-def _media(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _media(messages: list[Body]) -> Iterator[tuple[str, Body]]:
     """Images and documents with their paths."""
     for index, message in enumerate(messages):
         for at, block in enumerate(blocks(message)):
@@ -292,12 +293,12 @@ def _media(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]
                     yield from _medium(f"{path}.tool_result.content.{inner_at}", inner)
 
 
-def _medium(path: str, block: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _medium(path: str, block: Body) -> Iterator[tuple[str, Body]]:
     if block.get("type") in ("image", "document"):
         yield path, block
 
 
-def check_pairs(messages: list[dict[str, Any]]) -> None:
+def check_pairs(messages: list[Body]) -> None:
     """Every call has one result, at the beginning of the next message, and every result its call.
 
     That text comes after results: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
@@ -325,7 +326,7 @@ def check_pairs(messages: list[dict[str, Any]]) -> None:
         )
 
 
-def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> None:
+def _check_results(index: int, message: Body, open_ids: list[str]) -> None:
     answered: list[str] = []
     late: list[str] = []
     before_results = True

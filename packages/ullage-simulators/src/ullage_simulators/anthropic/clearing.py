@@ -12,6 +12,7 @@ from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.billing import pieces
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.body import Body
 from ullage_simulators.prompt import PromptPieces, count
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
@@ -80,18 +81,18 @@ def cleared_pieces(call: CallInProgress) -> PromptPieces:
     return prompt
 
 
-def _pieces(body: dict[str, Any], call: CallInProgress, keeps: bool) -> PromptPieces:
+def _pieces(body: Body, call: CallInProgress, keeps: bool) -> PromptPieces:
     prompt = pieces(body, call.model)
     prompt.keeps_reasoning = keeps
     return prompt
 
 
-def _keeps_thinking(edits: list[dict[str, Any]]) -> bool:
+def _keeps_thinking(edits: list[Body]) -> bool:
     """Whether an edit says how much thinking stays, in place of what the model would keep."""
     return any(edit["type"] == THINKING and edit.get("keep") for edit in edits)
 
 
-def report_of(call: CallInProgress) -> dict[str, Any]:
+def report_of(call: CallInProgress) -> Body:
     """The field of the answer; nothing where no edits were asked for."""
     if call.applied is None:
         return {}
@@ -107,8 +108,8 @@ def _value(setting: Any, default: int) -> int:
 
 
 def _without_results(
-    edit: dict[str, Any], messages: list[dict[str, Any]], size: int
-) -> tuple[list[dict[str, Any]], int]:
+    edit: Body, messages: list[Body], size: int
+) -> tuple[list[Body], int]:
     """The messages without the contents of all results but the newest, and how many these were."""
     uses: list[str] = []
     excluded = edit.get("exclude_tools") or []
@@ -123,14 +124,14 @@ def _without_results(
     kept = _value(edit.get("keep"), KEPT_TOOL_USES)
     old = set(uses[: max(0, len(uses) - kept)])
     inputs = edit.get("clear_tool_inputs") or []
-    edited: list[dict[str, Any]] = []
+    edited: list[Body] = []
     for message in messages:
         content = [_without_content(block, old, inputs) for block in blocks(message)]
         edited.append({**message, "content": content})
     return edited, len(old)
 
 
-def _without_content(block: dict[str, Any], old: set[str], inputs: Any) -> dict[str, Any]:
+def _without_content(block: Body, old: set[str], inputs: Any) -> Body:
     """A block as it is left once the tool uses with these ids are cleared."""
     if block.get("type") == "tool_result" and block.get("tool_use_id") in old:
         return {**block, "content": PLACEHOLDER}
@@ -141,8 +142,8 @@ def _without_content(block: dict[str, Any], old: set[str], inputs: Any) -> dict[
 
 
 def _without_thinking(
-    edit: dict[str, Any], messages: list[dict[str, Any]], beside: bool
-) -> tuple[list[dict[str, Any]], int]:
+    edit: Body, messages: list[Body], beside: bool
+) -> tuple[list[Body], int]:
     """The messages without the thinking of all turns but the newest that have any, and how many turns these were."""
     turn_of: list[int] = []
     turns: list[int] = []
@@ -157,9 +158,9 @@ def _without_thinking(
     if not isinstance(keep, dict) or keep.get("type") == "all":
         return messages, 0  # without a number, what the model does unasked
     old = turns[: max(0, len(turns) - int(keep["value"]))]
-    edited: list[dict[str, Any]] = []
+    edited: list[Body] = []
     for message, at in zip(messages, turn_of, strict=True):
-        content: list[dict[str, Any]] = []
+        content: list[Body] = []
         for block in blocks(message):
             if at not in old or block.get("type") not in _THINKING_BLOCKS:
                 content.append(block)

@@ -6,11 +6,10 @@ Source: https://platform.claude.com/docs/en/build-with-claude/compaction-on-dema
 
 from __future__ import annotations
 
-from typing import Any
-
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.body import Body
 from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, seal, unseal
@@ -28,7 +27,7 @@ PROMPT = "Summarize this conversation."
 """Stands for the server's own prompt, whose words are not known: what a script is asked for a summary with."""
 
 
-def is_asked(body: dict[str, Any]) -> bool:
+def is_asked(body: Body) -> bool:
     """Whether the request asks for a compaction instead of an answer."""
     return body.get(KIND) is not None
 
@@ -65,7 +64,7 @@ def _check_parameter(call: CallInProgress) -> None:
 
 
 def _check_blocks(call: CallInProgress) -> None:
-    places: list[tuple[int, int, dict[str, Any]]] = []
+    places: list[tuple[int, int, Body]] = []
     for index, message in enumerate(call.body["messages"]):
         content = message.get("content")
         for at, block in enumerate(content if isinstance(content, list) else []):
@@ -89,7 +88,7 @@ def _check_blocks(call: CallInProgress) -> None:
         raise refuse(RULES, "compaction_content_mismatch")
 
 
-def newest(messages: list[dict[str, Any]]) -> int:
+def newest(messages: list[Body]) -> int:
     """Where the newest block of the server's own compaction is: no message in front of that is read.
 
     https://platform.claude.com/docs/en/build-with-claude/compaction-threshold. A block without a text is a failure.
@@ -102,14 +101,14 @@ def newest(messages: list[dict[str, Any]]) -> int:
     return 0
 
 
-def context(call_body: dict[str, Any], asked: ScriptContext) -> ScriptContext:
+def context(call_body: Body, asked: ScriptContext) -> ScriptContext:
     """What a script is asked: the instructions of the request, or the server's prompt."""
     instructions = call_body[KIND].get("instructions") or ""
     text = instructions if instructions.strip() else PROMPT
     return ScriptContext(asked.step, text)
 
 
-def blocks_of(spoken: Spoken, carried: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks_of(spoken: Spoken, carried: Body) -> list[Body]:
     """The one block of the answer; none where the call gave no text, called a tool, or was cut.
 
     ``carried`` is what it stands for.
@@ -126,7 +125,7 @@ def blocks_of(spoken: Spoken, carried: dict[str, Any]) -> list[dict[str, Any]]:
     return [block]
 
 
-def usage_of(once: dict[str, Any]) -> dict[str, Any]:
+def usage_of(once: Body) -> Body:
     """The bill: the call is a pass of its own, and nothing at the top level."""
     nothing = {name: 0 for name, value in once.items() if isinstance(value, int)}
     return {**nothing, "iterations": [{"type": KIND, **once}]}

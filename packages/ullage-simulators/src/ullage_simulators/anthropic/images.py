@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
+from ullage_simulators.body import Body
 from ullage_simulators.image_size import pixels
 from ullage_simulators.models import Model
 
@@ -20,7 +21,7 @@ _COARSE: Final = (1_568, 1_568)
 """The longest side in pixels and the most visual tokens: of Claude 4.7 and later, and of earlier models."""
 
 
-def visual_tokens(image: dict[str, Any], model: Model) -> int:
+def visual_tokens(image: Body, model: Model) -> int:
     """Tokens of an image block; 0 where its size is not known."""
     limits = _COARSE if "coarse-images" in model.traits else _FINE
     width, height = sides(image)
@@ -45,7 +46,7 @@ def _patches(pixels: float) -> int:
     return max(1, math.ceil(round(pixels) / _PATCH))
 
 
-def sides(image: dict[str, Any]) -> tuple[int, int]:
+def sides(image: Body) -> tuple[int, int]:
     """Width and height of a base64 image in pixels; 0 and 0 where its head doesn't tell."""
     source = image.get("source")
     if not isinstance(source, dict) or source.get("type") != "base64":

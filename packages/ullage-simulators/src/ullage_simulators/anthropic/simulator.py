@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.billing import numbers, shown
@@ -24,6 +23,7 @@ from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
 from ullage_simulators.anthropic.threads import open_thread
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
@@ -116,33 +116,31 @@ class Anthropic(WireSimulator):
         read = min(cache.read(counted, at_least=call.model.cache_from), marked[-1])
         return read, cache.write(counted, marked_only=True) - read
 
-    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         if is_asked(call.body):
             return usage_of(numbers(bill))
         return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
 
-    def reply(
-        self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         return message(call, spoken, usage)
 
     def frames(
         self,
         call: CallInProgress,
         spoken: Spoken,
-        usage: dict[str, Any] | None,
+        usage: Body | None,
         *,
         late: bool,
     ) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, call: CallInProgress, counted: InputCount) -> dict[str, Any]:
-        reply: dict[str, Any] = {"input_tokens": counted.input}
+    def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
+        reply: Body = {"input_tokens": counted.input}
         if call.applied is not None:
             reply[FIELD] = {"original_input_tokens": call.uncleared}
         return reply
 
-    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+    def models_reply(self, models: Sequence[Model], name: str) -> Body:
         listed = []
         for model in models:
             shown_model = {
@@ -163,8 +161,8 @@ class Anthropic(WireSimulator):
             "last_id": listed[-1]["id"],
         }
 
-    def error(self, refused: Refused) -> dict[str, Any]:
-        code: dict[str, Any] = {"error_code": refused.code}
+    def error(self, refused: Refused) -> Body:
+        code: Body = {"error_code": refused.code}
         if refused.param:
             code["unsupported"] = [refused.param]
         details = {"details": code} if refused.code else {}

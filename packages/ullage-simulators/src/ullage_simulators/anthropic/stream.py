@@ -6,13 +6,13 @@ Source of the event shapes: https://platform.claude.com/docs/en/build-with-claud
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.clearing import FIELD, report_of
 from ullage_simulators.anthropic.compaction import blocks_of, is_asked
 from ullage_simulators.anthropic.thinking import has_controls, sign, summary
 from ullage_simulators.anthropic.threads import hold
+from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -20,9 +20,7 @@ STOPS = {"length": "max_tokens", "filter": "refusal", "refusal": "refusal"}
 UNKNOWN = event({"type": "simulated_event", "detail": {"n": 1}}, "simulated_event")
 
 
-def message(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None
-) -> dict[str, Any]:
+def message(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
     """The whole answer."""
     content = _content(call, spoken)
     stop = STOPS.get(spoken.stop) or ("tool_use" if spoken.answer.calls else "end_turn")
@@ -32,7 +30,7 @@ def message(
         content = blocks_of(spoken, summary(call))
         stop = "compaction" if content else stop
     whole = [_parsed(block) for block in content]
-    body: dict[str, Any] = {
+    body: Body = {
         "id": call.memory.new_id("msg_01"),
         "type": "message",
         "role": "assistant",
@@ -49,9 +47,9 @@ def message(
     return {**body, **report_of(call)}
 
 
-def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
+def _content(call: CallInProgress, spoken: Spoken) -> list[Body]:
     answer = spoken.answer
-    content: list[dict[str, Any]] = []
+    content: list[Body] = []
     if answer.reasoning and answer.redacted:
         content.append(
             {"type": "redacted_thinking", "data": sign(call, "", spoken.reasoning)}
@@ -84,7 +82,7 @@ def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     return content
 
 
-def _parsed(block: dict[str, Any]) -> dict[str, Any]:
+def _parsed(block: Body) -> Body:
     """A call with its arguments as an object; what the model didn't finish is an empty one."""
     if block["type"] != "tool_use":
         return block
@@ -96,7 +94,7 @@ def _parsed(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def events(
-    call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool
+    call: CallInProgress, spoken: Spoken, usage: Body | None, *, late: bool
 ) -> list[Frame]:
     """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
@@ -122,7 +120,7 @@ def events(
         frames += _block(index, block, call.memory.scenario.chunk)
         if index == 0:
             frames.append(event({"type": "ping"}, "ping"))
-    closing: dict[str, Any] = {
+    closing: Body = {
         "type": "message_delta",
         "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
         **report_of(call),
@@ -136,9 +134,9 @@ def events(
     return frames
 
 
-def _block(index: int, block: dict[str, Any], chunk: int) -> list[Frame]:
-    deltas: list[dict[str, Any]] = []
-    opening: dict[str, Any]
+def _block(index: int, block: Body, chunk: int) -> list[Frame]:
+    deltas: list[Body] = []
+    opening: Body
     match block["type"]:
         case "thinking":
             opening = {"type": "thinking", "thinking": "", "signature": ""}

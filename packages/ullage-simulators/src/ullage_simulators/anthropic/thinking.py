@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.binding import THINKING, WIRE, BoundPrefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.compaction import newest
 from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.body import Body
 from ullage_simulators.refusal import CallRefused, refuse
 from ullage_simulators.seal import digest, seal, unseal
 from ullage_simulators.wire import CallInProgress, last_index
@@ -45,14 +45,14 @@ def sign(call: CallInProgress, text: str, size: int) -> str:
     return seal(WIRE, carried)
 
 
-def summary(call: CallInProgress) -> dict[str, Any]:
+def summary(call: CallInProgress) -> Body:
     """What a compaction of the request stands for."""
     prefix = BoundPrefix(call.body)
     prefix.read(call.body["messages"])
     return prefix.summary(binds="bound" in call.model.traits)
 
 
-def size_of(block: dict[str, Any]) -> int:
+def size_of(block: Body) -> int:
     """The tokens a block stands for."""
     carried = _open(block)
     return int(carried["n"]) if carried else 0
@@ -77,7 +77,7 @@ def check_thinking(call: CallInProgress) -> None:
     _check_binding(call)
 
 
-def _is_answer(message: dict[str, Any]) -> bool:
+def _is_answer(message: Body) -> bool:
     return bool(message["role"] == "assistant")
 
 
@@ -94,7 +94,7 @@ def _check_settings(call: CallInProgress) -> None:
         raise refuse(RULES, "thinking_budget_large")
 
 
-def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -> None:
+def _check_blocks(index: int, found: list[Body], *, is_latest: bool) -> None:
     for at, block in enumerate(found):
         match block.get("type"):
             case "thinking":
@@ -113,7 +113,7 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
                     raise refuse(RULES, "redacted_invalid", i=index, j=at)
 
 
-def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) -> None:
+def _check_order(index: int, found: list[Body], call: CallInProgress) -> None:
     kinds = [block.get("type") for block in found]
     if not set(kinds) & set(THINKING):
         return
@@ -123,7 +123,7 @@ def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) 
         raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
 
 
-def _check_loop(messages: list[dict[str, Any]]) -> None:
+def _check_loop(messages: list[Body]) -> None:
     """The answer that began the current tool loop must bring its thinking back."""
     answer = 1 + last_index(messages, _begins_turn)
     if answer >= len(messages) - 1:
@@ -134,7 +134,7 @@ def _check_loop(messages: list[dict[str, Any]]) -> None:
             raise refuse(RULES, "thinking_left_out", i=answer, found=kind)
 
 
-def _begins_turn(message: dict[str, Any]) -> bool:
+def _begins_turn(message: Body) -> bool:
     return is_turn(message, beside=False)
 
 
@@ -146,7 +146,7 @@ def _check_binding(call: CallInProgress) -> None:
     """
     prefix = BoundPrefix(call.body)
     is_broken = False
-    read: list[dict[str, Any]] = []
+    read: list[Body] = []
     first = newest(call.body["messages"])
     for index, message in enumerate(call.body["messages"]):
         prefix.enter(message)
@@ -189,14 +189,12 @@ def _check_binding(call: CallInProgress) -> None:
     call.body = {**call.body, "messages": read}
 
 
-def _reads(call: CallInProgress, carried: dict[str, Any]) -> bool:
+def _reads(call: CallInProgress, carried: Body) -> bool:
     made_by = carried["model"]
     return bool(made_by == call.model.name or re.fullmatch(call.model.reads, made_by))
 
 
-def _change(
-    call: CallInProgress, prefix: BoundPrefix, carried: dict[str, Any]
-) -> str | None:
+def _change(call: CallInProgress, prefix: BoundPrefix, carried: Body) -> str | None:
     """What changed in front of a block; ``None`` where nothing has."""
     change = prefix.change(carried)
     is_gap = call.last_thinking not in ("", carried["previous"])
@@ -204,7 +202,7 @@ def _change(
 
 
 def _refusal(
-    call: CallInProgress, at: tuple[int, int], block: dict[str, Any], change: str
+    call: CallInProgress, at: tuple[int, int], block: Body, change: str
 ) -> CallRefused:
     more = ""
     if not has_controls(call):
@@ -245,6 +243,6 @@ def has_controls(call: CallInProgress) -> bool:
     return has_beta(call, BETA)
 
 
-def _open(block: dict[str, Any]) -> dict[str, Any] | None:
+def _open(block: Body) -> Body | None:
     sealed = block.get("signature" if block.get("type") == "thinking" else "data")
     return unseal(WIRE, sealed)

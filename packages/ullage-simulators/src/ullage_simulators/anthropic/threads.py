@@ -8,10 +8,11 @@ Sources: https://platform.claude.com/docs/en/build-with-claude/message-threads, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.body import Body
 from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
@@ -29,7 +30,7 @@ _BILLING: Final = "x-anthropic-billing-header:"
 class Thread:
     """A conversation that ends with a response. It can be continued once."""
 
-    body: dict[str, Any]
+    body: Body
     is_continued: bool = False
 
 
@@ -41,7 +42,7 @@ def open_thread(call: CallInProgress) -> None:
     call.conversation = call.body.get("messages") or []
 
 
-def _open(call: CallInProgress, thread: dict[str, Any]) -> None:
+def _open(call: CallInProgress, thread: Body) -> None:
     if not has_beta(call, BETA):
         call.refuse_or_warn(refuse(RULES, "thread_without_beta"))
     kind = thread.get("type")
@@ -85,7 +86,7 @@ def _continue(call: CallInProgress, identity: str) -> None:
         call.body[name] = held.body.get(name)
 
 
-def _repeats(body: dict[str, Any], name: str) -> bool:
+def _repeats(body: Body, name: str) -> bool:
     blocks = body.get(name) or []
     if isinstance(blocks, str):
         return True
@@ -96,7 +97,7 @@ def _repeats(body: dict[str, Any], name: str) -> bool:
     return False
 
 
-def hold(call: CallInProgress, identity: str, content: list[dict[str, Any]]) -> None:
+def hold(call: CallInProgress, identity: str, content: list[Body]) -> None:
     """Holds the conversation under the id of its newest response, which has this content."""
     thread = call.body.get(FIELD)
     if thread is None:
@@ -106,18 +107,18 @@ def hold(call: CallInProgress, identity: str, content: list[dict[str, Any]]) -> 
         before.is_continued = True
     messages = [_unmarked(message) for message in call.conversation]
     messages.append({"role": "assistant", "content": content})
-    body: dict[str, Any] = {"messages": messages}
+    body: Body = {"messages": messages}
     for name in (*_KEPT, *_FIXED):
         body[name] = call.body.get(name)
     call.memory.threads[identity] = Thread(body)
 
 
-def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
+def _unmarked(message: Body) -> Body:
     """A message without its cache marks: each was set for the turn that sent it."""
     content = message.get("content")
     if not isinstance(content, list):
         return message
-    plain: list[dict[str, Any]] = []
+    plain: list[Body] = []
     for block in content:
         unmarked = dict(block)
         unmarked.pop("cache_control", None)
