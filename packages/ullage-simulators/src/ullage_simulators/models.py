@@ -117,7 +117,7 @@ MODELS: tuple[Model, ...] = (
     _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
     _claude("claude-fable-5", "system-messages", "thinks", cache_from=512),
     _claude("claude-mythos-5", "system-messages", "thinks", cache_from=512),
-    _claude("claude-mythos-preview", "system-messages", "thinks", cache_from=512),
+    _claude("claude-mythos-preview", "thinks", cache_from=512),
     _claude(
         "claude-fable-5-1", *_BOUND, "unforced", reads=_READ_BY_FABLE, cache_from=512
     ),
