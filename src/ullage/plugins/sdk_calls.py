@@ -433,10 +433,15 @@ class SdkCalls:
         if not is_reported and outcome == "finished" and call.request.stream:
             self._warnings.say_once(NO_USAGE)
         if call.compactor is not None:
-            call.compactor.after(usage, message, outcome=outcome)
+            call.compactor.after(usage, message, outcome=outcome, response=response)
             return
         conversation.meter.after(
-            call.name, usage, message, outcome=outcome, purpose=call.purpose
+            call.name,
+            usage,
+            message,
+            outcome=outcome,
+            purpose=call.purpose,
+            response=response,
         )
 
     def _tapped(self, call: SdkCall, answer: SdkAnswer) -> TappedAnswer:

@@ -228,16 +228,17 @@ class Compactor:
         answer: object | None = None,
         *,
         outcome: Outcome = "finished",
+        response: str = "",
     ) -> Reading:
         """The reading after the open call has ended.
 
         ``usage`` is what the provider reported, in its own object or JSON; ``None`` if it reported none. ``answer`` is
         the answer, which may also simply come back in the next body. A call that ended without an answer has the
-        outcome ``failed`` or ``cancelled``. It is stored by the next ``fit``, or by ``close``.
+        outcome ``failed`` or ``cancelled``. ``response`` is that of ``Meter.after``. It is stored by the next ``fit``, or by ``close``.
         Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
         """
         with self._alone():
-            return self._conversation.end_call(usage, answer, outcome)
+            return self._conversation.end_call(usage, answer, outcome, response)
 
     # -- what it knows --
 
