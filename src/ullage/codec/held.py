@@ -90,6 +90,6 @@ def is_conversation(name: str) -> bool:
     return name.startswith(_CONVERSATION)
 
 
-def keeps_head(request: Request) -> bool:
-    """Whether the provider holds the system prompt and the tools of the request, so that it has none itself."""
-    return bool(request.chained) and request.wire == "messages"
+def keeps_head(wire: str) -> bool:
+    """Whether the provider holds system prompt and tools too, so that a request that continues has none."""
+    return wire == "messages"

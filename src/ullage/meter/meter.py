@@ -599,7 +599,7 @@ class Meter:
             taken.add(name)
             added.append(msgspec.structs.replace(message, id=name))
         fold, system, tools = self._fold, request.system, request.tools
-        if keeps_head(request):
+        if keeps_head(request.wire):
             system, tools = fold.system or (), fold.tools or ()
         return msgspec.structs.replace(
             request, system=system, tools=tools, messages=(*front, *added)

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.codec.bodies import BodyReader
+from ullage.codec.held import continued_as
 from ullage.codec.overflow import overflowed
 from ullage.codec.problems import read_problem
 from ullage.codec.routes import ApiRoute, route_of
@@ -418,7 +419,7 @@ class SdkCalls:
         found = tapped.answer
         message = None if found is None else found.message
         response = "" if found is None else found.response_id
-        self._lanes.answered(call.seen, message, response)
+        self._lanes.answered(call.seen, message, continued_as(call.request, response))
         if not call.name:
             return
         outcome = tapped.outcome

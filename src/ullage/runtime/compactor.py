@@ -234,8 +234,8 @@ class Compactor:
 
         ``usage`` is what the provider reported, in its own object or JSON; ``None`` if it reported none. ``answer`` is
         the answer, which may also simply come back in the next body. A call that ended without an answer has the
-        outcome ``failed`` or ``cancelled``. ``response`` is that of ``Meter.after``. It is stored by the next ``fit``, or by ``close``.
-        Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
+        outcome ``failed`` or ``cancelled``. ``response`` is that of ``Meter.after``. The end is stored by the next
+        ``fit``, or by ``close``. Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
         """
         with self._alone():
             return self._conversation.end_call(usage, answer, outcome, response)

@@ -221,6 +221,13 @@ class MeteredLane:
             replaced=is_compacted,
         )
 
+    def with_held(self, request: Request) -> Request:
+        """A request that another lane continues from this one's past, with what the provider holds in front of it."""
+        whole = self._meter._with_held(request, lambda: self._meter.messages)
+        if len(whole.messages) == len(request.messages):
+            return request
+        return msgspec.structs.replace(whole, chained="")
+
     def begin_beside(
         self,
         call: str,
