@@ -133,13 +133,13 @@ def test_a_call_that_was_not_sent_leaves_its_conversation_free(calls: OpenCalls)
         ("acompletion", {"messages": [HI]}, [HI]),
         ("anthropic_messages", {"messages": [HI]}, [HI]),
         ("aresponses", {"input": "Hi"}, [HI]),
-        ("aresponses", {"input": [HI], "previous_response_id": "r1"}, None),
+        ("aresponses", {"input": [HI], "previous_response_id": "r1"}, [HI]),
         ("acompletion", {}, None),
         ("aembedding", {"input": ["Hi"]}, None),
     ],
     ids=["chat", "messages", "responses", "chained", "by position", "no conversation"],
 )
-def test_only_conversations_of_which_all_is_known_are_followed(
+def test_only_conversations_that_are_given_by_name_are_followed(
     function: str, given: dict[str, Any], history: list[Any] | None
 ) -> None:
     assert history_of(function, given) == history

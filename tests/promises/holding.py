@@ -1,14 +1,17 @@
-"""Providers that hold conversations, in a few lines: a token is a word, and a request that no provider takes is refused.
+"""Providers that hold conversations, in a few lines: a token is a word, and what no provider takes is refused.
 
 ``KINDS`` are the ways of holding, on the four wires; a ``Program`` is a user's loop that talks in one of them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+import httpx2
 
 from tests.context.sessions import words
 
@@ -147,13 +150,18 @@ def wrapped(kind: Kind, items: list[Json], id: str, input: int, output: int) -> 
         case "responses":
             usage = {"input_tokens": input, "output_tokens": output}
             usage["total_tokens"] = input + output
+            usage["input_tokens_details"] = {"cached_tokens": 0}
+            usage["output_tokens_details"] = {"reasoning_tokens": 0}
             response = {"id": id, "object": "response", "status": "completed"}
+            response |= {"created_at": 1, "parallel_tool_calls": True, "tools": []}
+            response |= {"tool_choice": "auto", "error": None}
             return {**response, "model": kind.model, "output": items, "usage": usage}
         case "messages":
             content = items[0]["content"]
             usage = {"input_tokens": input, "output_tokens": output}
             message = {"id": id, "type": "message", "role": "assistant"}
-            message |= {"stop_reason": "end_turn", "stop_sequence": None}
+            stop = "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
+            message |= {"stop_reason": stop, "stop_sequence": None}
             return {**message, "model": kind.model, "content": content, "usage": usage}
         case "generateContent":
             counts = {"promptTokenCount": input, "candidatesTokenCount": output}
@@ -211,6 +219,7 @@ class Provider:
     held: dict[str, list[Json]] = field(default_factory=dict)
     heads: dict[str, int] = field(default_factory=dict)
     continued: set[str] = field(default_factory=set)
+    calls: int = 0
 
     @property
     def next_input(self) -> int:
@@ -239,14 +248,16 @@ class Provider:
         own = head + size_of(items) + 8 * len(items)
         output = size_of(made) + 8
         self.bills.append((own, output))
-        name = str(body.get("conversation") or id)
+        name = str(_named(body.get("conversation")) or id)
         self.held[name] = [*items, *made]
         self.heads[name] = head
         return wrapped(self.kind, made, id, own, output)
 
     def _whole(self, body: Json) -> tuple[list[Json], int]:
         """The history of a request with what is held of it, and the size of what is in front."""
-        items = list(body.get(self.kind.field, ()))
+        items = body.get(self.kind.field, [])
+        if isinstance(items, str):
+            items = [asked(self.kind, items)]
         head = size_of({name: body.get(name) for name in head_of(self.kind)})
         if self.kind.wire == "messages":
             head += TOOL_PROMPT
@@ -262,12 +273,27 @@ class Provider:
         name = body.get("previous_response_id") or ""
         if name:
             return [*self._kept(name), *items], head
-        return [*self.held.get(body.get("conversation", ""), []), *items], head
+        name = _named(body.get("conversation")) or ""
+        return [*self.held.get(name, []), *items], head
+
+    def handle(self, sent: httpx2.Request) -> httpx2.Response:
+        """The answer to a request of an SDK: the first ones call the tool, where ``calls`` says so."""
+        body = json.loads(sent.content)
+        step = len(self.bills)
+        try:
+            answer = self.answer(body, "" if step < self.calls else words(30, 100 + step))
+        except Refused as why:
+            return httpx2.Response(400, json={"error": {"message": str(why)}})
+        return httpx2.Response(200, json=answer)
 
     def _kept(self, name: str) -> list[Json]:
         if name not in self.held:
             raise Refused(f"{name} is not held")
         return self.held[name]
+
+
+def _named(conversation: object) -> object:
+    return conversation.get("id") if isinstance(conversation, dict) else conversation
 
 
 @dataclass

@@ -129,6 +129,9 @@ class CallerConversation:
             False  # whether the open call is one of a process that has ended
         )
         self._request: Request | None = None
+        self._is_held = (
+            False  # whether the provider holds the history: it can't be shortened here
+        )
 
     def use(self, meter: Meter) -> None:
         """Work with this meter, which passes its events to ``note``."""
@@ -199,11 +202,17 @@ class CallerConversation:
     # -- the caller's body --
 
     def take(
-        self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
+        self,
+        body: Mapping[str, Any],
+        *,
+        wire: str = "",
+        provider: str = "",
+        is_held: bool = False,
     ) -> None:
         """Take in what is new in a body: the whole history of the caller, as JSON of one of the wires.
 
-        ``wire`` and ``provider`` are those of the body, for a meter that was not given them.
+        ``wire`` and ``provider`` are those of the body, for a meter that was not given them. ``is_held`` says that the
+        provider holds this history, whatever is sent of it.
 
         A history that is no extension of the last one begins anew, unless only its end is another, or messages were
         changed in place or left out at its front: a summary that has replaced them stays. Raises
@@ -249,6 +258,7 @@ class CallerConversation:
             named = msgspec.structs.replace(message, id=self._free_id(message.id))
             self._emit(MessageAdded(message=self._meter._as_output(named)))
         self._read, self._request = request.messages, request
+        self._is_held = is_held or bool(request.chained)
         own = self._known[len(self._known) - len(read.items) :]
         self.items = CallerItems(request.wire, body, tuple(own), read.items)
 
@@ -341,8 +351,8 @@ class CallerConversation:
 
     def trigger(self) -> CompactionTrigger | None:
         """Why a compaction is due now; ``None`` if none is, or if it is known not to help."""
-        if self._request is None or self._request.chained:
-            return None  # the provider holds the rest of the history
+        if self._request is None or self._is_held:
+            return None
         reading = self._meter.reading()
         limit = reading.input_limit
         is_over = limit is not None and reading.used.high > limit
@@ -385,8 +395,8 @@ class CallerConversation:
         for event in events:
             self._emit(event)
         self._overflows += 1
-        if self._request is None or self._request.chained:
-            return None  # the provider holds the rest of the history
+        if self._request is None or self._is_held:
+            return None
         reading = self._meter.reading()
         is_named = type(problem) is Overflow and reading.input_limit is not None
         most = 1 if is_named else MOST_RECOVERIES
@@ -428,9 +438,9 @@ class CallerConversation:
         assert self._request is not None, "a body was taken"
         reading = self._meter._start_call(self._request)
         messages = self.items.messages
-        if self._is_compacted and not self._request.chained:
+        if self._is_compacted and not self._is_held:
             messages = self.situation("point", "").messages
-        elif self._request.chained or mended(messages) is messages:
+        elif self._is_held or mended(messages) is messages:
             every = range(len(self.items.items))
             plan: ItemPlan = tuple(Keep(place) for place in every)
             return Fitted(self.items.body, reading, plan=plan)

@@ -141,9 +141,14 @@ class SdkCall:
         return self.conversation.compactor if self.purpose == "main" else None
 
     @property
-    def api(self) -> dict[str, str]:
-        """The wire that its path names, and the provider at its address, for ``Compactor.fit``."""
-        return {"wire": self.request.wire, "provider": self.request.provider}
+    def wire(self) -> str:
+        """The wire that its path names."""
+        return self.request.wire
+
+    @property
+    def provider(self) -> str:
+        """The provider at its address."""
+        return self.request.provider
 
 
 def is_followed(method: str, path: str) -> bool:
