@@ -104,6 +104,29 @@ def test_the_same_history_again_is_a_repetition_only_from_the_same_thread(
     assert not call.is_answered([HI])
 
 
+def test_calls_that_continue_a_stored_response_are_one_conversation(
+    calls: OpenCalls,
+) -> None:
+    held = []
+    before = ""
+    for number in range(3):
+        given: dict[str, Any] = {"litellm_call_id": str(number), "model": "gpt-5"}
+        items = [{"role": "user", "content": "Go on."}]
+        given["input"] = items
+        if before:
+            given["previous_response_id"] = before
+        call = calls.begin("aresponses", items, given)
+        held.append(call.held)
+        body = request_of(call)
+        assert body.get("previous_response_id", "") == before
+        assert call.held.compactor.fit_sync(body).body is body
+        before = f"resp_{number}"
+        usage = {"input_tokens": 9 + 14 * number, "output_tokens": 5}
+        calls.end(str(number), usage, response=before)
+    assert held == [held[0]] * 3
+    assert held[0].compactor.reading().basis.last_input == 37
+
+
 def test_what_is_reported_late_changes_nothing(calls: OpenCalls) -> None:
     call = begun(calls, "1", HI)
     calls.end("1", outcome="cancelled")

@@ -48,12 +48,12 @@ class _End(NamedTuple):
 
 
 class HeldAnswers:
-    """The answers of one session."""
+    """The answers of one session. ``end`` is the last message of one that goes on, whose answers have no names."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: str = "") -> None:
         self._places: OrderedDict[str, str] = OrderedDict()
         """By the name of an answer or a conversation, the id of its last message."""
-        self._end = _End()
+        self._end = _End(end)
         self._before = _End()
         """The end before the last call, should that fail."""
         self._call = ""

@@ -197,6 +197,8 @@ class Meter:
             estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event
         )
         meter._fold = fold
+        last = fold.view.last
+        meter._held = HeldAnswers("" if last is None else last.id)
         meter._calls = (
             fold.seq
         )  # no fewer than there were calls, so that no name is given twice
