@@ -13,6 +13,7 @@ from agents import Agent, OpenAIResponsesModel, Runner, function_tool
 from anthropic import beta_tool
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticModel
 from pydantic_ai.models.openai import OpenAIResponsesModelSettings
@@ -203,7 +204,7 @@ def test_langchain_with_stored_responses(chained: Provider) -> None:
     client = httpx2.Client(transport=transport(chained))
     model = ChatOpenAI(
         model="gpt-5",
-        api_key="any",
+        api_key=SecretStr("any"),
         use_previous_response_id=True,
         http_client=client,
         max_retries=0,

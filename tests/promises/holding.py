@@ -84,11 +84,11 @@ def called(kind: Kind, id: str) -> list[Json]:
     match kind.wire:
         case "responses":
             arguments = '{"cask": "nine"}'
-            call = {"type": "function_call", "call_id": id, "arguments": arguments}
+            call: Json = {"type": "function_call", "call_id": id, "arguments": arguments}
             return [{**call, "name": "look", "id": f"fc_{id}"}]
         case "messages":
             given = {"cask": "nine"}
-            block = {"type": "tool_use", "id": id, "name": "look", "input": given}
+            block: Json = {"type": "tool_use", "id": id, "name": "look", "input": given}
             return [{"role": "assistant", "content": [block]}]
         case "generateContent":
             call = {"name": "look", "args": {"cask": "nine"}, "id": id}
@@ -130,7 +130,7 @@ def result(kind: Kind, id: str, text: str) -> Json:
 
 def head_of(kind: Kind) -> Json:
     """System prompt and one tool."""
-    tool = {"name": "look", "description": "Looks at a cask in the cellar."}
+    tool: Json = {"name": "look", "description": "Looks at a cask in the cellar."}
     match kind.wire:
         case "responses":
             declared = {"type": "function", **tool, "parameters": SCHEMA}
@@ -146,25 +146,24 @@ def head_of(kind: Kind) -> Json:
 
 def wrapped(kind: Kind, items: list[Json], id: str, input: int, output: int) -> Json:
     """An answer as the API gives it."""
+    usage: Json = {"input_tokens": input, "output_tokens": output}
     match kind.wire:
         case "responses":
-            usage = {"input_tokens": input, "output_tokens": output}
             usage["total_tokens"] = input + output
             usage["input_tokens_details"] = {"cached_tokens": 0}
             usage["output_tokens_details"] = {"reasoning_tokens": 0}
-            response = {"id": id, "object": "response", "status": "completed"}
+            response: Json = {"id": id, "object": "response", "status": "completed"}
             response |= {"created_at": 1, "parallel_tool_calls": True, "tools": []}
             response |= {"tool_choice": "auto", "error": None}
             return {**response, "model": kind.model, "output": items, "usage": usage}
         case "messages":
             content = items[0]["content"]
-            usage = {"input_tokens": input, "output_tokens": output}
-            message = {"id": id, "type": "message", "role": "assistant"}
+            message: Json = {"id": id, "type": "message", "role": "assistant"}
             stop = "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
             message |= {"stop_reason": stop, "stop_sequence": None}
             return {**message, "model": kind.model, "content": content, "usage": usage}
         case "generateContent":
-            counts = {"promptTokenCount": input, "candidatesTokenCount": output}
+            counts: Json = {"promptTokenCount": input, "candidatesTokenCount": output}
             counts |= {"totalTokenCount": input + output}
             counts |= {"cachedContentTokenCount": CACHED}
             candidate = {"content": items[0], "finishReason": "STOP"}
@@ -248,7 +247,7 @@ class Provider:
         own = head + size_of(items) + 8 * len(items)
         output = size_of(made) + 8
         self.bills.append((own, output))
-        name = str(_named(body.get("conversation")) or id)
+        name = _named(body.get("conversation")) or id
         self.held[name] = [*items, *made]
         self.heads[name] = head
         return wrapped(self.kind, made, id, own, output)
@@ -273,7 +272,7 @@ class Provider:
         name = body.get("previous_response_id") or ""
         if name:
             return [*self._kept(name), *items], head
-        name = _named(body.get("conversation")) or ""
+        name = _named(body.get("conversation"))
         return [*self.held.get(name, []), *items], head
 
     def handle(self, sent: httpx2.Request) -> httpx2.Response:
@@ -292,8 +291,10 @@ class Provider:
         return self.held[name]
 
 
-def _named(conversation: object) -> object:
-    return conversation.get("id") if isinstance(conversation, dict) else conversation
+def _named(conversation: Any) -> str:
+    """The id of a conversation, in either of its forms."""
+    found = conversation.get("id") if isinstance(conversation, dict) else conversation
+    return str(found or "")
 
 
 @dataclass

@@ -49,11 +49,16 @@ _CONVERSATION: Final = "conv_"
 """How the id of a conversation begins (https://platform.openai.com/docs/api-reference/conversations)."""
 
 
-def continued_in(wire: str, body: Mapping[str, Any]) -> str:
+def continued_in(
+    wire: str,
+    body: Mapping[str, Any],
+) -> str:
     """The id of the answer or the conversation that a body continues; empty for a body that is whole."""
     named: object = None
     if wire == "responses":
-        named = body.get("previous_response_id") or body.get("conversation")
+        named = body.get("previous_response_id")
+        if not named:
+            named = body.get("conversation")
         if isinstance(named, Mapping):
             named = named.get("id")
     elif wire == "messages":
@@ -63,25 +68,35 @@ def continued_in(wire: str, body: Mapping[str, Any]) -> str:
     return named if isinstance(named, str) else ""
 
 
-def continued_as(request: Request, response: str) -> str:
+def continued_as(
+    request: Request,
+    response: str,
+) -> str:
     """The id by which a later request continues the answer to this one; empty on a wire that can't.
 
     ``response`` is the answer's own id. All requests of a stored conversation name the conversation.
     """
     if request.wire not in CONTINUING:
         return ""
-    return request.chained if is_conversation(request.chained) else response
+    if is_conversation(request.chained):
+        return request.chained
+    return response
 
 
-def answer_id(wire: str, answer: object) -> str:
+def answer_id(
+    wire: str,
+    answer: object,
+) -> str:
     """The id in a provider's whole answer, an SDK's object or JSON; empty for anything else."""
     field = _CONTENT.get(wire)
     if field is None or isinstance(answer, Message):
         return ""
+    named: object = None
     if isinstance(answer, Mapping):
-        named = answer.get("id") if field in answer else None
-    else:
-        named = getattr(answer, "id", None) if hasattr(answer, field) else None
+        if field in answer:
+            named = answer.get("id")
+    elif hasattr(answer, field):
+        named = getattr(answer, "id", None)
     return named if isinstance(named, str) else ""
 
 

@@ -58,7 +58,11 @@ class HeldAnswers:
         """The end before the last call, should that fail."""
         self._call = ""
 
-    def note(self, event: Event, last: str) -> None:
+    def note(
+        self,
+        event: Event,
+        last: str,
+    ) -> None:
         """Follow an event that was applied. ``last`` is the id of the last message in view."""
         match event:
             case CallStarted(purpose="main"):
@@ -77,24 +81,31 @@ class HeldAnswers:
             case _:
                 return
 
-    def front(self, name: str, messages: Sequence[Message]) -> tuple[Message, ...]:
+    def front(
+        self,
+        name: str,
+        messages: Sequence[Message],
+    ) -> tuple[Message, ...]:
         """The messages that the provider holds under this name, out of ``messages``; none where it is unknown.
 
         The name of the last answer is learnt from the request that continues it, where the answer did not tell it.
         """
-        if name not in self._places and not self._end.name:
+        is_unnamed = not self._end.name
+        if is_unnamed and name not in self._places:
             self._end = self._end._replace(name=name)
             self._remember()
         place = self._places.get(name, "")
         for number in range(len(messages), 0, -1):
-            if messages[number - 1].id == place:
+            last = messages[number - 1]
+            if last.id == place:
                 return tuple(messages[:number])
         return ()
 
     def _remember(self) -> None:
-        if not self._end.name:
+        end = self._end
+        if not end.name:
             return
-        self._places[self._end.name] = self._end.message
-        self._places.move_to_end(self._end.name)
+        self._places[end.name] = end.message
+        self._places.move_to_end(end.name)
         if len(self._places) > MOST_ANSWERS:
             self._places.popitem(last=False)

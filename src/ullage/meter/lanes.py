@@ -268,9 +268,11 @@ class Lanes:
         last: two conversations may begin with the same messages, and the same tools give the same results.
         """
         if seen.chained:
-            held = self._lanes.get(self._place_of(seen).lane)
-            is_next = held is not None and held.is_continued_by(seen)
-            return held if is_next else None
+            place = self._place_of(seen)
+            holder = self._lanes.get(place.lane)
+            if holder is not None and holder.is_continued_by(seen):
+                return holder
+            return None
         best: Lane | None = None
         best_rank = (False, 0, 0, False)
         for length in range(len(seen.rolled), 0, -1):
@@ -294,30 +296,32 @@ class Lanes:
     def _find_held(self, seen: RequestSigns) -> _FoundLane:
         """The lane of a request behind something that the provider holds, and that is no lane's last answer."""
         forked = self._place_of(seen).lane
-        if forked not in self._lanes:
-            return (
-                _own(self._main(seen.session))
-                if seen.session
-                else self._new_session(seen)
-            )
-        found = (
-            self._child(seen.session, FORK)
-            if seen.session
-            else self._new_session(seen, FORK)
-        )
-        return found._replace(forked=forked)
+        if forked in self._lanes:
+            found = self._fork(seen)
+            return found._replace(forked=forked)
+        if seen.session:
+            main = self._main(seen.session)
+            return _own(main)
+        return self._new_session(seen)
 
-    def _continue(self, lane: Lane, seen: RequestSigns) -> None:
+    def _fork(self, seen: RequestSigns) -> _FoundLane:
+        """A new lane for a request behind an answer that was continued already."""
+        if seen.session:
+            return self._child(seen.session, FORK)
+        return self._new_session(seen, FORK)
+
+    def _continue(
+        self,
+        lane: Lane,
+        seen: RequestSigns,
+    ) -> None:
         """Set the request behind what the provider holds, and know a conversation by its name from now on."""
         place = self._place_of(seen)
-        seen.continue_from(place, self._lanes.get(place.lane, lane))
+        holder = self._lanes.get(place.lane, lane)
+        seen.continue_from(place, holder)
         if is_conversation(seen.chained) and not place.lane:
-            _remember(
-                self._answers,
-                seen.chained,
-                lane.end._replace(lane=lane.id),
-                SESSIONS_AT_MOST,
-            )
+            end = lane.end._replace(lane=lane.id)
+            _remember(self._answers, seen.chained, end, SESSIONS_AT_MOST)
 
     def _candidates(self, seen: RequestSigns) -> list[Lane]:
         """The lanes that the request may belong to, the one used last first."""

@@ -341,11 +341,18 @@ class Meter:
             self._emit(MessageAdded(message=message))
         return self.reading()
 
-    def _continued_as(self, response: str, output: object) -> str:
+    def _continued_as(
+        self,
+        response: str,
+        output: object,
+    ) -> str:
         """What a later request calls the answer to the last one, or its conversation."""
-        if self._sent is None:
+        sent = self._sent
+        if sent is None:
             return ""
-        return continued_as(self._sent, response or answer_id(self._sent.wire, output))
+        if not response:
+            response = answer_id(sent.wire, output)
+        return continued_as(sent, response)
 
     def _purpose_of(self, call: object, given: Purpose | None) -> Purpose:
         """The purpose of an open call. Raises ``InputError`` for another call, or another purpose."""
@@ -600,11 +607,17 @@ class Meter:
             name = free_id(message.id, taken)
             taken.add(name)
             added.append(msgspec.structs.replace(message, id=name))
-        fold, system, tools = self._fold, request.system, request.tools
-        if keeps_head(request.wire):
-            system, tools = fold.system or (), fold.tools or ()
+        whole = msgspec.structs.replace(
+            request,
+            messages=(*front, *added),
+        )
+        if not keeps_head(request.wire):
+            return whole
+        fold = self._fold
         return msgspec.structs.replace(
-            request, system=system, tools=tools, messages=(*front, *added)
+            whole,
+            system=fold.system or (),
+            tools=fold.tools or (),
         )
 
     def _follow_head(self, request: Request) -> None:

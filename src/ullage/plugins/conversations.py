@@ -92,7 +92,11 @@ class Conversations:
             self.leave(held)
 
     def enter(
-        self, key: str, history: Sequence[str], *, continues: str = ""
+        self,
+        key: str,
+        history: Sequence[str],
+        *,
+        continues: str = "",
     ) -> HeldConversation:
         """The conversation that a call belongs to; busy until ``leave``.
 
@@ -103,7 +107,8 @@ class Conversations:
         key = key or continues
         name = key or (marks[0].hex() if marks else "empty")
         with self._lock:
-            found = self._held.get(self._answers.get(continues, ""))
+            session = self._answers.get(continues, "")
+            found = self._held.get(session)
             if found is None or found.is_busy:
                 found = self._found(name, marks, is_named=bool(key))
             if found is None:
@@ -119,7 +124,11 @@ class Conversations:
             each.compactor.close()
         return found
 
-    def leave(self, held: HeldConversation, response: str = "") -> None:
+    def leave(
+        self,
+        held: HeldConversation,
+        response: str = "",
+    ) -> None:
         """Say that the call has ended, in whatever way. ``response`` is its answer's id."""
         with self._lock:
             held.is_busy = False

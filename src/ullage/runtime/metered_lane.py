@@ -223,10 +223,15 @@ class MeteredLane:
 
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""
-        whole = self._meter._with_held(request, lambda: self._meter.messages)
-        if len(whole.messages) == len(request.messages):
+        meter = self._meter
+        whole = meter._with_held(request, lambda: meter.messages)
+        is_unknown = len(whole.messages) == len(request.messages)
+        if is_unknown:
             return request
-        return msgspec.structs.replace(whole, chained="")
+        return msgspec.structs.replace(
+            whole,
+            chained="",
+        )
 
     def begin_beside(
         self,
