@@ -33,7 +33,6 @@ CONTINUE = {"type": "continue", "previous_message_id": "msg_1"}
         ("generateContent", {"cachedContent": "cachedContents/1"}, ""),
         ("chat", {"thread": CONTINUE, "conversation": "conv_1"}, ""),
         ("responses", {"conversation": ["conv_1"]}, ""),
-        ("messages", {"thread": "msg_1"}, ""),
         ("messages", {"thread": {"type": "continue", "previous_message_id": 7}}, ""),
     ],
 )

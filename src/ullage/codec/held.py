@@ -31,11 +31,12 @@ __all__ = [
     "keeps_head",
 ]
 
-CONTINUING: Final[Mapping[str, tuple[str, ...]]] = {
-    "responses": ("conversation", "previous_response_id"),
-    "messages": ("thread",),
+CONTINUING: Final[Mapping[str, Mapping[str, str]]] = {
+    "responses": {"previous_response_id": "", "conversation": "id"},
+    "messages": {"thread": "previous_message_id"},
 }
-"""By wire, the fields of a body that continue a conversation which the provider holds. Other wires have none."""
+"""By wire, the fields of a body that continue a conversation which the provider holds, and where the id is in a field
+that is an object. Other wires have none."""
 
 PREFIXES: Final = frozenset({"prompt", "cachedContent", "cached_content", "container"})
 """Fields that name content in front of the history, or beside it: a stored prompt
@@ -44,6 +45,8 @@ files of a container (https://platform.claude.com/docs/en/api/messages)."""
 
 _CONTENT: Final = {"responses": "output", "messages": "content"}
 """The field of a whole answer that holds its content."""
+
+_KEEPS_HEAD: Final = frozenset({"messages"})
 
 _CONVERSATION: Final = "conv_"
 """How the id of a conversation begins (https://platform.openai.com/docs/api-reference/conversations)."""
@@ -54,18 +57,13 @@ def continued_in(
     body: Mapping[str, Any],
 ) -> str:
     """The id of the answer or the conversation that a body continues; empty for a body that is whole."""
-    named: object = None
-    if wire == "responses":
-        named = body.get("previous_response_id")
-        if not named:
-            named = body.get("conversation")
+    for field, inner in CONTINUING.get(wire, {}).items():
+        named: object = body.get(field)
         if isinstance(named, Mapping):
-            named = named.get("id")
-    elif wire == "messages":
-        thread = body.get("thread")
-        if isinstance(thread, Mapping) and thread.get("type") == "continue":
-            named = thread.get("previous_message_id")
-    return named if isinstance(named, str) else ""
+            named = named.get(inner)
+        if named and isinstance(named, str):
+            return named
+    return ""
 
 
 def continued_as(
@@ -107,4 +105,4 @@ def is_conversation(name: str) -> bool:
 
 def keeps_head(wire: str) -> bool:
     """Whether the provider holds system prompt and tools too, so that a request that continues has none."""
-    return wire == "messages"
+    return wire in _KEEPS_HEAD

@@ -230,7 +230,9 @@ class CallerConversation:
             model=fold.model,
         )
         self._end_continued(read.request)
-        request = self._meter._with_held(read.request, lambda: self._known)
+        request = read.request
+        if request.chained:
+            request = self._meter._with_held(request, self._known)
         front = self._dropped_front(request.messages)
         known = self._known[front:]
         same = self._common_beginning(known, request.messages)

@@ -587,19 +587,16 @@ class Meter:
 
     def _follow(self, request: Request, *, is_answered: bool) -> None:
         """Events for what the request changes against what is in view."""
-        request = self._with_held(request, lambda: self.messages)
+        if request.chained:
+            request = self._with_held(request, self.messages)
         self._follow_head(request)
         self._follow_messages(
             request.messages, is_chained=bool(request.chained), is_answered=is_answered
         )
 
-    def _with_held(
-        self, request: Request, known: Callable[[], Sequence[Message]]
-    ) -> Request:
+    def _with_held(self, request: Request, known: Sequence[Message]) -> Request:
         """The request with what the provider holds of it, as far as it is in ``known`` messages and in the ledger."""
-        if not request.chained:
-            return request
-        front = self._held.front(request.chained, known())
+        front = self._held.front(request.chained, known)
         self._lacks_front = not front
         taken = {message.id for message in front}
         added: list[Message] = []

@@ -224,7 +224,7 @@ class MeteredLane:
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""
         meter = self._meter
-        whole = meter._with_held(request, lambda: meter.messages)
+        whole = meter._with_held(request, meter.messages)
         is_unknown = len(whole.messages) == len(request.messages)
         if is_unknown:
             return request
