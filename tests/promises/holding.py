@@ -20,7 +20,7 @@ Json = dict[str, Any]
 SYSTEM: Final = "You keep the cellar and its ledger. " * 10
 SCHEMA: Final = {"type": "object", "properties": {"cask": {"type": "string"}}}
 CACHED: Final = 600
-"""Tokens of the content that Gemini has in its cache."""
+"""Tokens of the content that Gemini has in its cache, or OpenAI in a stored prompt."""
 TOOL_PROMPT: Final = 350
 """Tokens that Anthropic adds where tools are declared."""
 NAMES: Final = frozenset(
@@ -52,6 +52,15 @@ KINDS: Final = {
             "/v1beta/models/gemini-2.5-flash:generateContent",
             "gemini-2.5-flash",
             "contents",
+            is_whole=True,
+        ),
+        Kind("prompt", "responses", "/v1/responses", "gpt-5", "input", is_whole=True),
+        Kind(
+            "container",
+            "messages",
+            "/v1/messages",
+            "claude-haiku-4-5",
+            "messages",
             is_whole=True,
         ),
         Kind(
@@ -260,7 +269,7 @@ class Provider:
         head = size_of({name: body.get(name) for name in head_of(self.kind)})
         if self.kind.wire == "messages":
             head += TOOL_PROMPT
-        if body.get("cachedContent"):
+        if body.get("cachedContent") or body.get("prompt"):
             head += CACHED
         thread = body.get("thread", {})
         if thread.get("type") == "continue":
@@ -326,6 +335,10 @@ class Program:
                     body["thread"] = {"type": "continue", **named}
             case "cachedContent":
                 body["cachedContent"] = "cachedContents/1"
+            case "prompt":
+                body["prompt"] = {"id": "pmpt_1"}
+            case "container":
+                body |= {"max_tokens": 500, "container": "container_1"}
         if kind.is_whole:
             body[kind.field] = list(self.history)
         return body

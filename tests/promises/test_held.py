@@ -32,6 +32,7 @@ from ullage.runtime.metering import CallMeter, MeteredCall
 from ullage.store.sqlite.store import SqliteStore
 
 ALL = pytest.mark.parametrize("name", list(KINDS))
+FIELDS = ("cachedContent", "prompt", "container")
 HELD = pytest.mark.parametrize(
     "name", [name for name, kind in KINDS.items() if not kind.is_whole]
 )
@@ -228,7 +229,7 @@ def provider_name(provider: Provider) -> str:
     return list(provider.held)[-1]
 
 
-@pytest.mark.parametrize("name", ["cachedContent", "chat"])
+@pytest.mark.parametrize("name", [*FIELDS, "chat"])
 def test_a_whole_history_behind_something_held_is_compacted_and_names_it_still(
     name: str,
 ) -> None:
@@ -246,7 +247,8 @@ def test_a_whole_history_behind_something_held_is_compacted_and_names_it_still(
     def send(body: Json, text: str) -> Json:
         fitted = compactor.fit_sync(body)
         sent: Any = fitted.body
-        assert sent.get("cachedContent") == body.get("cachedContent")
+        for field in FIELDS:
+            assert sent.get(field) == body.get(field)
         answer = provider.answer(sent, text)
         compactor.after(answer.get("usage") or answer.get("usageMetadata"), answer)
         return answer
