@@ -341,6 +341,8 @@ class CallEnded(
     """The model that answered, where the provider names it; for a child's call, the child's model."""
     provider: str = ""
     """Who served it, where that is not the session's own provider (a child, a summary by another model)."""
+    continued_as: str = ""
+    """The id by which a later request may continue the answer, or its conversation, on the provider's side."""
 
 
 class CallRetried(

@@ -226,7 +226,8 @@ class Request(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     params: dict[str, object] = msgspec.field(default_factory=dict)
     stream: bool = False
     chained: str = ""
-    """The id of the answer this request continues on the provider's side; empty when everything is sent."""
+    """The id of the answer, or of the conversation, that the provider holds and this request continues
+    (``ullage.codec.held``); empty when everything is sent."""
 
 
 class CleanText(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.meter.wire_clients import PATHS, Said, Talk, WireName
+from ullage.messages import Message, TextPart
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 
 WIRES: tuple[WireName, ...] = ("messages", "chat", "responses", "generateContent")
@@ -378,6 +380,98 @@ def test_a_request_that_continues_a_kept_answer_is_in_its_lane() -> None:
     lanes.answered(call, None, "resp_1")
     chained = Talk(lanes, wire="responses", extra={"previous_response_id": "resp_1"})
     assert chained.say("Go on.").lane == placed.lane
+
+
+def kept(lanes: Lanes, text: str, held: str = "", name: str = "", **more: Any) -> Placed:
+    """A request of one message behind what the provider holds, and its answer of this name."""
+    extra = {"previous_response_id": held} if held else {}
+    talk = Talk(lanes, wire="responses", extra={**extra, **more})
+    talk.history = [Said("user", text)]
+    placed, call = talk.send_only()
+    lanes.answered(call, answer_of(f"I see: {text}"), name)
+    return placed
+
+
+def answer_of(text: str) -> Message:
+    return Message(id="a", role="assistant", parts=(TextPart(id="t", text=text),))
+
+
+def test_two_requests_that_continue_one_kept_answer_are_two_lanes() -> None:
+    lanes = Lanes()
+    first = kept(lanes, "Hello.", "", "resp_1")
+    second = kept(lanes, "Go on.", "resp_1", "resp_2")
+    fork = kept(lanes, "Go on.", "resp_1", "resp_3")
+    assert second.lane == first.lane != fork.lane
+    assert (second.changed, fork.changed) == ("extended", "new")
+    assert fork.forked == first.lane
+    assert kept(lanes, "And now?", "resp_3", "resp_4").lane == fork.lane
+    assert kept(lanes, "And now?", "resp_2", "resp_5").lane == first.lane
+
+
+def test_a_fork_in_a_session_that_the_client_names_is_a_lane_beside_it() -> None:
+    lanes = Lanes()
+    lanes.restore("cellar", "cellar", "openai", ["1.ab.cd.ef."], names=["resp_1"])
+    named = SeenRequest(
+        call="c1",
+        path="/v1/responses",
+        headers={"x-ullage-session": "cellar"},
+        body={"model": "m", "input": "Go on.", "previous_response_id": "resp_1"},
+    )
+    assert lanes.place(named).lane == "cellar"
+    fork = lanes.place(replace(named, call="c2"))
+    assert (fork.session, fork.lane) == ("cellar", "cellar.child-1")
+
+
+def test_a_failed_request_is_asked_again_in_its_lane() -> None:
+    lanes = Lanes()
+    first = kept(lanes, "Hello.", "", "resp_1")
+    talk = Talk(lanes, wire="responses", extra={"previous_response_id": "resp_1"})
+    talk.history = [Said("user", "Go on.")]
+    _, call = talk.send_only()
+    lanes.answered(call, None)
+    assert kept(lanes, "Go on.", "resp_1", "resp_2").lane == first.lane
+
+
+def test_an_answer_that_was_kept_elsewhere_begins_a_lane() -> None:
+    lanes = Lanes()
+    first = kept(lanes, "Go on.", "", "resp_1")
+    other = kept(lanes, "Go on.", "resp_elsewhere", "resp_2")
+    assert other.lane != first.lane
+    assert not other.forked
+    assert kept(lanes, "Go on.", "resp_2").lane == other.lane
+
+
+def test_a_conversation_is_one_lane_by_its_name_alone() -> None:
+    lanes = Lanes()
+    placed = [
+        kept(lanes, "Go on.", conversation=f"conv_{name}", name=f"conv_{name}")
+        for name in "abab"
+    ]
+    assert placed[0].lane == placed[2].lane != placed[1].lane == placed[3].lane
+
+
+def test_a_thread_without_its_tools_is_no_call_beside_its_conversation() -> None:
+    lanes = Lanes()
+    body: dict[str, Any] = {"model": "claude-haiku-4-5", "max_tokens": 9}
+    create = {**body, "thread": {"type": "create"}, "system": "Keep the cellar."}
+    create["tools"] = [{"name": "look", "input_schema": {}}]
+    create["messages"] = [{"role": "user", "content": "Hello."}]
+    held = {"type": "continue", "previous_message_id": "msg_1"}
+    again = {**body, "thread": held, "messages": [{"role": "user", "content": "And?"}]}
+    first = lanes.place(SeenRequest(call="c1", path="/v1/messages", body=create))
+    lanes.answered("c1", answer_of("Hello to you."), "msg_1")
+    second = lanes.place(SeenRequest(call="c2", path="/v1/messages", body=again))
+    assert (second.lane, second.purpose) == (first.lane, "main")
+    lanes.answered("c2", answer_of("It is dry."), "msg_2")
+    said = [("user", "Hello."), ("assistant", "Hello to you."), ("user", "And?")]
+    whole = [{"role": role, "content": text} for role, text in said]
+    replay = {
+        **create,
+        "messages": [*whole, {"role": "assistant", "content": "It is dry."}],
+    }
+    replay["messages"].append({"role": "user", "content": "Still there?"})
+    third = lanes.place(SeenRequest(call="c3", path="/v1/messages", body=replay))
+    assert (third.lane, third.changed) == (first.lane, "extended")
 
 
 # -- after a restart --

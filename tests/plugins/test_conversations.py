@@ -76,6 +76,24 @@ def test_a_call_whose_history_begins_otherwise_is_another_conversation() -> None
     assert other is not first
 
 
+def test_a_call_that_continues_an_answer_is_in_that_answers_conversation() -> None:
+    conversations = Conversations(Made())
+    one = conversations.enter("", ["hello"])
+    conversations.leave(one, "resp_1")
+    two = conversations.enter("", ["hello", "hi", "and now?"])
+    assert two is one
+    conversations.leave(two, "resp_2")
+    assert conversations.enter("", ["Go on."], continues="resp_2") is one
+    other = conversations.enter("", ["Go on."], continues="resp_elsewhere")
+    assert other is not one
+    conversations.leave(one)
+    conversations.leave(other)
+    named = conversations.enter("", ["Go on."], continues="conv_1")
+    conversations.leave(named)
+    assert conversations.enter("", ["And now?"], continues="conv_1") is named
+    assert named is not one
+
+
 def test_a_conversation_without_a_key_has_the_same_session_after_a_restart() -> None:
     before, after = Made(), Made()
     for made, history in ((before, ["hello"]), (after, ["hello", "hi", "more"])):

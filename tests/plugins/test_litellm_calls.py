@@ -104,6 +104,29 @@ def test_the_same_history_again_is_a_repetition_only_from_the_same_thread(
     assert not call.is_answered([HI])
 
 
+def test_calls_that_continue_a_stored_response_are_one_conversation(
+    calls: OpenCalls,
+) -> None:
+    held = []
+    before = ""
+    for number in range(3):
+        given: dict[str, Any] = {"litellm_call_id": str(number), "model": "gpt-5"}
+        items = [{"role": "user", "content": "Go on."}]
+        given["input"] = items
+        if before:
+            given["previous_response_id"] = before
+        call = calls.begin("aresponses", items, given)
+        held.append(call.held)
+        body = request_of(call)
+        assert body.get("previous_response_id", "") == before
+        assert call.held.compactor.fit_sync(body).body is body
+        before = f"resp_{number}"
+        usage = {"input_tokens": 9 + 14 * number, "output_tokens": 5}
+        calls.end(str(number), usage, response=before)
+    assert held == [held[0]] * 3
+    assert held[0].compactor.reading().basis.last_input == 37
+
+
 def test_what_is_reported_late_changes_nothing(calls: OpenCalls) -> None:
     call = begun(calls, "1", HI)
     calls.end("1", outcome="cancelled")
@@ -133,13 +156,13 @@ def test_a_call_that_was_not_sent_leaves_its_conversation_free(calls: OpenCalls)
         ("acompletion", {"messages": [HI]}, [HI]),
         ("anthropic_messages", {"messages": [HI]}, [HI]),
         ("aresponses", {"input": "Hi"}, [HI]),
-        ("aresponses", {"input": [HI], "previous_response_id": "r1"}, None),
+        ("aresponses", {"input": [HI], "previous_response_id": "r1"}, [HI]),
         ("acompletion", {}, None),
         ("aembedding", {"input": ["Hi"]}, None),
     ],
     ids=["chat", "messages", "responses", "chained", "by position", "no conversation"],
 )
-def test_only_conversations_of_which_all_is_known_are_followed(
+def test_only_conversations_that_are_given_by_name_are_followed(
     function: str, given: dict[str, Any], history: list[Any] | None
 ) -> None:
     assert history_of(function, given) == history

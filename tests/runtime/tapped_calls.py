@@ -52,11 +52,18 @@ class NamedLanes(Lanes):
         cwd = "/home/ada/harbour"
         return Placed(name, name, purpose, change, mark, "claude-code 2.1.330", cwd)
 
-    def answered(self, call: str, answer: Message | None, response: str = "") -> None:
+    def answered(self, call: str, answer: Message | None, name: str = "") -> None:
         self.answers[call] = answer
 
     def restore(
-        self, session: str, lane: str, program: str, marks: Any, *, summary: str = ""
+        self,
+        session: str,
+        lane: str,
+        program: str,
+        marks: Any,
+        *,
+        summary: str = "",
+        names: Any = (),
     ) -> None:
         self.restored.append((session, lane, program, tuple(marks)))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple
 
+from ullage.codec.held import continued_in
 from ullage.messages import Message, TextPart, ToolCallPart
 
 Speaker = Literal["user", "assistant", "call", "result"]
@@ -64,7 +65,7 @@ class BodyPiece(NamedTuple):
 class BodyPieces:
     """The pieces of a body in order. ``context`` are the texts of the user and of the system between them, whole.
 
-    ``chained`` is the answer that the provider has kept and the body continues.
+    ``chained`` is what the provider holds and the body continues: see ``codec.held``.
     """
 
     system: str = ""
@@ -138,7 +139,7 @@ def pieces_of(
     if not isinstance(body, dict):
         return found
     found.model = _text(body.get("model"))
-    found.chained = _text(body.get("previous_response_id"))
+    found.chained = continued_in(wire, body)
     tools = body.get("tools")
     found.tools = tuple(_tool_names(tools))
     systems: list[str] = []

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from ullage.codec.held import answer_id, is_conversation
 from ullage.context.breakers import Breakers
 from ullage.context.budget import aim_of, correction_of
 from ullage.context.caller_items import CallerItems, ItemPlan, Keep
@@ -45,7 +46,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, Request, ToolCallPart
 from ullage.meter.input_checks import check_body
-from ullage.meter.meter import Meter
+from ullage.meter.meter import Meter, free_id
 from ullage.meter.reading import Reading
 from ullage.meter.same_content import is_edited_in_place, same_content
 
@@ -128,6 +129,9 @@ class CallerConversation:
             False  # whether the open call is one of a process that has ended
         )
         self._request: Request | None = None
+        self._is_held = (
+            False  # whether the provider holds the history: it can't be shortened here
+        )
 
     def use(self, meter: Meter) -> None:
         """Work with this meter, which passes its events to ``note``."""
@@ -198,11 +202,17 @@ class CallerConversation:
     # -- the caller's body --
 
     def take(
-        self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
+        self,
+        body: Mapping[str, Any],
+        *,
+        wire: str = "",
+        provider: str = "",
+        is_held: bool = False,
     ) -> None:
         """Take in what is new in a body: the whole history of the caller, as JSON of one of the wires.
 
-        ``wire`` and ``provider`` are those of the body, for a meter that was not given them.
+        ``wire`` and ``provider`` are those of the body, for a meter that was not given them. ``is_held`` says that the
+        provider holds this history, whatever is sent of it.
 
         A history that is no extension of the last one begins anew, unless only its end is another, or messages were
         changed in place or left out at its front: a summary that has replaced them stays. Raises
@@ -219,7 +229,10 @@ class CallerConversation:
             provider=provider or None,
             model=fold.model,
         )
+        self._end_continued(read.request)
         request = read.request
+        if request.chained:
+            request = self._meter._with_held(request, self._known)
         front = self._dropped_front(request.messages)
         known = self._known[front:]
         same = self._common_beginning(known, request.messages)
@@ -239,14 +252,25 @@ class CallerConversation:
             self._edit(self._known[same], request.messages[same])
             same += 1
         if same < len(self._known):
-            same = self._diverge(request.messages, same)
+            is_whole = not request.chained
+            same = self._diverge(request.messages, same, is_whole=is_whole)
         elif not request.chained and self._meter._lacks_answer(request.messages[same:]):
             self._emit(Rewound(to=self._newest_in_view(len(self._known))))
         for message in request.messages[same:]:
             named = msgspec.structs.replace(message, id=self._free_id(message.id))
             self._emit(MessageAdded(message=self._meter._as_output(named)))
         self._read, self._request = request.messages, request
-        self.items = CallerItems(request.wire, body, tuple(self._known), read.items)
+        self._is_held = is_held or bool(request.chained)
+        own = self._known[len(self._known) - len(read.items) :]
+        self.items = CallerItems(request.wire, body, tuple(own), read.items)
+
+    def _end_continued(self, request: Request) -> None:
+        """End the open call if the request continues its answer, which the caller has not told of."""
+        before = self._request
+        if self.open_call and request.chained and before is not None:
+            is_again = request.chained == before.chained
+            if not is_again or is_conversation(request.chained):
+                self._emit(CallEnded(call=self.open_call))
 
     def _dropped_front(self, messages: Sequence[Message]) -> int:
         """How many summarised messages the caller, who trims the history, has left out at its front."""
@@ -283,10 +307,13 @@ class CallerConversation:
             return False
         return self._meter._is_edited(known[same], messages[same])
 
-    def _diverge(self, messages: Sequence[Message], same: int) -> int:
-        """Events for a history that is no extension; how many of its messages are known then."""
+    def _diverge(self, messages: Sequence[Message], same: int, *, is_whole: bool) -> int:
+        """Events for a history that is no extension; how many of its messages are known then.
+
+        With ``is_whole`` the caller has sent all of them, and may have edited some.
+        """
         old, new = self._known[same:], messages[same:]
-        if is_edited_in_place(old, new):
+        if is_whole and is_edited_in_place(old, new):
             for number, (before, after) in enumerate(zip(old, new, strict=False)):
                 if same_content(before, after):
                     continue
@@ -320,19 +347,14 @@ class CallerConversation:
 
     def _free_id(self, name: str) -> str:
         """The name, or one like it if a message has it already."""
-        view = self._meter._fold.view.entries
-        free, number = name, 1
-        while free in self._known_ids or free in view:
-            number += 1
-            free = f"{name}~known{number}"
-        return free
+        return free_id(name, self._known_ids, self._meter._fold.view.entries)
 
     # -- compaction --
 
     def trigger(self) -> CompactionTrigger | None:
         """Why a compaction is due now; ``None`` if none is, or if it is known not to help."""
-        if self._request is None or self._request.chained:
-            return None  # the provider holds the rest of the history
+        if self._request is None or self._is_held:
+            return None
         reading = self._meter.reading()
         limit = reading.input_limit
         is_over = limit is not None and reading.used.high > limit
@@ -375,8 +397,8 @@ class CallerConversation:
         for event in events:
             self._emit(event)
         self._overflows += 1
-        if self._request is None or self._request.chained:
-            return None  # the provider holds the rest of the history
+        if self._request is None or self._is_held:
+            return None
         reading = self._meter.reading()
         is_named = type(problem) is Overflow and reading.input_limit is not None
         most = 1 if is_named else MOST_RECOVERIES
@@ -418,9 +440,9 @@ class CallerConversation:
         assert self._request is not None, "a body was taken"
         reading = self._meter._start_call(self._request)
         messages = self.items.messages
-        if self._is_compacted:
+        if self._is_compacted and not self._is_held:
             messages = self.situation("point", "").messages
-        elif self._mended(messages) is messages:
+        elif self._is_held or mended(messages) is messages:
             every = range(len(self.items.items))
             plan: ItemPlan = tuple(Keep(place) for place in every)
             return Fitted(self.items.body, reading, plan=plan)
@@ -431,13 +453,8 @@ class CallerConversation:
     def plan(self, messages: tuple[Message, ...]) -> ItemPlan:
         """How these messages are sent: those of the caller in the caller's own items."""
         assert self.items is not None, "a body was taken"
-        request = self._meter.request(messages=self._mended(messages))
+        request = self._meter.request(messages=mended(messages))
         return self.items.plan(request, policy=self._meter.policy)
-
-    def _mended(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The messages with a result for each call, unless the provider holds some of the history."""
-        assert self._request is not None, "a body was taken"
-        return messages if self._request.chained else mended(messages)
 
     def summary_body(
         self, request: Request, max_output: int | None, *, extends: bool
@@ -458,7 +475,11 @@ class CallerConversation:
         )
 
     def end_call(
-        self, usage: object | None, answer: object | None, outcome: Outcome
+        self,
+        usage: object | None,
+        answer: object | None,
+        outcome: Outcome,
+        response: str = "",
     ) -> Reading:
         """The reading after the open call has ended. Raises ``InvalidRequest`` as ``Meter.after`` does.
 
@@ -473,7 +494,10 @@ class CallerConversation:
             message = answer if isinstance(answer, Message) else None
             message = message or self._meter._read_answer(answer)
             message = msgspec.structs.replace(message, id=self._free_id(message.id))
-        return self._meter.after(self.open_call, usage, message, outcome=outcome)
+        response = response or answer_id(self._meter._fold.wire, answer)
+        return self._meter.after(
+            self.open_call, usage, message, outcome=outcome, response=response
+        )
 
     def _emit(self, event: Event) -> None:
         self._meter._emit(event)

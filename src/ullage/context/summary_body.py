@@ -9,6 +9,7 @@ import msgspec
 
 from ullage.codec.blocks import Options
 from ullage.codec.foreign import as_plain
+from ullage.codec.held import PREFIXES
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.codec.wires import default_output, wire_named
@@ -181,7 +182,8 @@ def summary_body(
     if encoded.body.get("model") is None:
         made["model"] = request.model
     if body is None:
-        return made
+        # Behind a prefix that the provider holds, a prompt of its own is refused (https://ai.google.dev/api/caching).
+        return _without(made, PREFIXES)
     own = {name: value for name, value in body.items() if name in HEAD}
     for name in HEAD:
         made.pop(name, None)

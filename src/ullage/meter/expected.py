@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ullage.codec.held import PREFIXES
 from ullage.meter.anchor import Pending
 from ullage.meter.clearing import PARAMETER
 from ullage.meter.cost import UNKNOWN_ITEM
@@ -18,11 +19,6 @@ from ullage.meter.plausible import (
 )
 from ullage.meter.state import State
 from ullage.usage import Usage
-
-KEPT_ELSEWHERE: Final = frozenset({"prompt", "cachedContent", "container"})
-"""Parameters that name content which the provider keeps: a stored prompt
-(https://platform.openai.com/docs/api-reference/responses/create), cached content (https://ai.google.dev/api/caching),
-files of a container (https://platform.claude.com/docs/en/api/messages)."""
 
 ADDING: Final = frozenset(
     {"mcp_servers", "plugins", "search_parameters", "web_search_options", "data_sources"}
@@ -54,7 +50,7 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
         messages, fixed, media = pending.messages, pending.fixed, pending.media
     hosted = state.fixed.tools.hosted
     is_partial = bool(state.missing or state.partial or messages <= 0)
-    is_kept_elsewhere = not KEPT_ELSEWHERE.isdisjoint(state.params)
+    is_kept_elsewhere = not PREFIXES.isdisjoint(state.params)
     is_recorded = pending is not None and pending.is_whole
     expected = Expectation(
         tokens=forecast.tokens,

@@ -59,10 +59,12 @@ def short_digest(*texts: str) -> str:
     return blake2b(data, digest_size=4).hexdigest()
 
 
-def rolled(digests: Iterable[str]) -> list[str]:
-    """For each place the digest of all up to there. A longer history has those of the shorter one."""
+def rolled(digests: Iterable[str], before: str = "") -> list[str]:
+    """For each place the digest of all up to there. A longer history has those of the shorter one.
+
+    ``before`` is that of what is in front of them.
+    """
     found: list[str] = []
-    before = ""
     for digest in digests:
         data = before + digest
         before = blake2b(data.encode(), digest_size=8).hexdigest()

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ullage.clients.marks import Marks, SeenPrompt, marks_of
 from ullage.codec.body_pieces import BodyPiece, BodyPieces, pieces_of
+from ullage.codec.held import is_conversation, keeps_head
 from ullage.codec.routes import route_of
 from ullage.meter.lane_signs import (
     SIGNS_AT_MOST,
@@ -63,6 +64,17 @@ class SeenRequest:
     upstream: str = ""
 
 
+class LanePlace(NamedTuple):
+    """A place in a lane: how many pieces are before it, and the digest over them."""
+
+    lane: str
+    length: int = 0
+    digest: str = ""
+
+
+NO_PLACE: Final = LanePlace("")
+
+
 class RequestSigns:
     """A request as it is compared."""
 
@@ -74,6 +86,7 @@ class RequestSigns:
         prompt = SeenPrompt(pieces.system, first, pieces.last_said)
         fields = body if isinstance(body, Mapping) else {}
         self.call = request.call
+        self.wire = route.wire
         self.connection = request.connection
         self.marks: Marks = marks_of(request.headers, fields, prompt)
         self.pieces: list[BodyPiece] = pieces.pieces
@@ -81,6 +94,8 @@ class RequestSigns:
         self.rolled = rolled(self.digests)
         self.model = pieces.model or route.model
         self.chained = pieces.chained
+        self.before = 0
+        """How many pieces the provider holds in front of these."""
         self.has_tools = bool(pieces.tools)
         self.head = short_digest(pieces.system[:HEAD])
         self.tools = short_digest(*pieces.tools)
@@ -94,10 +109,23 @@ class RequestSigns:
         """The id here of the session that the request names."""
         self.opening = _opening(pieces)
 
+    def continue_from(
+        self,
+        place: LanePlace,
+        lane: Lane,
+    ) -> None:
+        """Take what the provider holds as the beginning of the request, and the lane's head where it is held too."""
+        self.before = place.length
+        self.rolled = rolled(self.digests, place.digest)
+        if keeps_head(self.wire) and lane.marks:
+            last = lane.marks[-1]
+            self.head, self.tools = last.head, last.tools
+            self.has_tools = lane.has_tools
+
     @property
     def mark(self) -> LaneMark:
         return LaneMark(
-            length=len(self.rolled),
+            length=self.before + len(self.rolled),
             digest=self.rolled[-1] if self.rolled else "",
             head=self.head,
             tools=self.tools,
@@ -132,6 +160,12 @@ class Lane:
     has_tools: bool = False
     last_call: str = ""
     has_failed: bool = False
+    continues: str = ""
+    """What the last request continued of that which the provider holds."""
+    continued_as: str = ""
+    """The name of the last answer, by which a request may continue it."""
+    end: LanePlace = NO_PLACE
+    """The place behind the last answer, or behind the last request until it is answered."""
     answer: str = ""
     """The digest of the last answer's first piece."""
     calls: frozenset[str] = frozenset()
@@ -193,15 +227,24 @@ class Lane:
             return False
         return self.program == request.program
 
+    def is_continued_by(self, request: RequestSigns) -> bool:
+        """Whether a request that names what the provider holds is this lane's next one, or its last one again."""
+        name = request.chained
+        if is_conversation(name) or name == self.continued_as:
+            return True
+        return self.has_failed and name == self.continues
+
     def is_of_other_agent(self, request: RequestSigns) -> bool:
         """Whether the history was given to another agent: another prompt and other tools, for the same model."""
-        if request.marks.agent or self.model != request.model:
+        if request.marks.agent or request.chained or self.model != request.model:
             return False
         last = self.marks[-1]
         return last.head != request.head and last.tools != request.tools
 
     def is_answered_in(self, request: RequestSigns) -> bool:
         """Whether the request goes on behind this lane's last answer."""
+        if request.chained:
+            return self.is_continued_by(request)
         length = self.begins(request)
         return self.answer_rank(request, length) > 0
 
@@ -230,6 +273,10 @@ class Lane:
         self.named_program = request.marks.program or self.named_program
         self.last_call = request.call
         self.has_failed = False
+        self.continues = request.chained
+        self.continued_as = ""
+        mark = request.mark
+        self.end = LanePlace(self.id, mark.length, mark.digest)
         self.answer = ""
         self.sign = ""
         self.summary_call = ""
@@ -238,11 +285,18 @@ class Lane:
         self.recent = set(request.digests[-RECENT_AT_MOST:])
         self.places = set(request.rolled[-RECENT_AT_MOST:])
 
-    def take_answer(self, pieces: Sequence[BodyPiece]) -> None:
-        """Take note of the answer to the last call."""
+    def take_answer(
+        self,
+        pieces: Sequence[BodyPiece],
+        name: str = "",
+    ) -> None:
+        """Take note of the answer to the last call, and of the name by which it may be continued."""
         self.has_failed = not pieces
+        self.continued_as = name
         if not pieces:
             return
+        *_, digest = rolled((piece.digest for piece in pieces), self.end.digest)
+        self.end = LanePlace(self.id, self.end.length + len(pieces), digest)
         self.answer = pieces[0].digest
         said = []
         ids = set()

@@ -29,13 +29,16 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from ullage.codec.body_pieces import BodyPiece, answer_pieces
+from ullage.codec.held import is_conversation
 from ullage.events import Purpose
 from ullage.messages import Message
 from ullage.meter.lane_signs import LaneMark, read_mark, short_digest, sign_of
 from ullage.meter.lane_state import (
     FIRST_MARKS,
     MARKS_AT_MOST,
+    NO_PLACE,
     Lane,
+    LanePlace,
     RequestSigns,
     SeenRequest,
 )
@@ -64,6 +67,7 @@ BESIDE: Final = ("summary", "title", "other")
 """Purposes of calls that are no step of a conversation."""
 
 TWIN: Final = "Another conversation of this program began with the same messages."
+FORK: Final = "Another conversation continues an earlier answer that the provider holds."
 
 
 class Placed(NamedTuple):
@@ -84,6 +88,8 @@ class Placed(NamedTuple):
     """Name and version, such as ``claude-code 2.1.330``; the name alone, or empty, where no more is known."""
     cwd: str = ""
     note: str = ""
+    forked: str = ""
+    """The lane that has what this new one continues on the provider's side."""
 
     @property
     def is_new(self) -> bool:
@@ -111,6 +117,7 @@ class _FoundLane(NamedTuple):
     lane: Lane
     purpose: Purpose
     note: str = ""
+    forked: str = ""
 
 
 class Lanes:
@@ -125,8 +132,8 @@ class Lanes:
         """Clients' own ids of sessions and of subagents, and the id of the session here."""
         self._calls: dict[str, tuple[str, Purpose]] = {}
         """Calls without an answer yet: their lane and purpose."""
-        self._answers: dict[str, str] = {}
-        """Answers that a provider keeps, by their id: the lane."""
+        self._answers: dict[str, LanePlace] = {}
+        """Answers and conversations that a provider may hold, by their names: where they end."""
         self._places: dict[str, list[str]] = {}
         """The lanes that have a mark with this digest."""
 
@@ -147,12 +154,15 @@ class Lanes:
             program=seen.marks.program or lane.named_program,
             cwd=seen.marks.cwd or lane.cwd,
             note=found.note,
+            forked=found.forked,
         )
         if purpose in BESIDE:
             lane.connection = lane.connection or seen.connection
             if purpose == "summary":
                 lane.take_summary(seen.call)
             return placed
+        if seen.chained:
+            self._continue(lane, seen)
         changed = _change_of(lane, seen)
         lane.take(seen)
         self._mark(lane, seen.mark)
@@ -163,19 +173,17 @@ class Lanes:
         self,
         call: str,
         answer: Message | None,
-        response: str = "",
+        name: str = "",
     ) -> None:
         """Take note of a call's answer: what a subagent, a summary or one of two equal requests is told by later.
 
-        ``None``: the call failed, or its client left. ``response`` is the answer's id, by which a request of the
-        Responses API continues an answer that the provider keeps.
+        ``None``: the call failed, or its client left. ``name`` is the answer's or its conversation's, by which a later
+        request may continue it on the provider's side (``codec.held.continued_as``).
         """
         lane_id, purpose = self._calls.pop(call, ("", "main"))
         lane = self._lanes.get(lane_id)
         if lane is None:
             return
-        if response:
-            _remember(self._answers, response, lane.id, SESSIONS_AT_MOST)
         pieces: list[BodyPiece] = []
         if answer is not None:
             pieces = answer_pieces(answer)
@@ -184,7 +192,9 @@ class Lanes:
                 texts = [piece.text for piece in pieces]
                 lane.summary_sign = sign_of("\n".join(texts))
         elif lane.last_call == call:
-            lane.take_answer(pieces)
+            lane.take_answer(pieces, name)
+            if name:
+                _remember(self._answers, name, lane.end, SESSIONS_AT_MOST)
 
     def restore(
         self,
@@ -194,10 +204,12 @@ class Lanes:
         marks: Sequence[str],
         *,
         summary: str = "",
+        names: Sequence[str] = (),
     ) -> None:
         """Take up a lane again that was stored. Marks that can't be read are left out.
 
-        ``summary`` is the call that asked for a summary after the last of them, if one did.
+        ``summary`` is the call that asked for a summary after the last of them, if one did. ``names`` are those of the
+        lane's answers, in order.
         """
         name = program.partition(" ")[0]
         known = self._session(session, name)
@@ -218,6 +230,10 @@ class Lanes:
             if mark is not None:
                 self._mark(restored, mark)
                 restored.agent = mark.agent
+                restored.end = LanePlace(lane, mark.length, mark.digest)
+        for name in names[-MARKS_AT_MOST:]:
+            _remember(self._answers, name, restored.end, SESSIONS_AT_MOST)
+            restored.continued_as = name
 
     # -- which lane --
 
@@ -233,11 +249,13 @@ class Lanes:
             return _FoundLane(lane, purpose)
         if seen.session and marks.agent:
             return self._agent(seen)
+        if continued is None and seen.chained:
+            return self._find_held(seen)
         if continued is None:
             return self._find_unseen(seen)
         if continued.is_of_other_agent(seen):
             return _FoundLane(continued, "other")
-        if not _is_twin(continued, seen):
+        if seen.chained or not _is_twin(continued, seen):
             return _own(continued)
         if continued.is_child:
             return self._child(continued.session, TWIN)
@@ -249,9 +267,12 @@ class Lanes:
         Of several, the one whose answer comes next in the request, or the one on the same connection, or the one used
         last: two conversations may begin with the same messages, and the same tools give the same results.
         """
-        chained = self._answers.get(seen.chained, "")
-        if chained in self._lanes:
-            return self._lanes[chained]
+        if seen.chained:
+            place = self._place_of(seen)
+            holder = self._lanes.get(place.lane)
+            if holder is not None and holder.is_continued_by(seen):
+                return holder
+            return None
         best: Lane | None = None
         best_rank = (False, 0, 0, False)
         for length in range(len(seen.rolled), 0, -1):
@@ -267,6 +288,40 @@ class Lanes:
                     best = lane
                     best_rank = rank
         return best
+
+    def _place_of(self, seen: RequestSigns) -> LanePlace:
+        """Where that ends which the provider holds in front of the request; no lane has it where it is unknown."""
+        return self._answers.get(seen.chained, NO_PLACE)
+
+    def _find_held(self, seen: RequestSigns) -> _FoundLane:
+        """The lane of a request behind something that the provider holds, and that is no lane's last answer."""
+        forked = self._place_of(seen).lane
+        if forked in self._lanes:
+            found = self._fork(seen)
+            return found._replace(forked=forked)
+        if seen.session:
+            main = self._main(seen.session)
+            return _own(main)
+        return self._new_session(seen)
+
+    def _fork(self, seen: RequestSigns) -> _FoundLane:
+        """A new lane for a request behind an answer that was continued already."""
+        if seen.session:
+            return self._child(seen.session, FORK)
+        return self._new_session(seen, FORK)
+
+    def _continue(
+        self,
+        lane: Lane,
+        seen: RequestSigns,
+    ) -> None:
+        """Set the request behind what the provider holds, and know a conversation by its name from now on."""
+        place = self._place_of(seen)
+        holder = self._lanes.get(place.lane, lane)
+        seen.continue_from(place, holder)
+        if is_conversation(seen.chained) and not place.lane:
+            end = lane.end._replace(lane=lane.id)
+            _remember(self._answers, seen.chained, end, SESSIONS_AT_MOST)
 
     def _candidates(self, seen: RequestSigns) -> list[Lane]:
         """The lanes that the request may belong to, the one used last first."""
@@ -504,7 +559,7 @@ def _change_of(
 ) -> LaneChange:
     if not lane.last_call:
         return "new"
-    if not lane.marks:
+    if seen.chained or not lane.marks:
         return "extended"
     last = lane.marks[-1]
     count = max(lane.begins(seen), lane.common(seen))

@@ -12,7 +12,7 @@ No network, no files, no clock: all it does beside counting is to write two line
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader
 from ullage.codec.dialects import dialect_for, read_reported
+from ullage.codec.held import answer_id, continued_as, keeps_head
 from ullage.codec.wires import WIRES
 from ullage.errors import InputError
 from ullage.events import (
@@ -48,6 +49,7 @@ from ullage.meter import fingerprint, rows
 from ullage.meter.clearing import notes_of_clearing
 from ullage.meter.fold import Fold
 from ullage.meter.foreign_compaction import foreign_compaction
+from ullage.meter.held_answers import UNMEASURED, HeldAnswers, room_note
 from ullage.meter.input_checks import (
     UNCHANGED,
     check_answer,
@@ -168,6 +170,11 @@ class Meter:
         self._wire = wire
         self._bodies = BodyReader()
         self._matched: list[tuple[Message, Message]] = []
+        self._held = HeldAnswers()
+        self._sent: Request | None = None
+        """The last request of the conversation, without its messages."""
+        self._lacks_front = False  # whether it continues what the ledger does not have
+        self._unmeasured = ""  # the call that does so
         self._open_calls: dict[str, Purpose] = {}
         if model:
             served_by, model = read_name(model, own, provider=provider)
@@ -190,6 +197,8 @@ class Meter:
             estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event
         )
         meter._fold = fold
+        last = fold.view.last
+        meter._held = HeldAnswers("" if last is None else last.id)
         meter._calls = (
             fold.seq
         )  # no fewer than there were calls, so that no name is given twice
@@ -237,6 +246,9 @@ class Meter:
         """The reading of what is in view, which is sent now in a call that it names."""
         self._calls += 1
         name = call or f"call-{self._calls}"
+        if purpose == "main":
+            self._sent = msgspec.structs.replace(request, messages=())
+            self._unmeasured = name if self._lacks_front and request.chained else ""
         reading = self.reading()
         self._open_calls[name] = purpose
         self._emit(
@@ -285,6 +297,7 @@ class Meter:
         outcome: Outcome = "finished",
         purpose: Purpose | None = None,
         context_management: object | None = None,
+        response: str = "",
     ) -> Reading:
         """The reading after a call has ended.
 
@@ -292,7 +305,9 @@ class Meter:
         Google ADK, or the answer that holds one; ``None`` when nothing was reported. ``output`` is the answer (its
         content, or a ``Message``), which may also simply come back in the next request. ``purpose`` is that of
         ``before``. ``context_management`` is that field of Anthropic's answer: it says what the server cleared of the
-        request, which ``usage`` does not. A failed call changes nothing but the spend.
+        request, which ``usage`` does not. ``response`` is the answer's id, by which a later request may continue it on
+        the provider's side; it is read from ``output`` where that is the whole answer. A failed call changes nothing
+        but the spend.
 
         Raises ``InputError`` for a call that ``before`` did not begin or that has ended, and for a usage or answer that
         is none; then nothing has changed.
@@ -310,12 +325,34 @@ class Meter:
         message: Message | None = None
         if output is not None and purpose == "main" and outcome != "failed":
             message = output if isinstance(output, Message) else self._read_answer(output)
-        self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
+        self._emit(
+            CallEnded(
+                call=call,
+                outcome=outcome,
+                usage=usage,
+                purpose=purpose,
+                continued_as=self._continued_as(response, output),
+            )
+        )
         if message is not None and message.parts:
-            name = message.id or f"{call}.answer"
+            taken = self._fold.view.entries
+            name = free_id(message.id or f"{call}.answer", taken)
             message = msgspec.structs.replace(message, call=call, id=name)
             self._emit(MessageAdded(message=message))
         return self.reading()
+
+    def _continued_as(
+        self,
+        response: str,
+        output: object,
+    ) -> str:
+        """What a later request calls the answer to the last one, or its conversation."""
+        sent = self._sent
+        if sent is None:
+            return ""
+        if not response:
+            response = answer_id(sent.wire, output)
+        return continued_as(sent, response)
 
     def _purpose_of(self, call: object, given: Purpose | None) -> Purpose:
         """The purpose of an open call. Raises ``InputError`` for another call, or another purpose."""
@@ -349,6 +386,8 @@ class Meter:
         check_event(event)
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
+        last = self._fold.view.last
+        self._held.note(event, "" if last is None else last.id)
         if (self._fold.track.compared, self._fold.track.last) != compared:
             self._log_actual()
 
@@ -390,10 +429,12 @@ class Meter:
             notes.append(
                 f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…)."
             )
+        if self._unmeasured and fold.anchor_call != self._unmeasured:
+            notes.append(UNMEASURED)
         breakdown = rows.rows_of(fold, forecast)
         if breakdown.excess:
             notes.append(CUT_ROWS.format(breakdown.excess))
-        return Reading(
+        reading = Reading(
             snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,
             seq=fold.seq,
@@ -411,6 +452,10 @@ class Meter:
             compactions=fold.compactions,
             notes=tuple(notes),
         )
+        if self._sent is not None and self._sent.chained and reading.should_compact():
+            notes.append(room_note(fold.wire))
+            reading = msgspec.structs.replace(reading, notes=tuple(notes))
+        return reading
 
     def should_compact(self) -> bool:
         """True when the upper end of the reading has reached the compaction threshold."""
@@ -478,6 +523,10 @@ class Meter:
         """How many messages are in view."""
         return len(self._fold.view)
 
+    def __bool__(self) -> bool:
+        """True: a meter without messages is one, too."""
+        return True
+
     def usage_of(self, message: Message) -> Usage | None:
         """What the provider reported for the call that made a message. Raises ``WrongType`` for what is none."""
         check_message(message)
@@ -538,9 +587,34 @@ class Meter:
 
     def _follow(self, request: Request, *, is_answered: bool) -> None:
         """Events for what the request changes against what is in view."""
+        if request.chained:
+            request = self._with_held(request, self.messages)
         self._follow_head(request)
         self._follow_messages(
             request.messages, is_chained=bool(request.chained), is_answered=is_answered
+        )
+
+    def _with_held(self, request: Request, known: Sequence[Message]) -> Request:
+        """The request with what the provider holds of it, as far as it is in ``known`` messages and in the ledger."""
+        front = self._held.front(request.chained, known)
+        self._lacks_front = not front
+        taken = {message.id for message in front}
+        added: list[Message] = []
+        for message in request.messages:
+            name = free_id(message.id, taken)
+            taken.add(name)
+            added.append(msgspec.structs.replace(message, id=name))
+        whole = msgspec.structs.replace(
+            request,
+            messages=(*front, *added),
+        )
+        if not keeps_head(request.wire):
+            return whole
+        fold = self._fold
+        return msgspec.structs.replace(
+            whole,
+            system=fold.system or (),
+            tools=fold.tools or (),
         )
 
     def _follow_head(self, request: Request) -> None:
@@ -580,6 +654,10 @@ class Meter:
                 break
             self._matched.append((old, new))
         same = len(self._matched)
+        if is_chained and same < len(held):
+            # The provider's copy is no part of the request: nothing in it can have been edited.
+            self._rewind(held, same)
+            held = held[:same]
         if same == len(held) - 1 < len(messages) and self._is_edited(
             held[same], messages[same]
         ):
@@ -668,12 +746,16 @@ class Meter:
                 )
             )
         else:
-            self._leave_answer(held)
-            self._emit(Rewound(to=held[same - 1].id if same else ""))
+            self._rewind(held, same)
             for message in new_tail:
                 self._emit(MessageAdded(message=message))
 
-    def _leave_answer(self, held: list[Message]) -> None:
+    def _rewind(self, held: Sequence[Message], count: int) -> None:
+        """Events for a request that has only the first messages of those in view."""
+        self._leave_answer(held)
+        self._emit(Rewound(to=held[count - 1].id if count else ""))
+
+    def _leave_answer(self, held: Sequence[Message]) -> None:
         """An event for an answer that never came into view, before messages around it leave."""
         if not self._is_answer_in_view:
             self._emit(Rewound(to=held[-1].id))
@@ -709,6 +791,15 @@ class Meter:
                 round(ratio.estimated),
                 ratio.reported / ratio.estimated,
             )
+
+
+def free_id(name: str, *taken: Container[str]) -> str:
+    """The name, or one like it if a message has it already."""
+    free, number = name, 1
+    while any(free in ids for ids in taken):
+        number += 1
+        free = f"{name}~known{number}"
+    return free
 
 
 def _begins_with_answer(messages: tuple[Message, ...]) -> bool:

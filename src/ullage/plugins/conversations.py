@@ -75,6 +75,8 @@ class Conversations:
         self._make = make
         self._most = most
         self._held: OrderedDict[str, HeldConversation] = OrderedDict()
+        self._answers: OrderedDict[str, str] = OrderedDict()
+        """The session of an answer that the provider may hold, by its id."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -89,30 +91,51 @@ class Conversations:
         finally:
             self.leave(held)
 
-    def enter(self, key: str, history: Sequence[str]) -> HeldConversation:
+    def enter(
+        self,
+        key: str,
+        history: Sequence[str],
+        *,
+        continues: str = "",
+    ) -> HeldConversation:
         """The conversation that a call belongs to; busy until ``leave``.
 
-        ``history`` has a text for each message, the same one in every call.
+        ``history`` has a text for each message, the same one in every call. A call that ``continues`` an answer or a
+        conversation which the provider holds has only new ones.
         """
         marks = _beginnings(history)
+        key = key or continues
         name = key or (marks[0].hex() if marks else "empty")
         with self._lock:
-            found = self._found(name, marks, is_named=bool(key))
+            session = self._answers.get(continues, "")
+            found = self._held.get(session)
+            if found is None or found.is_busy:
+                found = self._found(name, marks, is_named=bool(key))
             if found is None:
                 session = self._free_session(name)
                 found = HeldConversation(session, self._make(session))
                 self._held[session] = found
             self._held.move_to_end(found.session)
-            found.is_busy, found.history = True, marks
+            found.is_busy = True
+            if not continues:
+                found.history = marks
             gone = self._surplus()
         for each in gone:
             each.compactor.close()
         return found
 
-    def leave(self, held: HeldConversation) -> None:
-        """Say that the call has ended, in whatever way."""
+    def leave(
+        self,
+        held: HeldConversation,
+        response: str = "",
+    ) -> None:
+        """Say that the call has ended, in whatever way. ``response`` is its answer's id."""
         with self._lock:
             held.is_busy = False
+            if response:
+                self._answers[response] = held.session
+            if len(self._answers) > self._most:
+                self._answers.popitem(last=False)
 
     def latest(self, key: str = "") -> Compactor | None:
         """The ``Compactor`` of the newest call of a key, or of all; ``None`` if there was none."""

@@ -192,7 +192,7 @@ class UllageMiddleware(AgentMiddleware):
                             compactor.after(None, outcome="failed")
                             raise
                         continue
-                compactor.after(_usage(response))
+                compactor.after(_usage(response), response=_id(response))
                 return response
             raise AssertionError(AGAIN)
 
@@ -215,7 +215,7 @@ class UllageMiddleware(AgentMiddleware):
                             compactor.after(None, outcome="failed")
                             raise
                         continue
-                compactor.after(_usage(response))
+                compactor.after(_usage(response), response=_id(response))
                 return response
             raise AssertionError(AGAIN)
 
@@ -256,6 +256,14 @@ def _usage(response: ModelResponse[Any]) -> Usage | None:
         if isinstance(message, AIMessage):
             return _used(message)
     return None
+
+
+def _id(response: ModelResponse[Any]) -> str:
+    """The provider's id of the answer, where LangChain may name it in the next request; empty without one."""
+    for message in response.result:
+        if isinstance(message, AIMessage):
+            return str(message.response_metadata.get("id") or "")
+    return ""
 
 
 def _used(message: AIMessage) -> Usage | None:

@@ -25,6 +25,8 @@ from langchain_core.messages import (
 )
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from ullage.codec.held import continued_in
+
 FIELDS: Final = ("input", "messages", "contents")
 """Of a body: the field that holds its items, on one wire or another."""
 
@@ -92,6 +94,8 @@ def body_of(
     payload: Callable[..., Any] | None = getattr(model, "_get_request_payload", None)
     if payload is not None:
         body = payload(list(messages), **settings)
+        if continued_in("responses", body):
+            return ModelBody(body, messages, (), settings, True)
         groups = _groups(payload, messages, body)
         if groups is not None:
             return ModelBody(body, messages, groups, settings, True)

@@ -182,8 +182,9 @@ class UllageLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
             self._calls.end(name, outcome="cancelled")
         elif self._calls.named(name) is not None:
             answer = as_plain(response)
-            usage = answer.get("usage") if isinstance(answer, dict) else None
-            self._calls.end(name, usage)
+            found = answer if isinstance(answer, dict) else {}
+            id = str(found.get("id") or "")
+            self._calls.end(name, found.get("usage"), response=id)
 
 
 async def _summary(call: LiteLLMCall, body: dict[str, Any]) -> Any:

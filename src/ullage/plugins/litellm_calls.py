@@ -17,6 +17,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ullage.codec.foreign import as_plain
+from ullage.codec.held import CONTINUING, continued_in
 from ullage.events import Outcome
 from ullage.plugins.conversations import Conversations, HeldConversation
 
@@ -49,7 +50,7 @@ REQUEST: Final = frozenset(
         "messages",
         "model",
         "parallel_tool_calls",
-        "previous_response_id",
+        "prompt",
         "reasoning",
         "reasoning_effort",
         "response_format",
@@ -61,6 +62,8 @@ REQUEST: Final = frozenset(
         "tool_choice",
         "tools",
         "top_p",
+        *CONTINUING["messages"],
+        *CONTINUING["responses"],
     }
 )
 """Arguments that are fields of the provider's request; the others say where it goes, and how."""
@@ -147,15 +150,23 @@ class OpenCalls:
         if len(self._open) >= MOST_OPEN:
             self.end(next(iter(self._open)), outcome="cancelled")
         name, key = name_of(arguments), _key(arguments, items)
-        held = self.conversations.enter(key, [_text(item) for item in items])
+        texts = [_text(item) for item in items]
+        continues = continued_of(function, arguments)
+        if continues:
+            key = str(arguments.get("litellm_session_id") or "")
+        held = self.conversations.enter(key, texts, continues=continues)
         call = LiteLLMCall(name, function, key, held, list(items), arguments, _caller())
         self._open[name] = call
         return call
 
     def end(
-        self, name: str, usage: object | None = None, outcome: Outcome = "finished"
+        self,
+        name: str,
+        usage: object | None = None,
+        outcome: Outcome = "finished",
+        response: str = "",
     ) -> None:
-        """End an open call; nothing is done for another.
+        """End an open call, whose answer has the id ``response``; nothing is done for another.
 
         LiteLLM reports from threads of its own: the call is open until its conversation is free for the next one.
         """
@@ -164,14 +175,14 @@ class OpenCalls:
             if call is None:
                 return
             try:
-                call.held.compactor.after(usage, outcome=outcome)
+                call.held.compactor.after(usage, outcome=outcome, response=response)
             finally:
-                self.abandon(name)
+                self.abandon(name, response)
 
-    def abandon(self, name: str) -> None:
-        """Forget an open call that was not sent."""
+    def abandon(self, name: str, response: str = "") -> None:
+        """Forget an open call that was not sent, or has ended."""
         call = self._open[name]
-        self.conversations.leave(call.held)
+        self.conversations.leave(call.held, response)
         call.has_ended = True
         del self._open[name]
 
@@ -179,15 +190,18 @@ class OpenCalls:
 def history_of(function: str, arguments: Mapping[str, Any]) -> list[Any] | None:
     """The history in the arguments of a function; ``None`` for a call that can't be followed.
 
-    Those are functions that are no conversation, messages that were not passed by name, and histories of which the
-    provider holds the beginning.
+    Those are functions that are no conversation, and messages that were not passed by name.
     """
     items = arguments.get(FIELDS.get(function, ""))
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
-    if not isinstance(items, list) or arguments.get("previous_response_id"):
-        return None
-    return items
+    return items if isinstance(items, list) else None
+
+
+def continued_of(function: str, arguments: Mapping[str, Any]) -> str:
+    """What a call continues of that which the provider holds; empty for one that has its whole history."""
+    wire = "responses" if FIELDS[function] == "input" else "messages"
+    return continued_in(wire, arguments)
 
 
 def name_of(arguments: Mapping[str, Any]) -> str:

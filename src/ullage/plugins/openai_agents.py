@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 import msgspec
 
 from ullage.codec.foreign import as_plain
+from ullage.codec.held import continued_in
 from ullage.context.compactor import Fitted
 from ullage.errors import WrongType
 from ullage.events import Outcome
@@ -72,7 +73,7 @@ def instrument(
     if it is not given. A conversation is known again by its first item; ``session`` is its name if there is only one.
 
     A run raises ``ContextUnfixable`` for a request that no compaction makes fit. Calls whose history the provider holds
-    (``previous_response_id``, ``conversation_id``) are left alone: what they send is not what the model reads.
+    (``previous_response_id``, ``conversation_id``) are metered and go out as they are.
     """
 
     runs = _runs_of(like)
@@ -149,8 +150,6 @@ class _MeteredAgentModel(Model):
 
     async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
         call = self._call(given, named)
-        if call.is_elsewhere:
-            return await self._inner.get_response(*given, **named)
         sent = await call.fit()
         while True:
             try:
@@ -166,19 +165,14 @@ class _MeteredAgentModel(Model):
                 raise
             else:
                 usage = usage_json(response.usage)
-                call.end("finished", usage, response.to_input_items())
+                items = response.to_input_items()
+                call.end("finished", usage, items, response.response_id or "")
                 return response
 
     async def stream_response(
         self, *given: Any, **named: Any
     ) -> AsyncIterator[TResponseStreamEvent]:
         call = self._call(given, named)
-        if call.is_elsewhere:
-            elsewhere = self._inner.stream_response(*given, **named)
-            async with aclosing(cast(AsyncGenerator[Any], elsewhere)) as events:
-                async for event in events:
-                    yield event
-            return
         sent: list[TResponseInputItem] | None = await call.fit()
         while sent is not None:
             has_begun = False
@@ -236,20 +230,16 @@ class _InstrumentedCall:
         """The name that the model is called by."""
         return str(getattr(self.model, "model", ""))
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the provider holds the conversation, so that the input is only what is new."""
-        if self.arguments["previous_response_id"] is not None:
-            return True
-        return self.arguments["conversation_id"] is not None
-
     async def fit(self) -> list[TResponseInputItem]:
         """The input to send. Raises ``ContextUnfixable``."""
         texts = [_encoder.encode(item).decode() for item in self.items]
-        self.held = self.runs.conversations.enter(self.runs.session, texts)
+        body = self._body()
+        self.held = self.runs.conversations.enter(
+            self.runs.session, texts, continues=continued_in("responses", body)
+        )
         try:
             self.held.compactor.lend(self.summary)
-            return self._input(await self.held.compactor.fit(self._body()))
+            return self._input(await self.held.compactor.fit(body))
         except BaseException:
             self._leave()
             raise
@@ -295,27 +285,28 @@ class _InstrumentedCall:
             usage = event.response.usage
             reported = None if usage is None else usage.model_dump()
             said = ModelResponse(event.response.output, Usage(), event.response.id)
-            self.end("finished", reported, said.to_input_items())
+            self.end("finished", reported, said.to_input_items(), event.response.id)
 
     def end(
         self,
         outcome: Outcome,
         usage: dict[str, Any] | None = None,
         output: list[TResponseInputItem] | None = None,
+        response: str = "",
     ) -> None:
         """Take note of how the call ended, and of what the provider reported. Does nothing after the first time."""
         if self.held is None:
             return
         answer = None if output is None else {"output": output}
         try:
-            self.held.compactor.after(usage, answer, outcome=outcome)
+            self.held.compactor.after(usage, answer, outcome=outcome, response=response)
         finally:
-            self._leave()
+            self._leave(response)
 
-    def _leave(self) -> None:
+    def _leave(self, response: str = "") -> None:
         held, self.held = self.held, None
         if held is not None:
-            self.runs.conversations.leave(held)
+            self.runs.conversations.leave(held, response)
 
     def _input(self, fitted: Fitted) -> list[TResponseInputItem]:
         return fitted.applied(self.items, _as_item)
@@ -326,6 +317,9 @@ class _InstrumentedCall:
         body: dict[str, Any] = {"model": self.model_name, "input": self.items}
         if arguments["system_instructions"]:
             body["instructions"] = arguments["system_instructions"]
+        for name, field in _HELD.items():
+            if arguments.get(name) is not None:
+                body[field] = arguments[name]
         tools = Converter.convert_tools(
             arguments["tools"],
             arguments["handoffs"],
@@ -354,6 +348,13 @@ _IN_ORDER: Final = (
     "tracing",
 )
 """Arguments of ``Model.get_response`` and ``Model.stream_response`` that may come by position."""
+
+_HELD: Final = {
+    "previous_response_id": "previous_response_id",
+    "conversation_id": "conversation",
+    "prompt": "prompt",
+}
+"""Arguments that name what the provider holds, and their fields in a request."""
 
 _WITHOUT_CONTENT: Final = frozenset(
     {

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from ullage.context.compactor import Fitted
 from ullage.errors import UllageError
@@ -176,6 +176,7 @@ class _MeteredModel(WrapperModel):
             model=self.wrapped,
             settings=settings,
             parameters=parameters,
+            is_held=_is_held(messages, prepared_settings),
             request=chat_request(
                 messages,
                 prepared,
@@ -187,6 +188,20 @@ class _MeteredModel(WrapperModel):
             yield call
         finally:
             call.leave()
+
+
+def _is_held(messages: list[ModelMessage], settings: ModelSettings | None) -> bool:
+    """Whether the model continues what the provider holds. That begins with the first answer in the history."""
+    given: Mapping[str, object] = settings or {}
+    is_asked = any(given.get(name) is not None for name in _HOLDING)
+    if not is_asked and given.get("openai_transport") != "websocket":
+        return False
+    return any(isinstance(message, ModelResponse) for message in messages)
+
+
+_HOLDING: Final = ("openai_previous_response_id", "openai_conversation_id")
+"""Settings of pydantic-ai for it; a WebSocket implies the first
+(https://pydantic.dev/docs/ai/models/openai/, pydantic-ai 2.68)."""
 
 
 def _outcome(response: ModelResponse) -> Outcome:
@@ -205,6 +220,8 @@ class _ModelCall:
     settings: ModelSettings | None
     parameters: ModelRequestParameters
     request: ChatRequest
+    is_held: bool = False
+    """Whether the provider holds the history, and pydantic-ai sends only what is new."""
     held: HeldConversation | None = None
     """The conversation that the call belongs to, while it runs."""
 
@@ -225,7 +242,9 @@ class _ModelCall:
         conversations = self.plugin._conversations
         self.held = conversations.enter(key or "", self.request.texts())
         self._compactor.lend(self.summary)
-        fitted = await self._compactor.fit(self.request.body, provider=self.provider)
+        fitted = await self._compactor.fit(
+            self.request.body, provider=self.provider, is_held=self.is_held
+        )
         return self._messages(fitted)
 
     async def recover(self, problem: Exception) -> list[ModelMessage] | None:

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.codec.bodies import BodyReader
+from ullage.codec.held import continued_as
 from ullage.codec.overflow import overflowed
 from ullage.codec.problems import read_problem
 from ullage.codec.routes import ApiRoute, route_of
@@ -140,9 +141,14 @@ class SdkCall:
         return self.conversation.compactor if self.purpose == "main" else None
 
     @property
-    def api(self) -> dict[str, str]:
-        """The wire that its path names, and the provider at its address, for ``Compactor.fit``."""
-        return {"wire": self.request.wire, "provider": self.request.provider}
+    def wire(self) -> str:
+        """The wire that its path names."""
+        return self.request.wire
+
+    @property
+    def provider(self) -> str:
+        """The provider at its address."""
+        return self.request.provider
 
 
 def is_followed(method: str, path: str) -> bool:
@@ -418,7 +424,7 @@ class SdkCalls:
         found = tapped.answer
         message = None if found is None else found.message
         response = "" if found is None else found.response_id
-        self._lanes.answered(call.seen, message, response)
+        self._lanes.answered(call.seen, message, continued_as(call.request, response))
         if not call.name:
             return
         outcome = tapped.outcome
@@ -433,10 +439,15 @@ class SdkCalls:
         if not is_reported and outcome == "finished" and call.request.stream:
             self._warnings.say_once(NO_USAGE)
         if call.compactor is not None:
-            call.compactor.after(usage, message, outcome=outcome)
+            call.compactor.after(usage, message, outcome=outcome, response=response)
             return
         conversation.meter.after(
-            call.name, usage, message, outcome=outcome, purpose=call.purpose
+            call.name,
+            usage,
+            message,
+            outcome=outcome,
+            purpose=call.purpose,
+            response=response,
         )
 
     def _tapped(self, call: SdkCall, answer: SdkAnswer) -> TappedAnswer:

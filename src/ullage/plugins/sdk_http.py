@@ -79,7 +79,9 @@ def _fitted(calls: SdkCalls, call: SdkCall, request: Any) -> Any:
         return request
     content = None
     with calls.fitting():
-        fitted = call.compactor.fit_sync(calls.to_fit(call), **call.api)
+        fitted = call.compactor.fit_sync(
+            calls.to_fit(call), wire=call.wire, provider=call.provider
+        )
         content = calls.fitted(call, fitted)
     return request if content is None else _with_content(request, content)
 
@@ -120,7 +122,9 @@ async def _fitted_async(calls: SdkCalls, call: SdkCall, request: Any) -> Any:
         return request
     content = None
     with calls.fitting():
-        fitted = await call.compactor.fit(calls.to_fit(call), **call.api)
+        fitted = await call.compactor.fit(
+            calls.to_fit(call), wire=call.wire, provider=call.provider
+        )
         content = calls.fitted(call, fitted)
     return request if content is None else _with_content(request, content)
 

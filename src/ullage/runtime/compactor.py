@@ -177,29 +177,43 @@ class Compactor:
     # -- before a call --
 
     async def fit(
-        self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
+        self,
+        body: Mapping[str, Any],
+        *,
+        wire: str = "",
+        provider: str = "",
+        is_held: bool = False,
     ) -> Fitted:
         """What to send for this body, which holds the conversation's whole history as JSON of one of the wires.
 
         ``wire`` and ``provider`` are those of this body, for a Compactor that was not given them; left out, its fields
         tell them.
 
-        ``body`` itself while nothing was compacted; what was compacted once stays so in later bodies. Its call is open
+        ``body`` itself while nothing was compacted; what was compacted once stays so in later bodies. A body that
+        continues a conversation which the provider holds (docs/compactor.md) goes out as it is; ``is_held`` says so of
+        a whole history. Its call is open
         until ``after``, or until a body that continues it. Raises ``InvalidRequest`` for a body of no wire,
         ``ContextUnfixable``, and ``CompactorBusy``. A failed summary raises nothing: the next strategy is tried.
         A cancel is safe at any point: nothing is compacted then.
         """
         with self._alone():
-            return await self._fit(body, wire, provider)
+            return await self._fit(body, wire, provider, is_held=is_held)
 
     def fit_sync(
-        self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
+        self,
+        body: Mapping[str, Any],
+        *,
+        wire: str = "",
+        provider: str = "",
+        is_held: bool = False,
     ) -> Fitted:
         """The same for a program without an event loop. A summary is asked for from another thread."""
         with self._alone():
             if self._ledger is not None:
-                return self._thread.run(lambda: self._fit(body, wire, provider))
-            trigger = self._take(body, wire, provider)
+                return self._thread.run(
+                    lambda: self._fit(body, wire, provider, is_held=is_held)
+                )
+            trigger = self._take(body, wire, provider, is_held=is_held)
             if trigger is not None:
                 due = trigger
                 self._thread.run(lambda: self._compact(due))
@@ -228,16 +242,17 @@ class Compactor:
         answer: object | None = None,
         *,
         outcome: Outcome = "finished",
+        response: str = "",
     ) -> Reading:
         """The reading after the open call has ended.
 
         ``usage`` is what the provider reported, in its own object or JSON; ``None`` if it reported none. ``answer`` is
         the answer, which may also simply come back in the next body. A call that ended without an answer has the
-        outcome ``failed`` or ``cancelled``. It is stored by the next ``fit``, or by ``close``.
-        Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
+        outcome ``failed`` or ``cancelled``. ``response`` is that of ``Meter.after``. The end is stored by the next
+        ``fit``, or by ``close``. Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
         """
         with self._alone():
-            return self._conversation.end_call(usage, answer, outcome)
+            return self._conversation.end_call(usage, answer, outcome, response)
 
     # -- what it knows --
 
@@ -315,10 +330,12 @@ class Compactor:
         for event in events:
             self._meter._emit(event)
 
-    async def _fit(self, body: Mapping[str, Any], wire: str, provider: str) -> Fitted:
+    async def _fit(
+        self, body: Mapping[str, Any], wire: str, provider: str, *, is_held: bool
+    ) -> Fitted:
         await self._restored()
         before = self.compactions
-        trigger = self._take(body, wire, provider)
+        trigger = self._take(body, wire, provider, is_held=is_held)
         if trigger is not None:
             await self._compact(trigger)
         fitted = self._start_call()
@@ -367,9 +384,9 @@ class Compactor:
         del self._unstored[: len(events)]
 
     def _take(
-        self, body: Mapping[str, Any], wire: str, provider: str
+        self, body: Mapping[str, Any], wire: str, provider: str, *, is_held: bool
     ) -> CompactionTrigger | None:
-        self._conversation.take(body, wire=wire, provider=provider)
+        self._conversation.take(body, wire=wire, provider=provider, is_held=is_held)
         return self._conversation.trigger()
 
     def _start_call(self) -> Fitted:

@@ -15,7 +15,7 @@ from ullage.errors import (
     StoreUnavailable,
     UllageError,
 )
-from ullage.events import CallStarted, Event, FirstCall, SessionStarted
+from ullage.events import CallEnded, CallStarted, Event, FirstCall, SessionStarted
 from ullage.meter.lanes import Lanes, Placed
 from ullage.meter.without_content import ContentRemover
 from ullage.runtime.metered_lane import MeteredLane, TakenOver
@@ -203,6 +203,7 @@ class LaneShelf:
         """A lane from its ledger; the lanes learn of it too."""
         program, cwd = "", ""
         marks: list[str] = []
+        names: list[str] = []
         summary = ""
         for event in events:
             if isinstance(event, SessionStarted):
@@ -212,11 +213,15 @@ class LaneShelf:
                 summary = ""
             elif isinstance(event, CallStarted) and event.purpose == "summary":
                 summary = event.call
+            elif isinstance(event, CallEnded) and event.continued_as:
+                names.append(event.continued_as)
         settings = self._settings_of(program, cwd)
         lane = MeteredLane.of_stored(name, origin, events, settings)
         if name not in self._known:
             self._known.add(name)
-            self._lanes.restore(origin or name, name, program, marks, summary=summary)
+            self._lanes.restore(
+                origin or name, name, program, marks, summary=summary, names=names
+            )
         self._hold(lane)
         return lane
 

@@ -221,6 +221,18 @@ class MeteredLane:
             replaced=is_compacted,
         )
 
+    def with_held(self, request: Request) -> Request:
+        """A request that another lane continues from this one's past, with what the provider holds in front of it."""
+        meter = self._meter
+        whole = meter._with_held(request, meter.messages)
+        is_unknown = len(whole.messages) == len(request.messages)
+        if is_unknown:
+            return request
+        return msgspec.structs.replace(
+            whole,
+            chained="",
+        )
+
     def begin_beside(
         self,
         call: str,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.clients.facts import NO_SETTINGS, ClientSettings
+from ullage.codec.held import continued_as
 from ullage.codec.parts import as_text
 from ullage.codec.routes import ApiRoute, route_of
 from ullage.errors import (
@@ -232,6 +233,9 @@ class CallMeter:
         request = lane.bodies.read(
             body, wire=route.wire, provider=provider, model=route.model
         )
+        if placed.forked and not lane.started:
+            forked = await self._shelf.held(placed.forked)
+            request = request if forked is None else forked.with_held(request)
         if call in lane.started:
             estimate = lane.reading()
         elif placed.purpose in ("main", "child"):
@@ -365,13 +369,10 @@ class CallMeter:
                 lane.emit(told)
             elif isinstance(told, CallEnded):
                 lane.emit(_beside(told, opened))
-        self._lanes.answered(
-            call,
-            None if answer is None else answer.message,
-            "" if answer is None else answer.response_id,
-        )
         end = events[0]
         assert isinstance(end, CallEnded)
+        message = None if answer is None else answer.message
+        self._lanes.answered(call, message, end.continued_as)
         shown = MeteredCall(
             at_of(frame),
             placed,
@@ -402,8 +403,10 @@ def events_of(
     answer = tapped.answer
     events = ended(call, answer)
     end = events[0]
-    if isinstance(end, CallEnded) and tapped.outcome == "cancelled":
-        events[0] = msgspec.structs.replace(end, outcome="cancelled")
+    if isinstance(end, CallEnded):
+        name = continued_as(request, answer.response_id)
+        outcome = "cancelled" if tapped.outcome == "cancelled" else end.outcome
+        events[0] = msgspec.structs.replace(end, outcome=outcome, continued_as=name)
     return events
 
 

@@ -58,6 +58,8 @@ MOST_MARKS: Final = 4
 COMPACTION_BETA: Final = "compact-2026-09-04"
 """Goes with a request for a compaction, and with every later one that carries a signed block
 (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand)."""
+THREADS_BETA: Final = "message-threads-2026-08-12"
+"""Goes with each request of a thread (https://platform.claude.com/docs/en/build-with-claude/message-threads)."""
 CLEARING: Final = "context_management"
 CLEARING_BETA: Final = "context-management-2025-06-27"
 """The parameter by which the server clears tool results and thinking, and the beta that it needs
@@ -106,6 +108,12 @@ def encode_head(sending: Sending) -> Encoded:
     headers = _headers(options)
     if CLEARING in params:
         headers = with_beta(headers, CLEARING_BETA)
+    if request.chained:
+        headers = with_beta(headers, THREADS_BETA)
+        body = drop(
+            body, "system", "tools"
+        )  # the provider holds them, and refuses them here
+        body["thread"] = {"type": "continue", "previous_message_id": request.chained}
     return Encoded(
         "/messages",
         headers,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ullage.codec.held import CONTINUING, continued_in
 from ullage.codec.parts import (
     Json,
     PartMaker,
@@ -34,7 +35,13 @@ from ullage.messages import (
 _BLOCKS = frozenset(
     ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document")
 )
-_READ = ("messages", "system", "tools", "model", "stream")
+_READ = frozenset(
+    {"messages", "system", "tools", "model", "stream", *CONTINUING["messages"]}
+)
+_MARKS = frozenset(
+    {"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thread"}
+)
+"""Fields that Chat does not have."""
 
 
 def claims(body: Mapping[str, Any]) -> bool:
@@ -47,10 +54,7 @@ def claims(body: Mapping[str, Any]) -> bool:
         else []
     )
     tools = _blocks(body.get("tools"))
-    if any(
-        key in body
-        for key in ("system", "anthropic_version", "anthropic_beta", "stop_sequences")
-    ):
+    if not _MARKS.isdisjoint(body):
         return True
     if any("input_schema" in one for one in tools):
         return True
@@ -104,6 +108,7 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         ),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
+        chained=continued_in("messages", body),
     )
 
 

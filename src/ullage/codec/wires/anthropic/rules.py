@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ullage.codec.held import CONTINUING
 from ullage.codec.rules import PLAIN_CHARACTERS, Legal, Target, WireParams, fields
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(
-    owned=frozenset({"model", "messages", "system", "tools", "stream"}),
+    owned=frozenset(
+        {"model", "messages", "system", "tools", "stream", *CONTINUING["messages"]}
+    ),
     open={
         **fields("max_tokens", "temperature", "top_p", "top_k", "stop_sequences"),
         "thinking": fields("type", "budget_tokens", "display"),

@@ -30,6 +30,7 @@ from ullage.codec.blocks import (
     stand_in,
 )
 from ullage.codec.foreign import text_of
+from ullage.codec.held import CONTINUING, is_conversation
 from ullage.codec.wires.responses.rules import PARAMS
 from ullage.messages import (
     FilePart,
@@ -57,8 +58,7 @@ _COUNTED_FIELDS: Final = (
     "instructions",
     "tools",
     "input",
-    "conversation",
-    "previous_response_id",
+    *CONTINUING["responses"],
 )
 _COMPACTED_FIELDS: Final = (
     "model",
@@ -158,11 +158,8 @@ def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
         body["tools"] = tools
     body["input"] = items
     if request.chained:
-        name = (
-            "conversation"
-            if request.chained.startswith("conv_")
-            else "previous_response_id"
-        )
+        is_named = is_conversation(request.chained)
+        name = "conversation" if is_named else "previous_response_id"
         body[name] = request.chained
     return body
 

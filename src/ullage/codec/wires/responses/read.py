@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ullage.codec.held import CONTINUING, continued_in
 from ullage.codec.parts import (
     Json,
     PartMaker,
@@ -34,14 +35,8 @@ from ullage.messages import (
     clean_text,
 )
 
-_READ = (
-    "input",
-    "instructions",
-    "tools",
-    "model",
-    "stream",
-    "previous_response_id",
-    "conversation",
+_READ = frozenset(
+    {"input", "instructions", "tools", "model", "stream", *CONTINUING["responses"]}
 )
 _SYSTEM = ("system", "developer")
 _ADDED_TOOLS = "additional_tools"
@@ -52,7 +47,8 @@ _CONTROLS = frozenset({_ADDED_TOOLS, "configuration_update", "compaction_trigger
 def claims(body: Mapping[str, Any]) -> bool:
     """Whether this is a Responses body, with a history or a stored prompt."""
     has_prompt = "prompt" in body and "instructions" in body
-    return "input" in body or "previous_response_id" in body or has_prompt
+    is_continued = any(name in body for name in CONTINUING["responses"])
+    return "input" in body or has_prompt or is_continued
 
 
 def head_of(items: list[Any]) -> int:
@@ -102,9 +98,7 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         tools=tuple(_tool(one) for one in tools if isinstance(one, dict)),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
-        chained=as_text(
-            body.get("previous_response_id") or _conversation(body.get("conversation"))
-        ),
+        chained=continued_in("responses", body),
     )
 
 
@@ -122,10 +116,6 @@ def read_answer(content: object, make: PartMaker) -> Message:
         for part in _parts(make, item)
     )
     return make.namer.message("assistant", parts)
-
-
-def _conversation(value: object) -> object:
-    return value.get("id") if isinstance(value, dict) else value
 
 
 def items_of(value: object) -> list[Any]:

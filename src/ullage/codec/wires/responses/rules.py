@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ullage.codec.held import CONTINUING
 from ullage.codec.rules import (
     OPENAI_NAMES,
     PLAIN_CHARACTERS,
@@ -24,8 +25,7 @@ PARAMS: Final = WireParams(
             "tools",
             "stream",
             "store",
-            "previous_response_id",
-            "conversation",
+            *CONTINUING["responses"],
         }
     ),
     open={
