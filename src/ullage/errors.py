@@ -238,6 +238,10 @@ class RequestRejected(ProviderError):
     """The request breaks a rule of the wire; sending it again gives the same answer."""
 
 
+class WrongConversation(RequestRejected):
+    """The request holds reasoning that the model wrote behind another beginning of the conversation."""
+
+
 class Overflow(RequestRejected):
     """The request does not fit into the model's window.
 

@@ -47,6 +47,7 @@ from ullage.events import (
     ReadingTaken,
     RequestRepaired,
     Rewound,
+    ReasoningRefused,
     RuleFlipped,
     SettingsChanged,
     ToolEnded,
@@ -403,6 +404,10 @@ SHOWN: list[tuple[Event, str]] = [
         "imported from s-1, without the setting base_url, an unfinished turn",
     ),
     (RequestRepaired(call="c", repairs=("an id", "a pair")), "request repaired: an id; a pair"),
+    (
+        ReasoningRefused(call="c", model="m"),
+        "the provider did not take earlier reasoning, which it bound to another conversation; it is left out from here on",
+    ),
     (
         RuleFlipped(model="m", rule="r", kept=False, residual=-300),
         "learnt: this model does not count earlier reasoning; the estimates now leave it out",

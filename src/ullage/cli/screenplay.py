@@ -49,6 +49,7 @@ from ullage.events import (
     RequestRepaired,
     Rewound,
     RowDamaged,
+    ReasoningRefused,
     RuleFlipped,
     SettingsChanged,
     ToolEnded,
@@ -263,10 +264,17 @@ def notice(event: Event) -> Notice | None:
             )
         case ToolServerNoticed():
             return _notice("warn", printable(server_sentence(event)))
+        case ReasoningRefused():
+            return _notice("warn", UNBOUND)
         case RuleFlipped():
             return _notice("dim", f"learnt: {_learnt_rule(event)}")
         case _:
             return window_notice(event)
+
+
+UNBOUND: Final = (
+    "the provider did not take earlier reasoning, which it bound to another conversation; it is left out from here on"
+)
 
 
 def _learnt_rule(event: RuleFlipped) -> str:

@@ -420,7 +420,7 @@ class CallerConversation:
         messages = self.items.messages
         if self._is_compacted:
             messages = self.situation("point", "").messages
-        elif self._mended(messages) is messages:
+        elif self._mended(messages) is messages and not self._meter.policy.unbound:
             every = range(len(self.items.items))
             plan: ItemPlan = tuple(Keep(place) for place in every)
             return Fitted(self.items.body, reading, plan=plan)

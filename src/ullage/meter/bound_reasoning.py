@@ -82,7 +82,9 @@ class BoundReasoning:
             self.last = rolled
         return self.last
 
-    def accepted(self, entries: Iterable[Entry]) -> Iterable[tuple[Entry, tuple[str, ...]]]:
+    def accepted(
+        self, entries: Iterable[Entry]
+    ) -> Iterable[tuple[Entry, tuple[str, ...]]]:
         """Each message with the digests that its prefix may have."""
         rolled: tuple[str, ...] = (EMPTY,)
         for entry in entries:

@@ -254,7 +254,7 @@ class State:
 
     @property
     def sent_policy(self) -> ReasoningPolicy:
-        """The application's policy, and the messages whose reasoning is behind another prefix than it was made behind."""
+        """The application's policy, and the messages whose reasoning is no longer behind its own prefix."""
         return dataclasses.replace(self.policy, unbound=self.bound.unbound)
 
     @property

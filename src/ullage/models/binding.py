@@ -25,9 +25,7 @@ class Binding(NamedTuple):
     source: str
 
 
-_CLAUDE: Final = (
-    "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
-)
+_CLAUDE: Final = "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
 
 BINDINGS: Final[tuple[Binding, ...]] = (
     # Fable and Mythos 5.2 for every account (https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2),
@@ -79,7 +77,6 @@ _READS: Final[tuple[_Reads, ...]] = (
     # https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-thinking-block-binding.html
     _Reads("", r"haiku-5[-.]5", False),
     _Reads(r"haiku-5[-.]5", "", True),
-    _Reads("", r"sonnet-5[-.]5", False),
     _Reads("fable|mythos", r"opus-5[-.]5", False),
     _Reads("", r"(fable|mythos)-5[-.][1-9]", True),
     _Reads(r"(fable|mythos)-5[-.][1-9]|(opus|sonnet)-5[-.]5", "", False),
