@@ -45,11 +45,11 @@ from ullage.events import (
     Queued,
     QueueLeft,
     ReadingTaken,
+    ReasoningRefused,
     Renamed,
     RequestRepaired,
     Rewound,
     RowDamaged,
-    ReasoningRefused,
     RuleFlipped,
     SettingsChanged,
     ToolEnded,
@@ -272,9 +272,7 @@ def notice(event: Event) -> Notice | None:
             return window_notice(event)
 
 
-UNBOUND: Final = (
-    "the provider did not take earlier reasoning, which it bound to another conversation; it is left out from here on"
-)
+UNBOUND: Final = "the provider did not take earlier reasoning, which is bound to another conversation; it is left out now"
 
 
 def _learnt_rule(event: RuleFlipped) -> str:

@@ -128,8 +128,8 @@ def encode_head(sending: Sending) -> Encoded:
 
 def _is_bound(request: Request) -> bool:
     """Whether the model binds thinking to what is in front of it, at a provider that is known to take the field."""
-    is_own = provider_named(request.provider).name == "anthropic"
-    return is_own and binding_of(request.wire, request.model) is not None
+    serves_claude = provider_named(request.provider).reads_claude
+    return serves_claude and binding_of(request.wire, request.model) is not None
 
 
 def _dropping_unbound(given: object) -> dict[str, object] | None:
