@@ -406,7 +406,7 @@ SHOWN: list[tuple[Event, str]] = [
     (RequestRepaired(call="c", repairs=("an id", "a pair")), "request repaired: an id; a pair"),
     (
         ReasoningRefused(call="c", model="m"),
-        "the provider did not take earlier reasoning, which is bound to another conversation; it is left out now",
+        "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
     ),
     (
         RuleFlipped(model="m", rule="r", kept=False, residual=-300),

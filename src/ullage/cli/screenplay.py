@@ -272,7 +272,7 @@ def notice(event: Event) -> Notice | None:
             return window_notice(event)
 
 
-UNBOUND: Final = "the provider did not take earlier reasoning, which is bound to another conversation; it is left out now"
+UNBOUND: Final = "the provider did not take earlier reasoning, bound to another conversation; it is left out now"
 
 
 def _learnt_rule(event: RuleFlipped) -> str:

@@ -397,4 +397,9 @@ def test_what_was_dropped_for_good_is_counted_and_not_what_another_model_reads()
         "stop_reason": "end_turn",
         "input_transformations": transformations,
     }
-    assert read_answer(request("messages"), whole, message_id="m").unbound == 2
+    assert (
+        read_answer(
+            request("messages"), json.dumps(whole).encode(), message_id="m"
+        ).unbound
+        == 2
+    )
