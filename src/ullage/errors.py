@@ -30,6 +30,7 @@
         │   ├── Overflow          it does not fit into the window
         │   │   ├── BodyTooLarge  it has too many bytes, whatever its tokens
         │   │   └── TooManyImages it has too many images and files, whatever their size
+        │   ├── WrongConversation it holds reasoning that is bound to another conversation
         │   └── ContentFiltered   a filter withheld the prompt or the answer
         ├── RateLimited           too many requests or tokens a minute; may be tried again
         ├── QuotaExhausted        no money or no quota left; trying again does not help
@@ -236,6 +237,10 @@ class NotFound(ProviderError):
 
 class RequestRejected(ProviderError):
     """The request breaks a rule of the wire; sending it again gives the same answer."""
+
+
+class WrongConversation(RequestRejected):
+    """The request holds reasoning that the model wrote behind another beginning of the conversation."""
 
 
 class Overflow(RequestRejected):

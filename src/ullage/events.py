@@ -613,6 +613,18 @@ class RuleFlipped(
     residual: int
 
 
+class ReasoningRefused(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning_refused"
+):
+    """The provider refused a call because reasoning in it was bound to another conversation.
+
+    None of the reasoning that was in view is sent again, and the model is known to bind it.
+    """
+
+    call: str
+    model: str
+
+
 class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pruned"):
     """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now.
 
@@ -801,6 +813,7 @@ Event = (
     | InputCounted
     | PiecesCounted
     | RuleFlipped
+    | ReasoningRefused
     | Pruned
     | EpochChanged
     | CompactionStarted

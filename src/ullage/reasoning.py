@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
 
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
+from ullage.models.binding import reads_thinking
 from ullage.models.providers import SIMULATED, canonical, provider_named
 
 Strip = Literal["none", "all", "all_but_last"]
@@ -26,11 +27,13 @@ class ReasoningPolicy:
     """What the application sends of earlier reasoning.
 
     Without ``include_in_context`` nothing is sent, whatever ``strip`` says. ``all_but_last`` sends only the reasoning
-    of the last message that has any.
+    of the last message that has any. ``unbound`` are messages whose reasoning the provider would refuse, as it is bound
+    to a prefix that has changed (``ullage.binding``): it is never sent.
     """
 
     include_in_context: bool = True
     strip: Strip = "none"
+    unbound: frozenset[str] = frozenset()
 
 
 FAMILIES: Final = (
@@ -58,8 +61,6 @@ _ALIASES: Final = {
     "ministral": "mistral",
 }
 _GPT: Final = re.compile(r"gpt|codex|(^|/)o[1-9](-|$)")
-_READS_ALL: Final = re.compile(r"claude-(fable|mythos)-5[-.][1-9]")
-_BOUND: Final = re.compile(rf"claude-(opus|sonnet|haiku)-5[-.]5|{_READS_ALL.pattern}")
 _DATED: Final = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|@\d+|-latest)$")
 
 
@@ -133,17 +134,11 @@ def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
     """
     if data is None or not asked.wire:
         return False
-    return not is_native(data, asked) or _is_bound_to_another(data.model, asked.model)
-
-
-def _is_bound_to_another(made_by: str, asked: str) -> bool:
-    """Whether Claude drops this thinking, which is sent, because it is bound to the model that made it.
-
-    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#switching-models.
-    """
-    if not _BOUND.search(made_by) or not asked or _READS_ALL.search(asked):
+    if not is_native(data, asked):
+        return True
+    if family_of(asked.model) != "claude":
         return False
-    return bare_model(made_by) != bare_model(asked)
+    return not reads_thinking(bare_model(data.model), bare_model(asked.model))
 
 
 class ReasoningRule(NamedTuple):
@@ -384,10 +379,13 @@ class SentReasoning:
     """
 
     def __init__(self, policy: ReasoningPolicy, asked: ModelPlace) -> None:
-        is_everything = policy.include_in_context and policy.strip == "none"
+        sends_all = policy.include_in_context and policy.strip == "none"
+        is_everything = sends_all and not policy.unbound
         self.ids: frozenset[str] | None = None if is_everything else frozenset()
         """Ids of the reasoning that is sent of the messages added last; ``None`` is all of it."""
         self._asked = asked
+        self._unbound = policy.unbound
+        self._sends_all = sends_all
         self._beside = rule_for(asked.wire, asked.provider, asked.model).beside
         self._last_only = policy.include_in_context and policy.strip == "all_but_last"
         self._need = need_for(asked.wire, asked.model) is not None
@@ -416,6 +414,7 @@ class SentReasoning:
         had_any, last_was_forced = self._turn_has_any, self._last_is_forced
         newest: frozenset[str] = frozenset()
         with_calls: set[str] = set()
+        sent: set[str] = set()
         for message in messages:
             begins, self._is_open = step_in(
                 message, beside=self._beside, is_open=self._is_open
@@ -426,11 +425,14 @@ class SentReasoning:
                 )
                 with_calls.clear()
             ids = readable_ids(message, self._asked)
-            if not ids:
+            if not ids or message.id in self._unbound:
                 continue
             if not is_first and not self._seen.isdisjoint(ids):
                 return False
             self._seen.update(ids)
+            if self._sends_all:
+                sent.update(ids)
+                continue
             newest = frozenset(ids)
             self._last_is_forced = any(
                 isinstance(part, ToolCallPart) for part in message.parts
@@ -438,6 +440,9 @@ class SentReasoning:
             if self._last_is_forced:
                 self._turn_has_any = True
                 with_calls.update(ids)
+        if self._sends_all:
+            self.ids = frozenset(sent)
+            return True
         self._is_forced = self._need and self._is_open
         if was_forced != (self._is_forced and had_any):
             return False
@@ -449,8 +454,8 @@ class SentReasoning:
         ):
             return False
         self._last = newest or self._last
-        sent = newest if self._last_only else frozenset[str]()
-        self.ids = sent | with_calls if self._is_forced else sent
+        of_last = newest if self._last_only else frozenset[str]()
+        self.ids = of_last | with_calls if self._is_forced else of_last
         return True
 
 

@@ -36,6 +36,7 @@ from ullage.events import (
     TurnStarted,
     Uncompacted,
 )
+from ullage.meter.bound_reasoning import BoundReasoning
 from ullage.meter.state import State
 from ullage.meter.track import Track
 from ullage.meter.view import Entry, View
@@ -342,6 +343,7 @@ MADE_AGAIN = {
     "shares",
     "share_widths",
     "loadable",
+    "head",
 }
 """What a fold has from the rest of itself, or is given when it is loaded."""
 
@@ -352,6 +354,7 @@ MADE_AGAIN = {
         (State, MADE_AGAIN),
         (View, {"touched", "shares", "entries", "recent"}),
         (Track, {"errors"}),
+        (BoundReasoning, {"last"}),
     ],
 )
 def test_every_field_of_the_state_is_stored_but_what_is_made_again(

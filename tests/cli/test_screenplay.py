@@ -45,6 +45,7 @@ from ullage.events import (
     Queued,
     QueueLeft,
     ReadingTaken,
+    ReasoningRefused,
     RequestRepaired,
     Rewound,
     RuleFlipped,
@@ -403,6 +404,10 @@ SHOWN: list[tuple[Event, str]] = [
         "imported from s-1, without the setting base_url, an unfinished turn",
     ),
     (RequestRepaired(call="c", repairs=("an id", "a pair")), "request repaired: an id; a pair"),
+    (
+        ReasoningRefused(call="c", model="m"),
+        "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
+    ),
     (
         RuleFlipped(model="m", rule="r", kept=False, residual=-300),
         "learnt: this model does not count earlier reasoning; the estimates now leave it out",

@@ -24,6 +24,7 @@ from ullage.errors import (
     RateLimited,
     RequestRejected,
     ServerError,
+    WrongConversation,
 )
 
 
@@ -42,9 +43,16 @@ def anthropic(kind: str, message: str = "it says") -> dict[str, object]:
     }
 
 
+BOUND = (
+    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
+    'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
+        (400, anthropic("invalid_request_error", BOUND), WrongConversation),
         (401, anthropic("authentication_error"), BadKey),
         (
             401,

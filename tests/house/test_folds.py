@@ -66,6 +66,7 @@ CHANGES: Final = {
     "InputCounted": "meter",
     "PiecesCounted": "meter",
     "RuleFlipped": "",
+    "ReasoningRefused": "meter loop",
     "Pruned": "meter loop breakers lineage requests",
     "EpochChanged": "memory",
     "CompactionStarted": "loop breakers",

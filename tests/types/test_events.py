@@ -53,6 +53,7 @@ TAGS = {
     "input_counted",
     "pieces_counted",
     "rule_flipped",
+    "reasoning_refused",
     "pruned",
     "epoch_changed",
     "compaction_started",

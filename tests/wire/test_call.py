@@ -4,6 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
+from msgspec.structs import replace
 
 from tests.wire.local_server import LocalServer, Reply, chat, event, problem, serving
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
@@ -14,6 +15,7 @@ from ullage.errors import (
     RateLimited,
     ServerError,
     Unreachable,
+    WrongConversation,
 )
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
 from ullage.wire.call import Retries, Retrying, ask, prepare, stream
@@ -186,6 +188,40 @@ async def test_a_server_that_refuses_to_be_asked_for_usage_is_not_asked_again() 
             False,
             False,
         ]
+
+
+async def test_a_server_that_can_not_drop_bound_thinking_is_not_asked_to_again() -> None:
+    refusal = problem(
+        400, "thinking.adaptive.block_binding: Extra inputs are not permitted"
+    )
+    body = b'{"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}'
+    asked = replace(
+        request(wire="messages", streamed=False),
+        model="claude-fable-5-2",
+        provider="anthropic",
+    )
+    async with serving(refusal, Reply([body])) as server, Client() as client:
+        endpoint = server.endpoint("messages", "anthropic")
+        for _ in range(2):
+            answer = await ask(asked, endpoint, client=client, sleep=Waits())
+            assert answer.outcome == "finished"
+        assert ["thinking" in one.json for one in server.asked] == [True, False, False]
+
+
+async def test_a_refusal_of_bound_thinking_is_not_taken_for_an_unknown_field() -> None:
+    said = "messages.1.content.0: Invalid `signature` in `thinking` block. "
+    said += "The block is bound to a different conversation. "
+    said += 'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+    asked = replace(
+        request(wire="messages", streamed=False),
+        model="claude-fable-5-2",
+        provider="anthropic",
+    )
+    async with serving(problem(400, said)) as server, Client() as client:
+        endpoint = server.endpoint("messages", "anthropic")
+        with pytest.raises(WrongConversation, match="include_in_context"):
+            await ask(asked, endpoint, client=client, sleep=Waits())
+        assert len(server.asked) == 1
 
 
 async def test_a_whole_answer_needs_no_stream() -> None:

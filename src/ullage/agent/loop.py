@@ -43,6 +43,7 @@ from ullage.events import (
     Queued,
     QueueEdited,
     QueueLeft,
+    ReasoningRefused,
     Rewound,
     RowDamaged,
     SettingsChanged,
@@ -618,6 +619,11 @@ def _settings(loop: Loop, event: SettingsChanged) -> Loop:
     return loop
 
 
+def _reasoning_refused(loop: Loop, event: ReasoningRefused) -> Loop:
+    """The call is made again, without that reasoning."""
+    return replace(loop, failed="", error="")
+
+
 def _model(loop: Loop, event: ModelChanged) -> Loop:
     lifted = loop.paused == "failed"
     return replace(
@@ -679,6 +685,7 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     Cancelled: _cancelled,
     CompactAsked: _compact_asked,
     SettingsChanged: _settings,
+    ReasoningRefused: _reasoning_refused,
     ModelChanged: _model,
     CompactionStarted: _compaction_started,
     CompactionCommitted: _compaction_over,

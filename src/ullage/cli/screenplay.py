@@ -45,6 +45,7 @@ from ullage.events import (
     Queued,
     QueueLeft,
     ReadingTaken,
+    ReasoningRefused,
     Renamed,
     RequestRepaired,
     Rewound,
@@ -263,10 +264,15 @@ def notice(event: Event) -> Notice | None:
             )
         case ToolServerNoticed():
             return _notice("warn", printable(server_sentence(event)))
+        case ReasoningRefused():
+            return _notice("warn", UNBOUND)
         case RuleFlipped():
             return _notice("dim", f"learnt: {_learnt_rule(event)}")
         case _:
             return window_notice(event)
+
+
+UNBOUND: Final = "the provider did not take earlier reasoning, bound to another conversation; it is left out now"
 
 
 def _learnt_rule(event: RuleFlipped) -> str:

@@ -69,7 +69,8 @@ class Options:
     ``include_usage`` asks a Chat stream for its usage; off for servers that refuse the field. ``stateless`` has the
     Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
     ``compaction`` asks for the provider's own compaction of the conversation instead of an answer, with these
-    instructions; empty is the provider's own prompt.
+    instructions; empty is the provider's own prompt. ``drops_unbound`` has Claude drop thinking that is bound to
+    another prefix, in the place of a refusal; off for servers that refuse the field.
     """
 
     max_output: int | None = None
@@ -81,6 +82,7 @@ class Options:
     stateless: bool = True
     betas: tuple[str, ...] = ()
     compaction: str | None = None
+    drops_unbound: bool = True
     media: Mapping[str, bytes] = field(default_factory=dict)
 
 

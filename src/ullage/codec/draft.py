@@ -272,6 +272,7 @@ class Draft:
         self.parts: list[Growing] = []
         self.usages: list[dict[str, object]] = []
         self.cleared: tuple[Cleared, ...] = ()
+        self.unbound = 0
         """What the provider left out of the request."""
         self.model = ""
         self.response_id = ""
@@ -474,6 +475,7 @@ class Draft:
             response_id=self.response_id[:CALL_ID_CHARS],
             said=self.said[:WORD_CHARS],
             error=self.error or broken,
+            unbound=self.unbound,
         )
 
     def message(self) -> Message:

@@ -32,6 +32,7 @@ from ullage.errors import (
     RequestRejected,
     ServerError,
     TooManyImages,
+    WrongConversation,
 )
 from ullage.models.providers import provider_named
 from ullage.models.similar_models import similar_models_of
@@ -63,6 +64,12 @@ class _ErrorKind(NamedTuple):
 
 
 _KINDS: Final[tuple[_ErrorKind, ...]] = (
+    # https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
+    _ErrorKind(
+        WrongConversation,
+        r"bound to a different conversation",
+        "refuses reasoning that was written behind another beginning of this conversation",
+    ),
     _ErrorKind(
         QuotaExhausted,
         r"insufficient_quota|exceeded_current_quota|billing_hard_limit|insufficient balance|more credits"
@@ -140,6 +147,7 @@ _NEXT: Final[dict[type[ProviderError], str]] = {
     ModelLoading: "Wait until the model is loaded, then try again.",
     ServerError: "Try again.",
     ContentFiltered: "Change what is sent.",
+    WrongConversation: "Leave earlier reasoning out (include_in_context = false), or begin a new session.",
     RequestRejected: "Look at the request with --raw.",
     Overflow: "Compact the conversation or choose a model with a larger window.",
     BodyTooLarge: "Drop large images, files or tool results.",

@@ -103,3 +103,5 @@ class Answer(NamedTuple):
     response_id: str = ""
     said: str = ""
     error: ProviderError | None = None
+    unbound: int = 0
+    """How many pieces of reasoning the provider left out of the request: they were bound to another conversation."""

@@ -442,13 +442,17 @@ class CallerConversation:
         messages = self.items.messages
         if self._is_compacted and not self._is_held:
             messages = self.situation("point", "").messages
-        elif self._is_held or mended(messages) is messages:
+        elif self._is_held or self._goes_out_as_it_came(messages):
             every = range(len(self.items.items))
             plan: ItemPlan = tuple(Keep(place) for place in every)
             return Fitted(self.items.body, reading, plan=plan)
         plan = self.plan(messages)
         body = {**self.items.body, self.items.field: self.items.sent(plan)}
         return Fitted(body, reading, True, plan)
+
+    def _goes_out_as_it_came(self, messages: tuple[Message, ...]) -> bool:
+        """Whether nothing of the caller's body has to change: each call has its result, and no reasoning is unbound."""
+        return mended(messages) is messages and not self._meter.policy.unbound
 
     def plan(self, messages: tuple[Message, ...]) -> ItemPlan:
         """How these messages are sent: those of the caller in the caller's own items."""

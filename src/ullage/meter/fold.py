@@ -33,6 +33,7 @@ from ullage.events import (
     PiecesCounted,
     PolicyChanged,
     Pruned,
+    ReasoningRefused,
     Rewound,
     SessionStarted,
     SettingsChanged,
@@ -40,7 +41,14 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    COMPACTION,
+    Message,
+    ProviderItem,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
 from ullage.meter.clearing import (
     NOTHING_CLEARED,
@@ -90,6 +98,7 @@ from ullage.meter.view import (
     View,
     cleared,
 )
+from ullage.models.binding import binding_of
 from ullage.reasoning import ReasoningPolicy, step_of
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
@@ -120,6 +129,22 @@ class Fold(State):
         if handler is not None:
             self.revision = self.seq
             handler(self, event)
+        if type(event) in _CHANGES_PREFIX:
+            self._rebind()
+
+    def _rebind(self) -> None:
+        """Look again at which reasoning is still behind the prefix that it was made behind."""
+        self.head = None
+        if self.bound.check(self.prefix_head, self.view, self._binds):
+            self._recarry()
+
+    def _binds(self, entry: Entry) -> bool:
+        """Whether the model that wrote this answer binds its reasoning to what was in front of it."""
+        maker = entry.cost.maker
+        if maker is None:
+            return False
+        is_known = binding_of(maker.wire, maker.model) is not None
+        return is_known or maker.model in self.bound.learnt
 
     def needs_content(self, event: Event) -> bool:
         """Whether applying this event reads messages in view, so that none of their contents may be missing."""
@@ -327,7 +352,8 @@ class Fold(State):
     def _carry(self, entry: Entry) -> None:
         """Record the reasoning of a message that may be sent."""
         answer = entry.cost.answer
-        if answer is None or not self.forecaster.takes_reasoning(entry.cost):
+        takes = self.forecaster.takes_reasoning(entry.cost)
+        if answer is None or not takes or entry.id in self.bound.unbound:
             self.reasoning.remove(entry.id)
             return
         usage = self.usages.get(entry.call)
@@ -344,6 +370,8 @@ class Fold(State):
             self._exchange(message, ContentLocation(self.seq))
             return
         entry = self._enter(message, ContentLocation(self.seq))
+        is_whole = not (self.missing or self.partial)
+        self.bound.added(entry, self.prefix_head if is_whole else None, self.view)
         if message.role == "assistant":
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
         if entry.cost.added.results:
@@ -456,7 +484,34 @@ class Fold(State):
                 changed.append(ChangedEntry(before, self._exchange(message, origin)))
         return tuple(changed)
 
+    def _note_writer(self, event: CompactionCommitted) -> None:
+        """If the provider itself wrote the summary, reasoning behind it stays valid: what it stands for is noted.
+
+        Under the conditions of https://platform.claude.com/docs/en/build-with-claude/compaction-thinking-blocks: what
+        stays follows directly on what left, unchanged, and begins with another speaker.
+        """
+        summary = event.summary
+        if summary is None or event.replaced or event.behind:
+            return
+        parts = summary.parts
+        item = parts[0] if len(parts) == 1 else None
+        if not isinstance(item, ProviderItem) or item.kind != COMPACTION:
+            return
+        data = item.provider
+        if data is None or self.binding is None or not self.binding.refuses:
+            return
+        gone = {*event.summarised, *(dropped.id for dropped in event.dropped)}
+        kept = [entry for entry in self.view if entry.id not in gone]
+        left = [entry for entry in self.view if entry.id in gone]
+        if not kept or not left or [*left, *kept] != list(self.view):
+            return
+        speakers = [each.role == "assistant" for each in (left[-1], kept[0])]
+        if kept[0].role == "system" or speakers[0] == speakers[1]:
+            return
+        self.bound.note_compaction(summary.id, self.view, kept[0].id)
+
     def _compacted(self, event: CompactionCommitted) -> None:
+        self._note_writer(event)
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         order = tuple(self.view.entries)
         is_unseen = self.output is None and not self.since.messages
@@ -543,6 +598,9 @@ class Fold(State):
         self.view.arrange(record.order)
         self.compactions -= not record.is_prune
 
+    def _reasoning_refused(self, event: ReasoningRefused) -> None:
+        self.bound.refuse(event.model, self.view)
+
     def _recarry(self) -> None:
         """Record the reasoning in view again, each message's in the turn it belongs to."""
         self.reasoning = ReasoningInView()
@@ -572,6 +630,8 @@ class Fold(State):
             if event.purpose == "summary" and event.estimate is not None:
                 self.summaries[event.call] = event.estimate.tokens
             return
+        if event.fingerprint is not None:
+            self.bound.started(event.call, self.prefix_head, self.view)
         self.pending[event.call] = replace(
             self._request(self.whole_forecast()),
             estimate=None if self.counted is None else self.estimate(),
@@ -903,9 +963,26 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     Pruned: Fold._pruned,
     CompactionCommitted: Fold._compacted,
     Uncompacted: Fold._uncompacted,
+    ReasoningRefused: Fold._reasoning_refused,
     CallStarted: Fold._call_started,
     CallEnded: Fold._call_ended,
 }
+
+_CHANGES_PREFIX: Final = frozenset(
+    {
+        SystemChanged,
+        ToolsChanged,
+        ModelChanged,
+        PolicyChanged,
+        SettingsChanged,
+        MessageReplaced,
+        ReasoningRefused,
+        Rewound,
+        Pruned,
+        CompactionCommitted,
+        Uncompacted,
+    }
+)
 
 _READS_CONTENT: Final = frozenset(
     {

@@ -281,6 +281,8 @@ class Forecaster:
         begins_turn: bool,
     ) -> SentBack:
         """Whether the last answer's reasoning is sent again."""
+        if output is not None and output.id in policy.unbound:
+            return "no"
         if output is not None and not (
             output.cost.carries and self.takes_reasoning(output.cost)
         ):

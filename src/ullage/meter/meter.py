@@ -511,8 +511,12 @@ class Meter:
 
     @property
     def policy(self) -> ReasoningPolicy:
-        """Which earlier reasoning the application sends."""
-        return self._fold.policy
+        """Which earlier reasoning is sent: by the application's policy, less what the provider would refuse."""
+        fold = self._fold
+        binding = fold.binding
+        return (
+            fold.sent_policy if binding is not None and binding.refuses else fold.policy
+        )
 
     @property
     def limits(self) -> Limits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
 from ullage.meter.attribution import Attribution
+from ullage.meter.bound_reasoning import BoundReasoning
 from ullage.meter.clearing import (
     NOTHING_CLEARED,
     Clearable,
@@ -37,6 +39,7 @@ from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Limits
+from ullage.models.binding import LEARNT, Binding, binding_of
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
@@ -130,6 +133,9 @@ class State:
     forecaster: Forecaster = field(init=False, metadata=DERIVED)
     view: View = field(default_factory=View)
     reasoning: ReasoningInView = field(default_factory=ReasoningInView)
+    bound: BoundReasoning = field(default_factory=BoundReasoning)
+    head: str | None = field(default=None, metadata=DERIVED)
+    """``prefix_head``, until it changes; ``None`` until it is asked for."""
     since: SinceAnchor = field(default_factory=SinceAnchor)
     system: tuple[SystemBlock, ...] | None = None
     tools: tuple[Tool, ...] | None = None
@@ -225,6 +231,31 @@ class State:
                 tools = tuple(tool for tool in tools if not tool.deferred)
             self.loadable = tools
         return self.loadable
+
+    @property
+    def binding(self) -> Binding | None:
+        """How the session's model binds reasoning to what is in front of it; ``None`` where it does not."""
+        known = binding_of(self.wire, self.model)
+        return LEARNT if known is None and self.model in self.bound.learnt else known
+
+    @property
+    def prefix_head(self) -> str:
+        """Names what stands in front of the messages, and the policy that says which reasoning is sent."""
+        if self.head is None:
+            binding = self.binding
+            has_system = binding is None or binding.has_system
+            tools = [tool for tool in self.tools or () if not tool.deferred]
+            self.head = fingerprint.digest(
+                fingerprint.of_system(self.system or ()) if has_system else "",
+                fingerprint.of_tools(tools),
+                self.policy.strip if self.policy.include_in_context else "nothing",
+            )
+        return self.head
+
+    @property
+    def sent_policy(self) -> ReasoningPolicy:
+        """The application's policy, and the messages whose reasoning is no longer behind its own prefix."""
+        return dataclasses.replace(self.policy, unbound=self.bound.unbound)
 
     @property
     def missing(self) -> str:
@@ -334,7 +365,7 @@ class State:
             user_turn=self.user_turn,
             doubt=self.history_doubt,
             earlier=earlier,
-            policy=self.policy,
+            policy=self.sent_policy,
             learnt=self.learnt,
         )
         return forecast.with_ledger(basis.anchor.beyond_of(forecast.tokens))

@@ -12,12 +12,19 @@ from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.codec.wires import default_output
 from ullage.context.exchanges import in_view
-from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
+from ullage.errors import (
+    Overflow,
+    ProviderError,
+    ServerError,
+    SessionNotFound,
+    WrongConversation,
+)
 from ullage.events import (
     Amount,
     CallStarted,
     Event,
     LimitLearnt,
+    ReasoningRefused,
     RequestRepaired,
     SettingsChanged,
 )
@@ -97,9 +104,12 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
         rows = [*repairs, *failed(call, answer, ledger.meter._fold.model)]
         if _is_schema_refused(runtime, answer):
             rows.append(SettingsChanged(settings={"output_by": "tool"}))
+        if isinstance(answer, WrongConversation):
+            rows += reasoning_refused(runtime, call)
         await ledger.write(rows, ends_draft=call)
         return
-    await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
+    lost = reasoning_refused(runtime, call) if answer.unbound else []
+    await ledger.write([*repairs, *lost, *ended(call, answer)], ends_draft=call)
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
@@ -109,6 +119,14 @@ def _is_schema_refused(runtime: SessionRuntime, problem: ProviderError) -> bool:
     """Whether the endpoint refuses the field with the schema of the answer: the session asks by a tool then."""
     is_asked = runtime.output is not None and runtime.settings.output_by == "schema"
     return is_asked and is_about_format(problem)
+
+
+def reasoning_refused(runtime: SessionRuntime, call: str) -> list[Event]:
+    """The provider did not take reasoning that this session took to be valid; nothing where none was sent."""
+    fold = runtime.ledger.meter._fold
+    if not fold.reasoning.tokens:
+        return []
+    return [ReasoningRefused(call=call, model=fold.model)]
 
 
 def lacks_limits(runtime: SessionRuntime) -> bool:

@@ -33,6 +33,7 @@ from ullage.errors import (
     RequestRejected,
     SettingError,
     TooManyImages,
+    WrongConversation,
 )
 from ullage.events import (
     Amount,
@@ -315,7 +316,7 @@ def is_not_offered(problem: ProviderError) -> bool:
     A refusal of what the request holds is none: its size, its content, or the compaction in it, which Anthropic names
     with a code of its own (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand).
     """
-    if isinstance(problem, Overflow | ContentFiltered):
+    if isinstance(problem, Overflow | ContentFiltered | WrongConversation):
         return False
     is_refused = isinstance(problem, NotFound | RequestRejected)
     return is_refused and "compaction_" not in f"{problem.said} {problem}"

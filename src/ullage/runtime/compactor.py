@@ -29,7 +29,7 @@ from ullage.context.compactor import CallerConversation, Fitted
 from ullage.context.rules import CompactionRules
 from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies
 from ullage.context.strategy import Ask, Strategy, SummaryAnswer
-from ullage.errors import CompactorBusy, SettingError
+from ullage.errors import CompactorBusy, Overflow, SettingError
 from ullage.events import (
     Amount,
     CallEnded,
@@ -38,6 +38,7 @@ from ullage.events import (
     CompactionTrigger,
     Event,
     Outcome,
+    ReasoningRefused,
 )
 from ullage.loop_thread import LoopThread
 from ullage.meter.limits import lookup
@@ -52,7 +53,7 @@ from ullage.runtime.compactor_summaries import (
     SummaryCaller,
     read_summariser,
 )
-from ullage.runtime.sdk_errors import overflow_of
+from ullage.runtime.sdk_errors import problem_of
 from ullage.runtime.summary_calls import in_thread, try_strategies
 from ullage.store.store import Store
 from ullage.tasks import to_completion
@@ -220,10 +221,11 @@ class Compactor:
             return self._start_call()
 
     async def recover(self, error: BaseException) -> Fitted | None:
-        """What to send after the provider refused the open call for its size; ``None`` if nothing helps.
+        """What to send after the provider refused the open call; ``None`` if nothing helps.
 
         ``error`` is the SDK's exception, ours, or one that was caused by such. The window is corrected by what it says,
-        and the request compacted urgently. ``None`` as well for an error about something else. After ``None``
+        and the request compacted urgently. Reasoning that is bound to another conversation is left out from then on.
+        ``None`` as well for an error about something else. After ``None``
         end the call with ``after(None, outcome="failed")``. Raises and cancels as ``fit`` does.
         """
         with self._alone():
@@ -344,12 +346,15 @@ class Compactor:
 
     async def _recover(self, error: BaseException) -> Fitted | None:
         fold, conversation = self._meter._fold, self._conversation
-        problem = overflow_of(
+        problem = problem_of(
             error, wire=fold.wire, provider=fold.provider, model=fold.model
         )
         if problem is None or not conversation.open_call:
             return None
-        events = failed(conversation.open_call, problem, fold.model)
+        call = conversation.open_call
+        events = failed(call, problem, fold.model)
+        if not isinstance(problem, Overflow):
+            return await self._without_reasoning(call, events)
         correction = conversation.refused(problem, events)
         before = self.compactions
         if correction is not None:
@@ -359,6 +364,19 @@ class Compactor:
             return None
         fitted = conversation.start_call()
         await self._stored(durable=True)
+        return fitted
+
+    async def _without_reasoning(
+        self, call: str, events: Sequence[Event]
+    ) -> Fitted | None:
+        """The refused request without its reasoning; ``None`` where it had none."""
+        fold = self._meter._fold
+        had_any = bool(fold.reasoning.tokens)
+        self._write(events)
+        if had_any:
+            self._write([ReasoningRefused(call=call, model=fold.model)])
+        fitted = self._conversation.start_call() if had_any else None
+        await self._stored(durable=had_any)
         return fitted
 
     async def _restored(self) -> None:

@@ -1,4 +1,4 @@
-"""What an exception of a provider's SDK, or of a framework around it, says of the request's size."""
+"""What an exception of a provider's SDK, or of a framework around it, says that can be mended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from ullage.codec.foreign import as_plain
 from ullage.codec.problems import read_problem
-from ullage.errors import Overflow
+from ullage.errors import Overflow, ProviderError, WrongConversation
 
 MOST_CAUSES: Final = 10
 """How many exceptions are looked at: a framework wraps the SDK's, and that the transport's."""
@@ -18,21 +18,25 @@ _STATUS: Final = ("status_code", "http_status", "code", "status")
 _BODIES: Final = ("body", "details", "response_json")
 
 
-def overflow_of(
+MENDED: Final = (Overflow, WrongConversation)
+"""Errors after which another request is sent in the place of the refused one."""
+
+
+def problem_of(
     error: BaseException, *, wire: str, provider: str = "", model: str = ""
-) -> Overflow | None:
-    """The overflow that an exception is or was caused by; ``None`` if it is about something else.
+) -> ProviderError | None:
+    """The error of these kinds that an exception is or was caused by; ``None`` if it is about something else.
 
     Read by shape: openai and anthropic have ``status_code`` and ``body``, google-genai has ``code`` and ``details``.
     """
     for one in _causes(error):
-        if isinstance(one, Overflow):
+        if isinstance(one, MENDED):
             return one
         for body in _bodies(one):
             problem = read_problem(
                 wire, _status(one), {}, body, provider=provider, model=model
             )
-            if isinstance(problem, Overflow):
+            if isinstance(problem, MENDED):
                 return problem
     return None
 

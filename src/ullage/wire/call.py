@@ -46,6 +46,7 @@ from ullage.errors import (
     RequestRejected,
     ServerError,
     Unreachable,
+    WrongConversation,
 )
 from ullage.messages import Message, Request, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
@@ -217,8 +218,11 @@ async def stream(
     place ``StoreUnavailable``.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
-    if endpoint.base_url in client.without_usage:
-        options = _without_usage(options)
+    address = endpoint.base_url
+    if address in client.without_usage:
+        options = dataclasses.replace(options, include_usage=False)
+    if address in client.without_binding:
+        options = dataclasses.replace(options, drops_unbound=False)
     prepared = prepare(
         request, endpoint, policy=policy, options=options, history=history, body=body
     )
@@ -247,10 +251,10 @@ async def stream(
                     yield event
             raise ServerError(f"{_where(prepared)} gave no answer. Try again.")
         except RequestRejected as rejected:
-            if emitted or not options.include_usage or not _refuses_usage(rejected):
+            eased = None if emitted else _eased(options, rejected, client, endpoint)
+            if eased is None:
                 raise
-            client.without_usage.add(endpoint.base_url)
-            options = _without_usage(options)
+            options = eased
             prepared = prepare(
                 request,
                 endpoint,
@@ -444,14 +448,31 @@ def _wait_before(attempt: int, problem: ProviderError, retries: Retries) -> floa
     return wait * (0.75 + random.random() / 2)
 
 
+def _eased(
+    options: Options, rejected: RequestRejected, client: Client, endpoint: Endpoint
+) -> Options | None:
+    """The options without the field that this server does not know; ``None`` if that is not why it refused."""
+    if options.include_usage and _refuses_usage(rejected):
+        client.without_usage.add(endpoint.base_url)
+        return dataclasses.replace(options, include_usage=False)
+    if options.drops_unbound and _refuses_binding(rejected):
+        client.without_binding.add(endpoint.base_url)
+        return dataclasses.replace(options, drops_unbound=False)
+    return None
+
+
 def _refuses_usage(rejected: RequestRejected) -> bool:
     """Whether a Chat server does not know the field that asks for usage in a stream."""
     said = f"{rejected.said} {rejected}".lower()
     return "stream_options" in said or "include_usage" in said
 
 
-def _without_usage(options: Options) -> Options:
-    return dataclasses.replace(options, include_usage=False)
+def _refuses_binding(rejected: RequestRejected) -> bool:
+    """Whether a server does not know the field, or the beta, that has Claude drop what it would refuse."""
+    if isinstance(rejected, WrongConversation):
+        return False
+    said = f"{rejected.said} {rejected}".lower()
+    return "block_binding" in said or "thinking-binding-controls" in said
 
 
 def _renamed(event: StreamEvent, own: Mapping[str, str]) -> StreamEvent:

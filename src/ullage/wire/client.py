@@ -239,6 +239,8 @@ class Client:
         self._opening = asyncio.Lock()
         self.without_usage: set[str] = set()
         """Addresses of servers that refuse to be asked for usage in a stream."""
+        self.without_binding: set[str] = set()
+        """Addresses of servers that do not know how to drop thinking in the place of a refusal."""
         self.without_compaction: set[tuple[str, str, str]] = set()
         """Provider, model and address of endpoints that refuse to compact a conversation."""
 

@@ -329,6 +329,7 @@ const HANDLERS = {
     to.changed("reading");
   },
   rule_flipped: (to, event) => to.mark(event),
+  reasoning_refused: (to, event) => to.mark(event),
   pruned: (to, event) => {
     if (event.prune) to.compactions.push({ id: event.prune, kind: "prune", event });
     for (const part of event.parts) to.cleared.set(part, event.prune ?? "");

@@ -88,6 +88,8 @@ function ofCall(event) {
       return { kind: "stop", text: "Rewound: what came after is no longer in view" };
     case "tool_server_noticed":
       return { kind: "warn", text: ofServer(event) };
+    case "reasoning_refused":
+      return { kind: "warn", text: "The provider did not take earlier reasoning, which it bound to another conversation. It is left out from here on" };
     case "rule_flipped":
       return { kind: "quiet", text: `Reasoning is ${event.kept ? "kept" : "left out"} by the provider, as the actual shows (${signed(event.residual)})` };
     case "forked":

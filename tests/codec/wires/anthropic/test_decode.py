@@ -375,3 +375,31 @@ def test_what_the_server_cleared_of_the_request_is_part_of_the_usage() -> None:
         assert answer.usage.cleared == (
             Cleared(tokens=12_300, content="tool_results", count=8),
         )
+
+
+def test_what_was_dropped_for_good_is_counted_and_not_what_another_model_reads() -> None:
+    dropped = {"type": "thinking_dropped", "path": "messages.1.content.0"}
+    transformations = [
+        {**dropped, "reason": "prefix_binding_mismatch"},
+        {**dropped, "reason": "organization_binding_mismatch"},
+        {**dropped, "reason": "model_binding_mismatch"},
+        {"type": "thinking_mismatch_allowed", "reason": "prefix_binding_mismatch"},
+        {"type": "something_newer"},
+    ]
+    begun = {
+        "type": "message_start",
+        "message": {"id": "m", "input_transformations": transformations},
+    }
+    assert play("messages", [begun, *TEXT[1:], *end()]).answer.unbound == 2
+    whole = {
+        "type": "message",
+        "content": [{"type": "text", "text": "hi"}],
+        "stop_reason": "end_turn",
+        "input_transformations": transformations,
+    }
+    assert (
+        read_answer(
+            request("messages"), json.dumps(whole).encode(), message_id="m"
+        ).unbound
+        == 2
+    )

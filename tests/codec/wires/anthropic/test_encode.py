@@ -462,3 +462,56 @@ def test_no_effort_switches_thinking_off_whatever_the_budget() -> None:
     )
     assert asked.params == {"thinking": {"type": "disabled"}}
     assert options == Options()
+
+
+DROPS = {"prefix_mismatch_behavior": "drop_block"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (None, {"type": "adaptive", "block_binding": DROPS}),
+        (
+            {"type": "adaptive", "display": "omitted"},
+            {"type": "adaptive", "display": "omitted", "block_binding": DROPS},
+        ),
+        (
+            {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}},
+            {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}},
+        ),
+        ({"type": "between_tools"}, {"type": "between_tools"}),
+    ],
+)
+def test_a_model_that_binds_thinking_is_asked_to_drop_what_it_would_refuse(
+    given: dict[str, object] | None, sent: dict[str, object]
+) -> None:
+    params = {} if given is None else {"thinking": given}
+    asked = msgspec.structs.replace(
+        request("messages", user("hi"), params=params),
+        model="claude-fable-5-2",
+        provider="anthropic",
+    )
+    encoded = encode(asked)
+    assert encoded.body["thinking"] == sent
+    has_beta = "thinking-binding-controls-2026-08-01" in encoded.headers.get(
+        "anthropic-beta", ""
+    )
+    assert has_beta is (sent["type"] == "adaptive")
+    counted = encode_count(asked)
+    assert counted is not None
+    assert counted.body["thinking"] == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [("claude-opus-5", "anthropic"), ("claude-fable-5-2", "somebody-else")],
+)
+def test_another_model_or_host_is_asked_for_nothing_of_the_kind(
+    model: str, provider: str
+) -> None:
+    asked = msgspec.structs.replace(
+        request("messages", user("hi")), model=model, provider=provider
+    )
+    assert "thinking" not in encode(asked).body
+    bound = msgspec.structs.replace(asked, model="claude-fable-5-2", provider="anthropic")
+    assert "thinking" not in encode(bound, options=Options(drops_unbound=False)).body

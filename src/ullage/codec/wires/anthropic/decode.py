@@ -160,6 +160,7 @@ class AnthropicDecoder:
         self.draft.model = get_text(message, "model") or self.draft.model
         self.draft.response_id = get_text(message, "id") or self.draft.response_id
         self._cleared(message)
+        self.draft.unbound = _left_out(message.get("input_transformations"))
         return self._usage(message.get("usage"))
 
     def _cleared(self, fields: dict[str, Any]) -> None:
@@ -248,6 +249,19 @@ class AnthropicDecoder:
             # A whole block without a signature is what look-alikes of this wire send: they want it back all the same.
             growing.rest.setdefault("signature", "")
         return self.draft.close(growing)
+
+
+def _left_out(transformations: object) -> int:
+    """How many thinking blocks were dropped for good; those that another model reads come back with it.
+
+    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking, and anthropic 2.14
+    (``types/beta/beta_thinking_dropped_input_transformation.py``).
+    """
+    left_out = 0
+    for one in transformations if isinstance(transformations, list) else ():
+        if isinstance(one, dict) and one.get("type") == "thinking_dropped":
+            left_out += one.get("reason") != "model_binding_mismatch"
+    return left_out
 
 
 def _cite(growing: Growing, citation: object) -> None:

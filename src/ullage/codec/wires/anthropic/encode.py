@@ -48,6 +48,8 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
+from ullage.models.binding import binding_of
+from ullage.models.providers import provider_named
 
 HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
@@ -60,6 +62,10 @@ COMPACTION_BETA: Final = "compact-2026-09-04"
 (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand)."""
 THREADS_BETA: Final = "message-threads-2026-08-12"
 """Goes with each request of a thread (https://platform.claude.com/docs/en/build-with-claude/message-threads)."""
+BINDING: Final = "block_binding"
+BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
+"""The field of ``thinking`` that says what happens to thinking behind a changed prefix, and the beta that it needs
+(https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation)."""
 CLEARING: Final = "context_management"
 CLEARING_BETA: Final = "context-management-2025-06-27"
 """The parameter by which the server clears tool results and thinking, and the beta that it needs
@@ -114,6 +120,11 @@ def encode_head(sending: Sending) -> Encoded:
             body, "system", "tools"
         )  # the provider holds them, and refuses them here
         body["thread"] = {"type": "continue", "previous_message_id": request.chained}
+    if options.drops_unbound and _is_bound(request):
+        thinking = _dropping_unbound(params.get("thinking"))
+        if thinking is not None:
+            params["thinking"] = thinking
+            headers = with_beta(headers, BINDING_BETA)
     return Encoded(
         "/messages",
         headers,
@@ -121,6 +132,25 @@ def encode_head(sending: Sending) -> Encoded:
         tuple(blocks.made),
         tuple(blocks.unsent),
     )
+
+
+def _is_bound(request: Request) -> bool:
+    """Whether the model binds thinking to what is in front of it, at a provider that is known to take the field."""
+    serves_claude = provider_named(request.provider).reads_claude
+    return serves_claude and binding_of(request.wire, request.model) is not None
+
+
+def _dropping_unbound(given: object) -> dict[str, object] | None:
+    """``thinking`` with the wish to drop what would be refused; ``None`` for a type that does not take it.
+
+    These models think adaptively where a request does not say how.
+    """
+    thinking: dict[str, object] = {"type": "adaptive"}
+    if isinstance(given, Mapping):
+        thinking = dict(given)
+    if thinking.get("type") not in ("adaptive", "enabled"):
+        return None
+    return {BINDING: {"prefix_mismatch_behavior": "drop_block"}, **thinking}
 
 
 def settle(request: Request, options: Options) -> tuple[Request, Options]:
@@ -147,6 +177,8 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
         for name, value in PARAMS.unowned(request.params).items()
         if name not in _UNCOUNTED
     }
+    if "thinking" in encoded.body:
+        params["thinking"] = encoded.body["thinking"]
     return encoded._replace(path="/messages/count_tokens", body={**body, **params})
 
 

@@ -16,7 +16,7 @@ PARAMS: Final = WireParams(
     ),
     open={
         **fields("max_tokens", "temperature", "top_p", "top_k", "stop_sequences"),
-        "thinking": fields("type", "budget_tokens", "display"),
+        "thinking": fields("type", "budget_tokens", "display", "block_binding"),
         "output_config": fields("effort", "format"),
         "tool_choice": fields("type", "name", "disable_parallel_tool_use"),
     },

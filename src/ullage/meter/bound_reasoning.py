@@ -1,0 +1,130 @@
+"""The one owner of what reasoning is bound to: the prefix that each answer was made behind, and whether it still is.
+
+A prefix has two parts: its head (system prompt, tools that are not deferred, the application's policy for reasoning),
+and a digest that is rolled over the messages. A message is named by its id and by where in the ledger its content is:
+the place changes when it is edited, cleared or shortened, and an undo brings it back.
+
+A compaction that the provider wrote stands for the messages it was made of, so that reasoning behind them stays valid
+(https://platform.claude.com/docs/en/build-with-claude/compaction-thinking-blocks). That holds in one direction: what
+was written behind the compaction is not valid behind the messages. So behind a compaction there are several digests
+that a prefix may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ullage.meter.fingerprint import EMPTY, digest
+from ullage.meter.view import DERIVED, Entry
+
+UNKNOWN: Final = ""
+"""The prefix of an answer that the provider has refused, or whose request nobody knows: no digest is like it."""
+
+MOST_STANDS: Final = 16
+"""The newest compactions in a row that reasoning may have outlived."""
+
+
+@dataclass(slots=True)
+class BoundReasoning:
+    """What the answers in view were made behind."""
+
+    behind: dict[str, str] = field(default_factory=dict)
+    """Head and digest of the prefix, by the answer's id."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """The same by call, until its answer is there."""
+    stands_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By the id of a provider's compaction: the digests of what it was made of."""
+    unbound: frozenset[str] = frozenset()
+    """Answers whose reasoning is behind another prefix now."""
+    learnt: set[str] = field(default_factory=set)
+    """Models that have refused reasoning behind a changed prefix."""
+    has_begun: bool = False
+    """Whether a call was made whose whole request is in the ledger."""
+    last: str = field(default="", metadata=DERIVED)
+    """The digest of all messages in view; empty where it is not known."""
+
+    def added(self, entry: Entry, head: str | None, entries: Iterable[Entry]) -> None:
+        """A message was added at the end of these entries.
+
+        ``head`` is that of the next request, ``None`` where the log does not hold all of it.
+        """
+        if entry.cost.carries:
+            behind = self.calls.pop(entry.call, None)
+            if behind is None and not entry.call and head is not None:
+                # a caller's own history
+                earlier = (each for each in entries if each is not entry)
+                behind = head + self.digest_of(earlier)
+            if behind is not None:
+                self.behind[entry.id] = behind
+        if self.last:
+            self.last = _roll(self.last, entry)
+
+    def started(self, call: str, head: str, entries: Iterable[Entry]) -> None:
+        """A call with all of these messages was sent.
+
+        What a program wrote in the log that was continued here is behind a head that nobody logged.
+        """
+        if not self.has_begun:
+            self.has_begun = True
+            for entry in entries:
+                if entry.cost.carries:
+                    self.behind.setdefault(entry.id, UNKNOWN)
+        self.calls[call] = head + self.digest_of(entries)
+
+    def digest_of(self, entries: Iterable[Entry]) -> str:
+        """The digest of these messages, which are all that is in view."""
+        if not self.last:
+            rolled = EMPTY
+            for entry in entries:
+                rolled = _roll(rolled, entry)
+            self.last = rolled
+        return self.last
+
+    def accepted(
+        self, entries: Iterable[Entry]
+    ) -> Iterable[tuple[Entry, tuple[str, ...]]]:
+        """Each message with the digests that its prefix may have."""
+        rolled: tuple[str, ...] = (EMPTY,)
+        for entry in entries:
+            yield entry, rolled
+            stands = self.stands_for.get(entry.id, ())
+            rolled = (*(_roll(each, entry) for each in rolled), *stands)
+
+    def note_compaction(self, summary: str, entries: Iterable[Entry], first: str) -> None:
+        """The provider wrote ``summary`` of all messages before ``first``. ``entries`` are those in view before."""
+        for entry, rolled in self.accepted(entries):
+            if entry.id == first:
+                self.stands_for[summary] = rolled[-MOST_STANDS:]
+                return
+
+    def check(
+        self, head: str, entries: Iterable[Entry], binds: Callable[[Entry], bool]
+    ) -> bool:
+        """Look again at which answers are unbound; true where that has changed. O(messages) if any answer is bound."""
+        self.last = ""
+        unbound: set[str] = set()
+        if self.behind:
+            for entry, rolled in self.accepted(entries):
+                behind = self.behind.get(entry.id)
+                if behind is None or not entry.cost.carries:
+                    continue
+                is_valid = any(behind == head + each for each in rolled)
+                if behind == UNKNOWN or (binds(entry) and not is_valid):
+                    unbound.add(entry.id)
+        changed = unbound != self.unbound
+        self.unbound = frozenset(unbound)
+        return changed
+
+    def refuse(self, model: str, entries: Iterable[Entry]) -> None:
+        """The provider refused reasoning of this view: none of it is sent again."""
+        self.learnt.add(model)
+        for entry in entries:
+            if entry.cost.carries:
+                self.behind[entry.id] = UNKNOWN
+
+
+def _roll(before: str, entry: Entry) -> str:
+    origin = entry.facts.origin
+    return digest(before, entry.id, repr((origin.seq, origin.place, *origin.pruned)))
