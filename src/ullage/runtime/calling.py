@@ -37,9 +37,6 @@ DROP_WAIT_S: Final = 0.5
 
 _LONGEST_WAIT_S: Final = 8.0
 
-LIMITS_S: Final = 3.0
-"""The time limit for asking an endpoint for its limits, in seconds."""
-
 
 async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     """Make one call. Errors of the provider become events; raises only errors of the store and of hooks.
@@ -124,9 +121,8 @@ async def learn_limits(runtime: SessionRuntime) -> None:
     """Ask the endpoint for the model's limits, once for each model. After a cancel the next call asks again."""
     model = runtime.ledger.meter._fold.model
     found = None
-    with contextlib.suppress(ProviderError, TimeoutError):
-        async with asyncio.timeout(LIMITS_S):
-            found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
+    with contextlib.suppress(ProviderError):
+        found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
     runtime.asked_limits = model
     if found is None or (found.window is None and found.max_output is None):
         return

@@ -9,17 +9,15 @@ https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ullage.codec.foreign import is_dense, parse_object
 from ullage.codec.wires import wire_named
-from ullage.envelope import LIST_BYTES
 from ullage.errors import ProviderError
 from ullage.models.providers import provider_named
+from ullage.wire.asking import ask
 from ullage.wire.client import Client, Post
 from ullage.wire.endpoints import Endpoint
 
@@ -126,7 +124,7 @@ async def _get(
     root: bool = False,
     body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
+    """What the endpoint answers; ``root`` leaves out the version its address ends with."""
     if root:
         endpoint = endpoint.root
     post = Post(
@@ -136,9 +134,7 @@ async def _get(
         content=b"" if body is None else msgspec.json.encode(body),
         method="GET" if body is None else "POST",
     )
-    async with client.send(post) as incoming:
-        data = await incoming.body(LIST_BYTES)
-    return {} if is_dense(data) else await asyncio.to_thread(parse_object, data)
+    return await ask(post, client)
 
 
 def _number(said: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
