@@ -97,6 +97,8 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
         await ledger.write(rows, ends_draft=call)
         return
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
+    if runtime.was_unloaded:
+        runtime.asked_limits, runtime.was_unloaded = "", False
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
@@ -118,12 +120,16 @@ def lacks_limits(runtime: SessionRuntime) -> bool:
 
 
 async def learn_limits(runtime: SessionRuntime) -> None:
-    """Ask the endpoint for the model's limits, once for each model. After a cancel the next call asks again."""
+    """Ask the endpoint for the model's limits, once for each model.
+
+    The next call asks again after a cancel, and where the server had to load the model first.
+    """
     model = runtime.ledger.meter._fold.model
     found = None
     with contextlib.suppress(ProviderError):
         found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
     runtime.asked_limits = model
+    runtime.was_unloaded = found is not None and not found.is_loaded
     if found is None or (found.window is None and found.max_output is None):
         return
     learnt = LimitLearnt(
