@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help site check test sweep fast coverage bench clients local fix attack
+.PHONY: help site check test sweep fast coverage bench clients local sdk-news fix attack
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
 site:  ## the documentation as a site, in site/; ARGS=serve shows it
 	@NO_MKDOCS_2_WARNING=1 uv run --isolated --only-group docs mkdocs $(or $(ARGS),build --strict)
@@ -40,3 +40,6 @@ clients:  ## real clients from npm against the simulators; ARGS='--client codex 
 
 local:  ## how close the estimates are on a real llama-server; fetches 100 MB
 	@uv run --with gguf python -m bench.local_server $(ARGS)
+
+sdk-news:  ## what the newest SDKs of OpenAI, Anthropic and Google have and the codecs do not know
+	@uv run --no-project --isolated --with openai --with anthropic --with google-genai python -m scripts.sdk_news

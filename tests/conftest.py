@@ -304,9 +304,7 @@ def _counts_and_limits_are_waited_for() -> Iterator[None]:
     On a busy machine they come late. A test of what comes late sets its own limit.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ullage.runtime.count_endpoints.COUNT_S", 60.0)
-        patch.setattr("ullage.runtime.calling.LIMITS_S", 60.0)
-        patch.setattr("ullage.cli.ask.LIMITS_S", 60.0)
+        patch.setattr("ullage.wire.asking.ASIDE_S", 60.0)
         yield
 
 

@@ -549,6 +549,36 @@ def test_the_same_call_with_the_same_arguments_again_and_again_ends_the_turn() -
     assert reason(step_after(begun(), repeated(3), result("t2"), rules=rules)) == "loop"
 
 
+def cycled(names: str) -> list[Any]:
+    """Answers that call these tools one after the other, each but the last with its result."""
+    events: list[Any] = []
+    for number, name in enumerate(names):
+        id = f"t{number}"
+        events += [answered(call(id, tool=name), call=f"c{number}"), ran(id)]
+    return events[:-1]
+
+
+@pytest.mark.parametrize("cycle", ["AB", "ABC", "AAB"])
+def test_two_or_three_calls_one_after_the_other_again_and_again_end_the_turn(
+    cycle: str,
+) -> None:
+    rules, names = LoopRules(max_repeats=3), cycle * 3
+    assert isinstance(step_after(begun(), cycled(names[:-1]), rules=rules), RunTools)
+    closed = step_after(begun(), cycled(names), rules=rules)
+    assert isinstance(closed, CloseCalls)
+    assert closed.why == (
+        f"Not run: the same {len(cycle)} calls were made 3 times one after the other with the same arguments."
+    )
+    last = result(f"t{len(names) - 1}")
+    assert reason(step_after(begun(), cycled(names), last, rules=rules)) == "loop"
+
+
+@pytest.mark.parametrize("names", ["ABACABACABAC", "ABCDABCDABCD", "ABABCABABCABABC"])
+def test_calls_between_which_another_is_made_are_no_loop(names: str) -> None:
+    rules = LoopRules(max_repeats=3)
+    assert isinstance(step_after(begun(), cycled(names), rules=rules), RunTools)
+
+
 def test_other_arguments_are_another_call() -> None:
     rules = LoopRules(max_repeats=2)
     other = answered(call("x", arguments='{"page":2}'), call="cx")

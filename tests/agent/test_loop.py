@@ -229,9 +229,10 @@ def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
 
 def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:
     once = [begun(), answered(call("t1"), call("t2")), ran("t1"), ran("t2")]
-    assert fold(once, answered(call("t3"), call("t4"), call="c2")).repeats == 2
-    assert fold(once, answered(call("t3"), call="c2")).repeats == 1
-    assert fold(once, answered(text("Hm."), call="c2")).repeats == 0
+    again = fold(once, answered(call("t3"), call("t4"), call="c2"))
+    assert again.cycle == (2, 1)
+    assert fold(once, answered(call("t3"), call="c2")).cycle == (1, 1)
+    assert fold(once, answered(text("Hm."), call="c2")).cycle == (0, 1)
     assert signature_of(()) == ""
 
 

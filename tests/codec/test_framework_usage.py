@@ -14,6 +14,7 @@ from pydantic_ai._context_size import mark_context_input_tokens
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart
 from pydantic_ai.usage import RequestUsage, RunUsage
 
+from ullage import Meter
 from ullage.codec.dialects import DIALECTS, read_reported
 from ullage.codec.framework_usage import FRAMEWORKS, SEVERAL_CALLS, framework_dialect
 from ullage.errors import WrongType
@@ -80,7 +81,47 @@ def google_adk() -> GenerateContentResponseUsageMetadata:
     return made
 
 
+def ai_sdk_6() -> dict[str, Any]:
+    return {
+        "inputTokens": 100,
+        "inputTokenDetails": {
+            "noCacheTokens": 10,
+            "cacheReadTokens": 60,
+            "cacheWriteTokens": 30,
+        },
+        "outputTokens": 20,
+        "outputTokenDetails": {"textTokens": 12, "reasoningTokens": 8},
+        "totalTokens": 120,
+        "reasoningTokens": 8,
+        "cachedInputTokens": 60,
+    }
+
+
+def dexto() -> dict[str, Any]:
+    """A message of Dexto's history."""
+    usage = {
+        "inputTokens": 10,
+        "outputTokens": 20,
+        "reasoningTokens": 8,
+        "cacheReadTokens": 60,
+        "cacheWriteTokens": 30,
+        "totalTokens": 120,
+    }
+    return {"role": "assistant", "content": [], "tokenUsage": usage}
+
+
+BEDROCK = {
+    "inputTokens": 10,
+    "outputTokens": 20,
+    "totalTokens": 120,
+    "cacheReadInputTokens": 60,
+    "cacheWriteInputTokens": 30,
+}
+
+
 OBJECTS = {
+    "ai-sdk-6": ai_sdk_6,
+    "dexto": dexto,
     "langchain": lambda: langchain().usage_metadata,
     "langchain-message": langchain,
     "openai-agents": agents,
@@ -94,6 +135,52 @@ def test_an_object_means_the_same_on_every_wire(name: str, native: str) -> None:
     usage = read_reported(native, OBJECTS[name]())
     assert counts(usage) == (100, 20, 60, 30, 8)
     assert not usage.flags
+
+
+@pytest.mark.parametrize("native", [*NATIVE, "bedrock", "unknown"])
+@pytest.mark.parametrize("answer", [BEDROCK, {"output": {}, "usage": BEDROCK}])
+def test_bedrocks_own_object_leaves_the_cache_out_of_the_input(
+    answer: dict[str, Any], native: str
+) -> None:
+    usage = read_reported(native, answer)
+    assert usage.dialect == "bedrock"
+    assert counts(usage) == (100, 20, 60, 30, None)
+
+
+@pytest.mark.parametrize(
+    ("native", "given", "read"),
+    [
+        ("openai-responses", {"inputTokens": 100, "totalTokens": 120}, 100),
+        ("anthropic", {"inputTokens": 40, "totalTokens": 60}, 100),
+        ("bedrock", {"inputTokens": 40, "totalTokens": 60}, 100),
+    ],
+)
+def test_version_5_of_the_ai_sdk_passes_the_input_on_as_the_provider_means_it(
+    native: str, given: dict[str, Any], read: int
+) -> None:
+    usage = read_reported(native, {**given, "outputTokens": 20, "cachedInputTokens": 60})
+    assert counts(usage) == (read, 20, 60, None, None)
+
+
+def test_version_5_of_the_ai_sdk_leaves_googles_thoughts_out_of_the_output() -> None:
+    given = {"inputTokens": 100, "outputTokens": 12, "totalTokens": 120}
+    usage = read_reported("gemini", {**given, "reasoningTokens": 8})
+    assert counts(usage) == (100, 20, None, None, 8)
+
+
+@pytest.mark.parametrize(("native", "dialect"), [("bedrock", "bedrock"), ("x", "ai-sdk")])
+def test_an_input_and_an_output_are_read_whoever_reports_them(
+    native: str, dialect: str
+) -> None:
+    usage = read_reported(native, {"inputTokens": 100, "outputTokens": 20})
+    assert (usage.dialect, usage.input, usage.output) == (dialect, 100, 20)
+
+
+def test_a_meter_without_a_model_reads_bedrocks_usage() -> None:
+    meter = Meter(provider="bedrock")
+    body = {"messages": [{"role": "user", "content": "How many amphorae are there?"}]}
+    reading = meter.after(meter.before(body).call, BEDROCK)
+    assert reading.spend.all.input == 100
 
 
 @pytest.mark.parametrize("native", ["anthropic", "openai-chat", "openai-responses"])

@@ -284,6 +284,29 @@ GOLDEN = [
          "total_token_count": 145},
         input=140, output=5, context=100,
     ),
+    Golden(
+        "ai-sdk",
+        {"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "reasoningTokens": 8,
+         "inputTokenDetails": {"noCacheTokens": 10, "cacheReadTokens": 60, "cacheWriteTokens": 30},
+         "outputTokenDetails": {"textTokens": 12, "reasoningTokens": 8}, "cachedInputTokens": 60},
+        input=100, output=20, read=60, write=30, reasoning=8,
+    ),
+    Golden(
+        "ai-sdk",
+        {"inputTokens": 100, "outputTokens": 12, "totalTokens": 120, "reasoningTokens": 8, "cachedInputTokens": 60},
+        input=100, output=20, read=60, reasoning=8,
+    ),
+    Golden(
+        "ai-sdk-5-claude",
+        {"inputTokens": 40, "outputTokens": 20, "totalTokens": 60, "cachedInputTokens": 60},
+        input=100, output=20, read=60,
+    ),
+    Golden(
+        "dexto",
+        {"inputTokens": 10, "outputTokens": 20, "totalTokens": 120, "reasoningTokens": 8, "cacheReadTokens": 60,
+         "cacheWriteTokens": 30},
+        input=100, output=20, read=60, write=30, reasoning=8,
+    ),
 ]  # fmt: skip
 
 

@@ -56,8 +56,7 @@ async def test_a_hostile_provider_ends_one_turn_at_most(
     name: str, simulator: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A count that never ends is one of the attacks, and no test here rests on a count.
-    monkeypatch.setattr("ullage.runtime.count_endpoints.COUNT_S", 1.0)
-    monkeypatch.setattr("ullage.runtime.calling.LIMITS_S", 3.0)
+    monkeypatch.setattr("ullage.wire.asking.ASIDE_S", 3.0)
     row = BY_NAME[name]
     with captured_log() as log:
         async with hostile_provider(ROLES) as provider:

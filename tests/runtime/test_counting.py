@@ -113,14 +113,20 @@ async def test_later_calls_are_not_counted_while_nothing_depends_on_it(
         assert (len(counts(events)), len(generated(server))) == (1, 2)
 
 
-async def test_new_images_are_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("speaker", COUNTING, ids=lambda speaker: speaker.name)
+async def test_an_image_is_counted_by_its_provider(
+    speaker: Speaker, tmp_path: Path
+) -> None:
     with running(script({"text": "ok"})) as server:
         agent = agent_for(tmp_path / "s.db", server=server)
-        async with agent.session("s", **FIVE[0].settings()) as session:
+        async with agent.session("s", **speaker.settings()) as session:
             await session.ask("Hello.")
             await session.ask("What is this?", PIXEL)
             events = list(await session.history())
-    assert len(counts(events)) == 2
+        billed = [bill.input for bill in server.truth().bills]
+    counted = [event.tokens for event in counts(events)]
+    assert len(counted) == 2
+    assert counted == pytest.approx(billed, rel=0.005)
 
 
 async def test_where_the_interval_holds_the_threshold_the_count_decides(
@@ -257,7 +263,7 @@ async def test_a_surprising_report_alone_ends_no_session(tmp_path: Path) -> None
 async def test_a_slow_count_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ullage.runtime.count_endpoints.COUNT_S", 0.1)
+    monkeypatch.setattr("ullage.wire.asking.ASIDE_S", 0.1)
     async with serving(Reply(chat("Hello."))) as server:
         answering(server, Reply(then="hang", headers=JSON))
         async with local(server, tmp_path).session("s") as session:

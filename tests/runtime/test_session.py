@@ -306,3 +306,27 @@ async def test_a_file_whose_name_is_no_unicode_is_sent(
         await session.ask("What is in it?", path)
         (sent, *_) = await session.messages()
     assert [part.name for part in sent.of_type(FilePart)] == ["casks \ufffd.pdf"]
+
+
+# -- a copy --
+
+
+async def test_a_fork_has_the_events_up_to_where_it_is_made_and_goes_its_own_way(
+    tmp_path: Path, provider: Server
+) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    async with agent.session("origin") as origin:
+        await origin.ask("Which casks leak?")
+        first = len(await origin.messages())
+        through = (await origin.history())[-1].seq
+        await origin.ask("And which are dry?")
+        half, whole = await origin.fork(through=through), await origin.fork("copy")
+        assert whole.session == "copy"
+        async with agent.session(half.session) as session:
+            assert len(await session.messages()) == first
+            await session.ask("Never mind.")
+            assert len(await session.messages()) == first + 2
+        async with agent.session("copy") as session:
+            assert await session.messages() == await origin.messages()
+        with pytest.raises(CommandRefused):
+            await origin.fork("copy")

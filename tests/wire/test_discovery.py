@@ -96,6 +96,30 @@ async def test_ollama_says_what_it_runs_with() -> None:
         ).window == 8
 
 
+@pytest.mark.parametrize(
+    ("loaded", "read"),
+    [
+        ([], DiscoveredModel("llama3", is_loaded=False)),
+        ([{"name": "llama3:8b"}], DiscoveredModel("llama3", is_loaded=False)),
+        ([{"name": "llama3:latest"}], DiscoveredModel("llama3", 131_072)),
+        (
+            [{"name": "llama3:latest", "context_length": 4_096}],
+            DiscoveredModel("llama3", 4_096),
+        ),
+    ],
+)
+async def test_ollama_does_not_know_the_window_of_a_model_that_it_has_not_loaded(
+    loaded: list[dict[str, Any]], read: DiscoveredModel
+) -> None:
+    show = {"model_info": {"llama.context_length": 131_072}}
+    async with (
+        serving(said(show), said({"models": loaded})) as server,
+        Client() as client,
+    ):
+        endpoint = server.endpoint(provider="ollama")
+        assert await limits(endpoint, "llama3", client=client) == read
+
+
 async def test_llama_cpp_says_it_in_its_properties() -> None:
     props = {"default_generation_settings": {"n_ctx": 8_192}}
     async with (
@@ -103,6 +127,62 @@ async def test_llama_cpp_says_it_in_its_properties() -> None:
         Client() as client,
     ):
         assert (await limits(server.endpoint(), "m", client=client)).window == 8_192
+
+
+def instance(name: str, window: int) -> dict[str, Any]:
+    return {"id": name, "config": {"context_length": window, "parallel": 4}}
+
+
+def lm_studio(*instances: dict[str, Any]) -> dict[str, Any]:
+    """LM Studio's list of models since its version 0.4."""
+    model = {"key": "q/m", "max_context_length": 262_144, "loaded_instances": instances}
+    return {"models": [{"key": "other", "loaded_instances": []}, model]}
+
+
+def lm_studio_before(**model: Any) -> dict[str, Any]:
+    entry = {"id": "q/m", "object": "model", "max_context_length": 262_144, **model}
+    return {"object": "list", "data": [{"id": "other"}, entry]}
+
+
+UNKNOWN_PATH = {"error": "Unexpected endpoint or method."}
+
+
+@pytest.mark.parametrize(
+    ("at", "listed", "model", "read"),
+    [
+        (1, lm_studio(instance("q/m", 8_192)), "q/m", DiscoveredModel("q/m", 8_192)),
+        (
+            1,
+            lm_studio(instance("q/m", 8_192), instance("long", 65_536)),
+            "long",
+            DiscoveredModel("long", 65_536),
+        ),
+        (1, lm_studio(), "q/m", DiscoveredModel("q/m", is_loaded=False)),
+        (
+            0,
+            lm_studio_before(state="loaded", loaded_context_length=8_192),
+            "q/m",
+            DiscoveredModel("q/m", 8_192),
+        ),
+        (
+            0,
+            lm_studio_before(state="not-loaded"),
+            "q/m",
+            DiscoveredModel("q/m", is_loaded=False),
+        ),
+    ],
+)
+async def test_lm_studio_says_what_a_model_is_loaded_with(
+    at: int, listed: dict[str, Any], model: str, read: DiscoveredModel
+) -> None:
+    async with (
+        serving(said({"data": [{"id": model}]}), said(UNKNOWN_PATH)) as server,
+        Client() as client,
+    ):
+        server.at = {f"/api/v{at}/models": said(listed)}
+        for provider in ("lmstudio", "test"):
+            endpoint = server.endpoint(provider=provider)
+            assert await limits(endpoint, model, client=client) == read
 
 
 async def test_silence_is_unsaid() -> None:

@@ -189,9 +189,8 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
             "not_started",
             f"Not run: the limit of {rules.max_steps} steps in one turn is reached.",
         )
-    if loop.repeats >= rules.max_repeats:
-        why = f"Not run: the same call was made {loop.repeats} times in a row with the same arguments."
-        return CloseCalls(loop.open, "not_started", why)
+    if loop.cycle.repeats >= rules.max_repeats:
+        return CloseCalls(loop.open, "not_started", f"Not run: {loop.cycle}")
     denied = tuple(call for call in loop.open if call.state == "denied")
     if denied:
         return _close_denied(denied)
@@ -270,11 +269,9 @@ def _between_calls(situation: LoopSituation) -> NextStep:
         return ended
     if loop.steps >= rules.max_steps:
         return EndTurn("max_steps", f"{rules.max_steps} steps were made.")
-    if loop.repeats >= rules.max_repeats:
-        return EndTurn(
-            "loop",
-            f"The same call was made {loop.repeats} times in a row with the same arguments.",
-        )
+    if loop.cycle.repeats >= rules.max_repeats:
+        note = str(loop.cycle)
+        return EndTurn("loop", note[:1].upper() + note[1:])
     if loop.cuts >= MOST_CUTS:
         return EndTurn(
             "length",

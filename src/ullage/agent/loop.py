@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -94,6 +94,25 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     trace: str = ""
 
 
+LONGEST_CYCLE: Final = 3
+"""Answers of a sequence that is looked for: a model that is stuck goes back and forth between two or three calls."""
+
+
+class Cycle(NamedTuple):
+    """``length`` answers with the same calls and arguments, ``repeats`` times in a row."""
+
+    repeats: int
+    length: int
+
+    def __str__(self) -> str:
+        calls, order = "call was", "in a row"
+        if self.length > 1:
+            calls, order = f"{self.length} calls were", "one after the other"
+        return (
+            f"the same {calls} made {self.repeats} times {order} with the same arguments."
+        )
+
+
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a session's loop. ``turn`` is empty while it rests.
 
@@ -165,9 +184,10 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     owes_answer: bool = False
     last: str = ""
     """Id of the newest message."""
-    signature: str = ""
-    repeats: int = 0
-    """How often in a row the same calls with the same arguments were made."""
+    signatures: tuple[str, ...] = ()
+    """What the last ``LONGEST_CYCLE`` answers called, the newest last."""
+    recurring: tuple[int, ...] = (0,) * LONGEST_CYCLE
+    """How many answers in a row called what the answer before them did, the one two before them, and so on."""
 
     queue: tuple[QueuedMessage, ...] = ()
     cancel: Literal["", "stop", "finish"] = ""
@@ -188,6 +208,17 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def steers(self) -> tuple[QueuedMessage, ...]:
         return tuple(waiting for waiting in self.queue if waiting.kind == "steer")
+
+    @property
+    def cycle(self) -> Cycle:
+        """The calls that were made most often in a row; the shortest such sequence."""
+        if not self.signatures:
+            return Cycle(0, 1)
+        found = [
+            Cycle(1 + count // length, length)
+            for length, count in enumerate(self.recurring, 1)
+        ]
+        return max(found, key=lambda cycle: cycle.repeats)
 
     @property
     def is_abandoned(self) -> bool:
@@ -236,8 +267,8 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         drops=0,
         cuts=0,
         overflows=0,
-        signature="",
-        repeats=0,
+        signatures=(),
+        recurring=(0,) * LONGEST_CYCLE,
     )
 
 
@@ -398,16 +429,20 @@ def _answered(loop: Loop, message: Message) -> Loop:
     loop = replace(loop, open=calls, owes_answer=False, is_empty=not message.parts)
     if loop.outcome != "finished":
         return loop  # the answer is requested again, and its calls are not run
-    signature = signature_of(calls)
-    repeats = (
-        loop.repeats + 1
-        if signature and signature == loop.signature
-        else int(bool(signature))
-    )
+    loop = _with_calls(loop, signature_of(calls))
     is_cut = bool(calls) and loop.stop in CUT
-    return replace(
-        loop, signature=signature, repeats=repeats, cuts=loop.cuts + 1 if is_cut else 0
-    )
+    return replace(loop, cuts=loop.cuts + 1 if is_cut else 0)
+
+
+def _with_calls(loop: Loop, signature: str) -> Loop:
+    """Compare what an answer calls with the answers before it; one without calls ends every repetition."""
+    earlier = loop.signatures if signature else ()
+    recurring = [0] * LONGEST_CYCLE
+    for place, before in enumerate(reversed(earlier)):
+        if before == signature:
+            recurring[place] = loop.recurring[place] + 1
+    newest = (*earlier, signature)[-LONGEST_CYCLE:] if signature else ()
+    return replace(loop, signatures=newest, recurring=tuple(recurring))
 
 
 def calls_of(message: Message) -> tuple[OpenCall, ...]:

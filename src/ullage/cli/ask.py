@@ -42,9 +42,6 @@ from ullage.wire.client import Client
 from ullage.wire.discovery import limits
 from ullage.wire.endpoints import Endpoint, endpoint_for
 
-LIMITS_S: Final = 3.0
-"""Seconds an endpoint has to say how large its window is, after its answer."""
-
 _ENDS: Final = {
     "length": "The answer was cut: it reached the largest output. Give more with --max-output.",
     "refused": "The model or a filter withheld the answer.",
@@ -157,9 +154,8 @@ async def _learn_window(
 ) -> None:
     """Ask the endpoint what nobody else knows. What it does not say stays unknown."""
     try:
-        async with asyncio.timeout(LIMITS_S):
-            said = await limits(endpoint, model, client=client)
-    except (ProviderError, TimeoutError):
+        said = await limits(endpoint, model, client=client)
+    except ProviderError:
         return
     if said.window is not None:
         learnt = LimitLearnt(

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from ullage.codec.framework_usage import (
+    BEDROCK,
     FRAMEWORKS,
     framework_dialect,
     is_function,
@@ -28,20 +29,6 @@ from ullage.codec.wires.chat.reports import GATEWAY, GATEWAY_GEMINI, LITELLM
 from ullage.errors import WrongType
 from ullage.models.providers import provider_named
 from ullage.usage import Usage
-
-# inputTokens leaves the cache out; totalTokens holds it (recorded: 433 + 2,752 read + 16 out = 3,201 total).
-BEDROCK = Dialect(
-    name="bedrock",
-    source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html",
-    input=("inputTokens",),
-    output=("outputTokens",),
-    total=("totalTokens",),
-    cache_read=("cacheReadInputTokens", "cacheReadInputTokenCount"),
-    cache_write=("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
-    cache="outside",
-    thinking="inside",
-    n=223,
-)
 
 XAI_GRPC = Dialect(
     name="xai-grpc",

@@ -1,4 +1,4 @@
-"""Usage as agent frameworks hand it on, recognised by its shape.
+"""Usage as agent frameworks and Bedrock hand it on, recognised by its shape.
 
 A framework turns the provider's counts into an object of its own, whatever the wire. Nothing of a framework is imported
 here: an object is told by the fields that only it has.
@@ -7,6 +7,7 @@ here: an object is told by the fields that only it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -96,12 +97,74 @@ GOOGLE_ADK: Final = Dialect(
     thinking="detect",
 )
 
-FRAMEWORKS: Final = (LANGCHAIN, PYDANTIC_AI, OPENAI_AGENTS, GOOGLE_ADK)
+# inputTokens leaves the cache out; totalTokens holds it (recorded: 433 + 2,752 read + 16 out = 3,201 total).
+BEDROCK: Final = Dialect(
+    name="bedrock",
+    source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html",
+    input=("inputTokens",),
+    output=("outputTokens",),
+    total=("totalTokens",),
+    cache_read=("cacheReadInputTokens", "cacheReadInputTokenCount"),
+    cache_write=("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+    cache="outside",
+    thinking="inside",
+    n=223,
+)
+
+# The input holds the cache, and the output the reasoning but for Google's models in version 5: the total tells.
+AI_SDK: Final = Dialect(
+    name="ai-sdk",
+    source="https://github.com/vercel/ai/blob/main/packages/ai/src/types/usage.ts",
+    input=("inputTokens",),
+    output=("outputTokens",),
+    total=("totalTokens",),
+    cache_read=("inputTokenDetails.cacheReadTokens", "cachedInputTokens"),
+    cache_write=("inputTokenDetails.cacheWriteTokens",),
+    reasoning=("outputTokenDetails.reasoningTokens", "reasoningTokens"),
+    cache="inside",
+    thinking="detect",
+)
+
+# Version 5 passes the input of Anthropic and of Bedrock on as it came, without the cache.
+AI_SDK_5_CLAUDE: Final = replace(
+    AI_SDK,
+    name="ai-sdk-5-claude",
+    source="https://github.com/vercel/ai/blob/release-v5.0/packages/anthropic/src/anthropic-messages-language-model.ts",
+    reasoning=(),
+    cache="outside",
+    thinking="inside",
+)
+
+# The input is what came from no cache, the total holds everything.
+DEXTO: Final = replace(
+    AI_SDK,
+    name="dexto",
+    source="https://github.com/truffle-ai/dexto/blob/main/packages/core/src/llm/executor/stream-processor.ts",
+    cache_read=("cacheReadTokens",),
+    cache_write=("cacheWriteTokens",),
+    cache="outside",
+)
+
+FRAMEWORKS: Final = (
+    LANGCHAIN,
+    PYDANTIC_AI,
+    OPENAI_AGENTS,
+    GOOGLE_ADK,
+    AI_SDK,
+    AI_SDK_5_CLAUDE,
+    DEXTO,
+)
 
 SEVERAL_CALLS: Final = "input:of_several_calls"
 """The flag of a usage that is the sum of calls which it does not list."""
 
-_HOLDERS: Final = ("usage_metadata", "usageMetadata", "usage", "token_usage")
+_HOLDERS: Final = (
+    "usage_metadata",
+    "usageMetadata",
+    "usage",
+    "token_usage",
+    "tokenUsage",
+)
 """Where an answer has its usage: SDKs and frameworks."""
 
 _CONTEXT_INPUT: Final = ("context_input_tokens", "initial_input_tokens")
@@ -120,6 +183,8 @@ def framework_dialect(native: str, fields: Mapping[str, Any]) -> str:
         return LANGCHAIN.name
     if "request_usage_entries" in fields:
         return OPENAI_AGENTS.name
+    if "inputTokens" in fields:
+        return _camel_case_dialect(native, fields)
     if _is_pydantic_ai(fields):
         return PYDANTIC_AI.name
     if "prompt_token_count" in fields or "promptTokenCount" in fields:
@@ -134,6 +199,18 @@ def framework_dialect(native: str, fields: Mapping[str, Any]) -> str:
         is_listed = "input_tokens_details" in fields
         return OPENAI_AGENTS.name if is_listed else LANGCHAIN.name
     return native
+
+
+def _camel_case_dialect(native: str, fields: Mapping[str, Any]) -> str:
+    if "inputTokenDetails" in fields:
+        return AI_SDK.name
+    if "cachedInputTokens" in fields:
+        is_claude = native in (*_MESSAGES_NATIVE, BEDROCK.name)
+        return AI_SDK_5_CLAUDE.name if is_claude else AI_SDK.name
+    if "cacheReadTokens" in fields or "cacheWriteTokens" in fields:
+        return DEXTO.name
+    is_bedrock = any(name in fields for name in BEDROCK.cache_read)
+    return BEDROCK.name if is_bedrock or native == BEDROCK.name else AI_SDK.name
 
 
 def _is_pydantic_ai(fields: Mapping[str, Any]) -> bool:

@@ -301,13 +301,13 @@ class Meter:
     ) -> Reading:
         """The reading after a call has ended.
 
-        ``usage`` is what the provider reported: its own object, or that of LangChain, pydantic-ai, OpenAI Agents or
-        Google ADK, or the answer that holds one; ``None`` when nothing was reported. ``output`` is the answer (its
-        content, or a ``Message``), which may also simply come back in the next request. ``purpose`` is that of
-        ``before``. ``context_management`` is that field of Anthropic's answer: it says what the server cleared of the
-        request, which ``usage`` does not. ``response`` is the answer's id, by which a later request may continue it on
-        the provider's side; it is read from ``output`` where that is the whole answer. A failed call changes nothing
-        but the spend.
+        ``usage`` is what the provider reported: its own object, that of a framework (LangChain, pydantic-ai, OpenAI
+        Agents, Google ADK, AI SDK, Dexto), or the answer that holds one; ``None`` when nothing was reported. ``output``
+        is the answer (its content, or a ``Message``), which may also simply come back in the next request. ``purpose``
+        is that of ``before``. ``context_management`` is that field of Anthropic's answer: it says what the server
+        cleared of the request, which ``usage`` does not. ``response`` is the answer's id, by which a later request may
+        continue it on the provider's side; it is read from ``output`` where that is the whole answer. A failed call
+        changes nothing but the spend.
 
         Raises ``InputError`` for a call that ``before`` did not begin or that has ended, and for a usage or answer that
         is none; then nothing has changed.

@@ -14,7 +14,6 @@ import contextlib
 import copy
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -60,7 +59,7 @@ from ullage.runtime.message_input import MessageInput
 from ullage.runtime.outcome import Result
 from ullage.runtime.output_type import OutputType
 from ullage.runtime.precedence import Resolved, resolve
-from ullage.runtime.quotas import new_session
+from ullage.runtime.quotas import new_session, new_session_id
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import Session, SessionHost
 from ullage.runtime.session_runtime import AgentRuntime
@@ -784,11 +783,6 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
             f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
         )
     return clean_text(data).text
-
-
-def new_session_id() -> str:
-    """A random id that sorts by day: ``20261121-5f2a9c1e``."""
-    return f"{time.strftime('%Y%m%d')}-{secrets.token_hex(4)}"
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

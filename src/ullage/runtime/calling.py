@@ -44,9 +44,6 @@ DROP_WAIT_S: Final = 0.5
 
 _LONGEST_WAIT_S: Final = 8.0
 
-LIMITS_S: Final = 3.0
-"""The time limit for asking an endpoint for its limits, in seconds."""
-
 
 async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     """Make one call. Errors of the provider become events; raises only errors of the store and of hooks.
@@ -110,6 +107,8 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
         return
     lost = reasoning_refused(runtime, call) if answer.unbound else []
     await ledger.write([*repairs, *lost, *ended(call, answer)], ends_draft=call)
+    if runtime.was_unloaded:
+        runtime.asked_limits, runtime.was_unloaded = "", False
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
@@ -139,13 +138,16 @@ def lacks_limits(runtime: SessionRuntime) -> bool:
 
 
 async def learn_limits(runtime: SessionRuntime) -> None:
-    """Ask the endpoint for the model's limits, once for each model. After a cancel the next call asks again."""
+    """Ask the endpoint for the model's limits, once for each model.
+
+    The next call asks again after a cancel, and where the server had to load the model first.
+    """
     model = runtime.ledger.meter._fold.model
     found = None
-    with contextlib.suppress(ProviderError, TimeoutError):
-        async with asyncio.timeout(LIMITS_S):
-            found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
+    with contextlib.suppress(ProviderError):
+        found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
     runtime.asked_limits = model
+    runtime.was_unloaded = found is not None and not found.is_loaded
     if found is None or (found.window is None and found.max_output is None):
         return
     learnt = LimitLearnt(

@@ -12,8 +12,7 @@ import msgspec
 from ullage.errors import SettingError
 from ullage.events import Forked
 from ullage.runtime import authority
-from ullage.runtime.agent import new_session_id
-from ullage.runtime.quotas import new_session
+from ullage.runtime.quotas import new_session, new_session_id
 from ullage.runtime.settings import KEYS, Settings, meaning_of, read_value
 from ullage.store.export import Taken, import_file
 from ullage.store.refusals import check_new_id

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from ullage.codec.blocks import PLAIN, Options
 from ullage.codec.wire import CountEndpoint
 from ullage.codec.wires import wire_named
-from ullage.errors import NotFound, ProviderError, UllageError
+from ullage.errors import NoAnswer, NotFound, ProviderError, UllageError
 from ullage.messages import Request
 from ullage.meter.fingerprint import digest
 from ullage.reasoning import ReasoningPolicy
@@ -26,9 +26,6 @@ from ullage.wire.counting import count
 from ullage.wire.endpoints import Endpoint
 
 log = logging.getLogger("ullage.runtime")
-
-COUNT_S: Final = 1.0
-"""The time limit for one count in seconds: then the call goes out with the estimate."""
 
 MISSING_S: Final = 7 * 86_400.0
 """How long a server without a count endpoint is not asked again: it may be updated."""
@@ -90,7 +87,7 @@ class CountEndpoints:
         policy: ReasoningPolicy,
         options: Options = PLAIN,
     ) -> int | None:
-        """The tokens of a request as its provider counts them; ``None`` where that can't be had in ``COUNT_S``.
+        """The tokens of a request as its provider counts them; ``None`` where that can't be had in time.
 
         Safe to cancel: nothing is remembered of a count that was cancelled.
         """
@@ -99,26 +96,24 @@ class CountEndpoints:
         if not ways:
             return None
         try:
-            async with asyncio.timeout(COUNT_S):
-                for way in ways:
-                    try:
-                        tokens = await count(
-                            request,
-                            endpoint,
-                            way,
-                            client=self.client,
-                            policy=policy,
-                            options=options,
-                        )
-                    except ProviderError as problem:
-                        log.debug("No count by %s: %s", way.name, problem)
-                        failed = failed or not _is_missing(problem)
-                        continue
-                    await self._works(place, way)
-                    return tokens
-        except TimeoutError:
-            log.debug("No count of %s in %s s", request.model, COUNT_S)
-            failed = True
+            for way in ways:
+                try:
+                    tokens = await count(
+                        request,
+                        endpoint,
+                        way,
+                        client=self.client,
+                        policy=policy,
+                        options=options,
+                    )
+                except ProviderError as problem:
+                    log.debug("No count by %s: %s", way.name, problem)
+                    failed = failed or not _is_missing(problem)
+                    if isinstance(problem, NoAnswer):
+                        break
+                    continue
+                await self._works(place, way)
+                return tokens
         except UllageError as problem:  # a request that can't be sent at all
             log.debug("No count: %s", problem)
             return None

@@ -18,10 +18,10 @@ from ullage.agent.quotas import TenantQuota
 from ullage.display.text import counted, quoted
 from ullage.errors import CommandRefused, StoreUnavailable, UllageError
 from ullage.events import FirstCall
-from ullage.runtime.agent import Agent, new_session_id
+from ullage.runtime.agent import Agent
 from ullage.runtime.attending import Attending
 from ullage.runtime.dispatch import Dispatch, Embedded
-from ullage.runtime.quotas import Quotas, new_session
+from ullage.runtime.quotas import Quotas, new_session, new_session_id
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.refusals import check_new_id

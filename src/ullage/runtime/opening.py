@@ -27,7 +27,7 @@ from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
 
-VERSION: Final = "runtime-9"
+VERSION: Final = "runtime-10"
 """Increased whenever ``Loop`` or ``LoopMemory`` fold differently."""
 
 

@@ -7,6 +7,7 @@ count. A call is not begun once the quota is reached: what goes beyond it are th
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -156,6 +157,11 @@ class SessionQuota:
         self.reached = None if kept is None else calls_refused(kept)
         self._spent = spent
         self._looked_at = self._quotas.clock()
+
+
+def new_session_id() -> str:
+    """A random id that sorts by day: ``20261121-5f2a9c1e``."""
+    return f"{time.strftime('%Y%m%d')}-{secrets.token_hex(4)}"
 
 
 @asynccontextmanager

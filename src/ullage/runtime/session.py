@@ -89,6 +89,7 @@ from ullage.runtime.approvals import (
     questions,
     revoked_event,
 )
+from ullage.runtime.copying import Fork, fork
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.driver import Driver, resumed
 from ullage.runtime.message_input import (
@@ -850,6 +851,15 @@ class Session(Generic[OutputT]):
                 f"The title has {len(line):,} characters: give at most {LONGEST_TITLE}. Nothing was stored."
             )
         await self._command(Renamed(title=line))
+
+    async def fork(self, id: str = "", *, through: int | None = None) -> Fork:
+        """Copy the session: its events up to the one with the number ``through``, or all of them.
+
+        The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay here alone. Raises
+        ``CommandRefused`` for an id that is taken or can't be one, ``LedgerError`` where there is no event ``through``.
+        """
+        _check_texts("id", id)
+        return await fork(self._open.store, self.id, id, through=through)
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
         """Protect these messages from every compaction, or no longer.

@@ -289,6 +289,8 @@ class SessionRuntime:
     """What was told of each MCP server last: its problem and its notes."""
     asked_limits: str = ""
     """The model whose endpoint was asked for its limits."""
+    was_unloaded: bool = False
+    """The endpoint had not loaded the model yet, so it does not know the window."""
     count_asked: Fingerprint | None = None
     """The request whose count was asked for last, whatever came of it."""
     counting: asyncio.Task[None] | None = None

@@ -283,7 +283,7 @@ class Settings:
     )
     max_repeats: int = _setting(
         5,
-        "how often the same tool call with the same arguments may repeat before the turn ends",
+        "how often the same tool call, or a cycle of up to three, may repeat before the turn ends",
         values.whole(1, 1_000_000),
         unit="calls",
         who=authority.EFFORT,

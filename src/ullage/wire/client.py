@@ -53,6 +53,9 @@ SLOWEST_UPLOAD: Final = (
 PIECES_AT_ONCE: Final = (
     250  # pieces of a body that are read without a turn for others: some 10 ms
 )
+_SENT: Final = "http11.send_request_body.complete"
+"""https://www.encode.io/httpcore/extensions/#trace"""
+
 _PACKED: Final = {
     "gzip": 47,
     "x-gzip": 47,
@@ -86,6 +89,8 @@ class Post:
     model: str = ""
     stream: bool = False
     method: str = "POST"
+    sent: Callable[[], None] | None = None
+    """Is called when the whole request has gone out."""
 
     @property
     def url(self) -> str:
@@ -293,9 +298,17 @@ class Client:
             await _close(response)
 
     async def _begin(self, post: Post) -> httpx2.Response:
+        async def trace(name: str, info: Mapping[str, Any]) -> None:
+            if post.sent is not None and name == _SENT:
+                post.sent()
+
         http = await self._opened()
         request = http.build_request(
-            post.method, post.url, headers=self._headers(post), content=post.content
+            post.method,
+            post.url,
+            headers=self._headers(post),
+            content=post.content,
+            extensions=None if post.sent is None else {"trace": trace},
         )
         limits = self.timeouts
         try:

@@ -6,15 +6,14 @@ import asyncio
 from typing import Any, Final
 
 from ullage.codec.blocks import PLAIN, Encoded, Options
-from ullage.codec.foreign import is_dense, parse_object
 from ullage.codec.history import encode_count
 from ullage.codec.repair import EVERYTHING, repair
 from ullage.codec.wire import CountEndpoint
 from ullage.context.costs import count_images
-from ullage.envelope import LIST_BYTES
 from ullage.errors import InvalidRequest, ServerError
 from ullage.messages import Request
 from ullage.reasoning import ReasoningPolicy
+from ullage.wire.asking import ask
 from ullage.wire.call import addressed
 from ullage.wire.client import Client, Post
 from ullage.wire.endpoints import Endpoint
@@ -63,7 +62,6 @@ async def count(
 async def _answer(
     encoded: Encoded, endpoint: Endpoint, client: Client, model: str
 ) -> dict[str, Any]:
-    """What the endpoint answers to one call; empty for what is no JSON object."""
     post = Post(
         endpoint=endpoint,
         path=encoded.path,
@@ -71,9 +69,7 @@ async def _answer(
         content=encoded.content,
         model=model,
     )
-    async with client.send(post) as incoming:
-        body = await incoming.body(LIST_BYTES)
-    return {} if is_dense(body) else await asyncio.to_thread(parse_object, body)
+    return await ask(post, client)
 
 
 def _encoded(

@@ -20,9 +20,8 @@ from ullage.cli.table import LARGEST_NAMED
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, counted, number, padded, printable
 from ullage.errors import BadKey, CommandRefused, InputError
-from ullage.runtime.agent import new_session_id
 from ullage.runtime.approvals import may_ask
-from ullage.runtime.copying import fork
+from ullage.runtime.quotas import new_session_id
 from ullage.runtime.session import Session
 from ullage.similar import similar
 from ullage.store.export import export_file
@@ -244,11 +243,8 @@ class Acting:
                 return CommandResult(opens=new_session_id())
             case "fork":
                 through = (await self.session._look()).ledger.loop.seq
-                return CommandResult(
-                    opens=(
-                        await fork(self.store, self.session.id, through=through)
-                    ).session
-                )
+                made = await self.session.fork(through=through)
+                return CommandResult(opens=made.session)
             case _:
                 rows = await self.store.sessions(limit=20)
                 if not argument:
