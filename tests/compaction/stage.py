@@ -61,24 +61,33 @@ class Dialect(NamedTuple):
     like: str
     serves: str
     wire: str = ""
+    own: str = "small"
+    """The model's name. What a model binds is told by it."""
 
-    def model(self, window: int, max_output: int, name: str = "small") -> dict[str, Any]:
+    def model(self, window: int, max_output: int, name: str = "") -> dict[str, Any]:
         return {
-            "name": name,
+            "name": name or self.own,
             "like": self.like,
             "window": window,
             "max_output": max_output,
         }
 
-    def settings(self, server: Server, name: str = "small") -> dict[str, Any]:
+    def settings(self, server: Server, name: str = "") -> dict[str, Any]:
         return {
-            "model": f"{self.provider}:{name}",
+            "model": f"{self.provider}:{name or self.own}",
             "base_url": server.url(self.serves),
             "wire": self.wire,
         }
 
 
 ANTHROPIC = Dialect("anthropic", "anthropic", "claude-opus-4-6", "anthropic")
+BOUND_ANTHROPIC = Dialect(
+    "bound-anthropic",
+    "anthropic",
+    "claude-fable-5-2",
+    "anthropic",
+    own="small-claude-fable-5-2",
+)
 OLD_ANTHROPIC = Dialect("old-anthropic", "anthropic", "claude-sonnet-4-5", "anthropic")
 RESPONSES = Dialect("responses", "openai", "gpt-5.5", "openai")
 CHAT = Dialect("chat", "openai", "gpt-5-mini", "openai", "chat")
@@ -92,7 +101,16 @@ OPENROUTER = Dialect(
 VLLM = Dialect("vllm", "vllm", "glm-4.7", "vllm")
 LLAMACPP = Dialect("llamacpp", "llama.cpp", "qwen3", "llamacpp")
 FIVE = (ANTHROPIC, RESPONSES, CHAT, GEMINI, DEEPSEEK)
-DIALECTS = (*FIVE, OLD_ANTHROPIC, XAI, MISTRAL, OPENROUTER, VLLM, LLAMACPP)
+DIALECTS = (
+    *FIVE,
+    BOUND_ANTHROPIC,
+    OLD_ANTHROPIC,
+    XAI,
+    MISTRAL,
+    OPENROUTER,
+    VLLM,
+    LLAMACPP,
+)
 
 
 def script(
@@ -103,7 +121,7 @@ def script(
     summary: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Scenario:
-    """A scenario of these answers behind that of a summary, on a model called ``small``."""
+    """A scenario of these answers behind that of a summary, on a small model of our own."""
     first = {
         "when": {"contains": ASKS},
         **({"text": SUMMARY} if summary is None else summary),
@@ -118,7 +136,7 @@ def script(
 
 
 def agent_on(server: Server, store: Path, dialect: Dialect, **more: Any) -> Agent:
-    """An agent that speaks to the model ``small``, without any step's being held up by chance.
+    """An agent that speaks to the small model, without any step's being held up by chance.
 
     What it learns lies beside the store: another simulator has other numbers for the same model.
     """

@@ -96,14 +96,14 @@ OLD_CLAUDE = Speaker(
 )
 CLAUDE = Speaker("claude", "anthropic:claude-sonnet-4-6", "anthropic", params=_ADAPTIVE)
 BOUND_CLAUDE = Speaker(
-    "bound-claude", "anthropic:claude-fable-5-1", "anthropic", params=_ADAPTIVE
+    "bound-claude", "anthropic:claude-fable-5-2", "anthropic", params=_ADAPTIVE
 )
 RESPONSES = Speaker("responses", "openai:gpt-5.5", "openai", params=_SUMMARY)
 CHAT = Speaker("chat", "openai:gpt-5-mini", "openai", "chat")
 GEMINI = Speaker("gemini", "google:gemini-3-flash-preview", "gemini", params=_THOUGHTS)
 DEEPSEEK = Speaker("deepseek", "deepseek:deepseek-reasoner", "deepseek", "chat")
 SPEAKERS = (OLD_CLAUDE, CLAUDE, BOUND_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
-FIVE = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
+SIX = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK, BOUND_CLAUDE)
 
 
 def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:

@@ -14,7 +14,7 @@ from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
-    FIVE,
+    SIX,
     Shown,
     Speaker,
     agent_for,
@@ -82,7 +82,7 @@ def pids_with(word: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_a_cancel_ends_the_processes_of_a_command_and_its_result_says_so(
     speaker: Speaker, tmp_path: Path
 ) -> None:
@@ -330,7 +330,7 @@ def hanging_summary() -> Scenario:
     return script(answer, faults=[{"kind": "hang", "request": 5, "at": 0, "seconds": 60}])
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_a_cancelled_compaction_leaves_the_history_as_it_was(
     speaker: Speaker, tmp_path: Path
 ) -> None:

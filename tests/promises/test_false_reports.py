@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ullage_simulators import running
 
-from tests.promises.stage import CLAUDE, FIVE, Speaker, agent_for, assert_accepted, script
+from tests.promises.stage import CLAUDE, SIX, Speaker, agent_for, assert_accepted, script
 from tests.tiers import first_of
 from ullage.meter.limits import lookup
 from ullage.meter.reading import Reading
@@ -41,7 +41,7 @@ def id_of(case: Any) -> str:
 
 CASES = [
     (speaker, kind, is_streamed)
-    for kind, speaker, is_streamed in product(KINDS, FIVE, (True, False))
+    for kind, speaker, is_streamed in product(KINDS, SIX, (True, False))
 ]
 
 
@@ -77,7 +77,7 @@ async def test_every_turn_completes_and_the_reading_holds_the_truth_or_says_that
 
 
 @pytest.mark.parametrize(
-    ("speaker", "kind"), first_of(list(product(FIVE, KINDS)), 5), ids=id_of
+    ("speaker", "kind"), first_of(list(product(SIX, KINDS)), 5), ids=id_of
 )
 async def test_one_false_report_is_forgotten_with_the_next_true_one(
     speaker: Speaker, kind: str, tmp_path: Path

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ullage_simulators import running
 
-from tests.promises.stage import FIVE, agent_for, script
+from tests.promises.stage import SIX, agent_for, script
 from tests.tiers import first_of
 from ullage.errors import CommandRefused
 from ullage.runtime.session import Session
@@ -32,7 +32,7 @@ async def change(session: Session, dice: random.Random) -> None:
             if asked:
                 await session.rewind(dice.choice(asked).id)
         case "model":
-            await session.set(**dice.choice(FIVE).settings())
+            await session.set(**dice.choice(SIX).settings())
 
 
 @pytest.mark.parametrize("seed", first_of(range(40), 3))
@@ -44,7 +44,7 @@ async def test_no_false_report_makes_a_request_that_fits_unfixable(
     faults = [{"kind": dice.choice(KINDS), "request": number} for number in requests]
     answer = {"text": "It is noted in the book. " * dice.randint(1, 40)}
     with running(script(answer, faults=faults), seed=seed) as server:
-        settings = {**dice.choice(FIVE).settings(), "window": WINDOW}
+        settings = {**dice.choice(SIX).settings(), "window": WINDOW}
         settings["stream"] = dice.random() < 0.5
         step = 0
         while step < STEPS:

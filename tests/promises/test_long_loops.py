@@ -17,10 +17,10 @@ from tests.promises.stage import (
     CHAT,
     CLAUDE,
     DEEPSEEK,
-    FIVE,
     GEMINI,
     OLD_CLAUDE,
     RESPONSES,
+    SIX,
     SPEAKERS,
     Exchanged,
     Sent,
@@ -201,7 +201,7 @@ async def test_models_are_switched_in_the_middle_of_a_loop_and_each_switch_is_an
 
 
 @pytest.mark.parametrize(
-    "speaker", [pytest.param(speaker, id=speaker.name) for speaker in FIVE]
+    "speaker", [pytest.param(speaker, id=speaker.name) for speaker in SIX]
 )
 @pytest.mark.parametrize("strip", ["all", "all_but_last"])
 async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(

@@ -16,7 +16,7 @@ from tests.integration.test_readings import STEPS, TURNS, prose, text
 from tests.integration.test_readings import script as drawn_script
 from tests.promises.stage import (
     CLAUDE,
-    FIVE,
+    SIX,
     SPEAKERS,
     Speaker,
     agent_for,
@@ -111,7 +111,7 @@ def poorly(kind: str, requests: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["no-usage", "zero-usage"])
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
 async def test_without_usage_the_reading_is_an_estimate_that_says_so(
     speaker: Speaker, kind: str, tmp_path: Path
 ) -> None:
@@ -146,7 +146,7 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
         assert_accepted(server)
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
 async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is_not(
     speaker: Speaker, tmp_path: Path
 ) -> None:
@@ -162,7 +162,7 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
         assert all("estimate" in label for label in labels if label)
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
 async def test_usage_that_comes_late_is_the_usage(
     speaker: Speaker, tmp_path: Path
 ) -> None:

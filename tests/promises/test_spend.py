@@ -13,9 +13,9 @@ from tests.promises.stage import (
     CHAT,
     CLAUDE,
     DEEPSEEK,
-    FIVE,
     GEMINI,
     RESPONSES,
+    SIX,
     Shown,
     Speaker,
     agent_for,
@@ -84,7 +84,7 @@ def summarised() -> Scenario:
     )
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(
     speaker: Speaker, tmp_path: Path
 ) -> None:
@@ -344,7 +344,7 @@ async def test_the_same_call_again_and_again_ends_the_turn(tmp_path: Path) -> No
         assert_accepted(server)
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_a_call_that_the_output_limit_cut_never_runs(
     speaker: Speaker, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
-    FIVE,
+    SIX,
     Recorder,
     Speaker,
     agent_for,
@@ -104,7 +104,7 @@ OUTCOMES = {
 }
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_a_turn_goes_on_whatever_its_tools_do(
     speaker: Speaker, tmp_path: Path
 ) -> None:
@@ -356,7 +356,7 @@ def sale() -> Scenario:
     )
 
 
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_people_are_asked_across_restarts_and_their_word_counts_once(
     speaker: Speaker, tmp_path: Path
 ) -> None:

@@ -14,10 +14,10 @@ from tests.promises.stage import (
     CHAT,
     CLAUDE,
     DEEPSEEK,
-    FIVE,
     GEMINI,
     KEYS,
     RESPONSES,
+    SIX,
     Sent,
     Speaker,
     agent_for,
@@ -82,7 +82,7 @@ CUTS = (1, 200, 420, 700, 950, 1_200, 1_500, 1_900)
         else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]
     ),
 )
-@pytest.mark.parametrize("speaker", first_of(FIVE, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
 async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_once(
     speaker: Speaker, kind: str, cuts: tuple[int, ...], tmp_path: Path
 ) -> None:

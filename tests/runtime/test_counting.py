@@ -9,7 +9,7 @@ import pytest
 from ullage_simulators import Server, running
 
 from tests.agents import haiku
-from tests.promises.stage import FIVE, GEMINI, Speaker, agent_for, generated, script
+from tests.promises.stage import GEMINI, SIX, Speaker, agent_for, generated, script
 from tests.wire.local_server import Asked, LocalServer, Reply, chat, problem, serving
 from ullage import Agent, Meter
 from ullage.errors import ContextUnfixable
@@ -24,7 +24,7 @@ from ullage.events import (
 from ullage.runtime.session import Session
 from ullage.wire.endpoints import Endpoint
 
-COUNTING = [speaker for speaker in FIVE if speaker.codec != "chat"]
+COUNTING = [speaker for speaker in SIX if speaker.codec != "chat"]
 PIXEL = (
     b"\x89PNG\r\n\x1a\n"
     + b"\0" * 8
@@ -89,7 +89,7 @@ async def test_the_first_call_is_estimated_by_the_provider_s_count(
 async def test_never_sends_no_count(tmp_path: Path) -> None:
     with running(script({"text": "Three."})) as server:
         agent = agent_for(tmp_path / "s.db", server=server, count="never")
-        events = await asked(agent, "How many?", **FIVE[0].settings())
+        events = await asked(agent, "How many?", **SIX[0].settings())
         assert (counts(events), paths(server)) == ([], [])
 
 
@@ -97,7 +97,7 @@ async def test_always_counts_every_call(tmp_path: Path) -> None:
     answers = (LOOKS, {"text": "ok"})
     with running(script(*answers)) as server:
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look], count="always")
-        events = await asked(agent, "Look.", **FIVE[0].settings())
+        events = await asked(agent, "Look.", **SIX[0].settings())
         assert len(counts(events)) == len(generated(server)) == 2
         inputs = [bill.input for bill in server.truth().bills]
     assert [step.estimated for step in replayed(events).steps] == inputs
@@ -109,7 +109,7 @@ async def test_later_calls_are_not_counted_while_nothing_depends_on_it(
     answers = (LOOKS, {"text": "ok"})
     with running(script(*answers)) as server:
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
-        events = await asked(agent, "Look.", **FIVE[0].settings())
+        events = await asked(agent, "Look.", **SIX[0].settings())
         assert (len(counts(events)), len(generated(server))) == (1, 2)
 
 
@@ -389,7 +389,7 @@ async def test_system_prompt_and_tools_are_counted_beside_the_calls(
 ) -> None:
     with running(script(LOOKS, {"text": "ok"})) as server:
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
-        async with agent.session("s", **FIVE[0].settings()) as session:
+        async with agent.session("s", **SIX[0].settings()) as session:
             for _ in range(40):
                 await session.ask("Look.")
                 reading = await session.context()
@@ -457,5 +457,5 @@ async def test_a_second_session_takes_stored_counts_of_rows_without_asking(
 async def test_never_counts_no_pieces(tmp_path: Path) -> None:
     with running(script({"text": "ok"})) as server:
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look], count="never")
-        await asked(agent, "Hello.", **FIVE[0].settings())
+        await asked(agent, "Hello.", **SIX[0].settings())
         assert paths(server) == []

@@ -15,9 +15,9 @@ from tests.codec.test_dimensions import IMAGES
 from tests.promises.stage import (
     CHAT,
     CLAUDE,
-    FIVE,
     GEMINI,
     RESPONSES,
+    SIX,
     Speaker,
     agent_for,
     generated,
@@ -118,7 +118,7 @@ async def test_a_text_file_is_sent_as_its_text(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("speaker", FIVE, ids=lambda speaker: speaker.name)
+@pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 async def test_images_and_text_files_reach_every_wire_and_the_reading_holds_what_was_billed(
     speaker: Speaker, tmp_path: Path
 ) -> None:

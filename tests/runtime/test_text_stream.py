@@ -10,13 +10,13 @@ import pytest
 from ullage_simulators import running
 from ullage_simulators.server import Server
 
-from tests.promises.stage import FIVE, Speaker, agent_for, generated, script
+from tests.promises.stage import SIX, Speaker, agent_for, generated, script
 from ullage import tool
 from ullage.errors import CommandRefused, ProviderError, WrongType
 from ullage.events import DraftPiece, ToolEnded
 from ullage.runtime.agent import Agent
 
-WIRES = pytest.mark.parametrize("speaker", FIVE, ids=lambda speaker: speaker.name)
+WIRES = pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 STORY = "Once there was a cask. " * 40
 ENDLESS = {"answers": [{"text": STORY}], "server": {"delay_s": 0.02}}
 
@@ -28,7 +28,7 @@ def level(cask: int) -> str:
 
 
 def agent_of(
-    server: Server, place: Path, speaker: Speaker = FIVE[0], **more: Any
+    server: Server, place: Path, speaker: Speaker = SIX[0], **more: Any
 ) -> Agent:
     return agent_for(place / "s.db", server=server, **{**speaker.settings(), **more})
 

@@ -9,7 +9,7 @@ import pytest
 from ullage_simulators import running
 from ullage_simulators.server import Server
 
-from tests.promises.stage import FIVE, Speaker, agent_for, script
+from tests.promises.stage import SIX, Speaker, agent_for, script
 from tests.runtime.test_session_deps import results
 from ullage import ToolRetry, tool
 from ullage.events import ToolEnded, ToolStarted
@@ -26,11 +26,11 @@ def level(cask: int) -> str:
     return "half"
 
 
-def agent_of(server: Server, place: Path, speaker: Speaker = FIVE[0]) -> Agent:
+def agent_of(server: Server, place: Path, speaker: Speaker = SIX[0]) -> Agent:
     return agent_for(place / "s.db", server=server, tools=[level], **speaker.settings())
 
 
-@pytest.mark.parametrize("speaker", FIVE, ids=lambda speaker: speaker.name)
+@pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 async def test_the_model_is_asked_to_try_again_and_succeeds(
     speaker: Speaker, tmp_path: Path
 ) -> None:
