@@ -96,8 +96,12 @@ class Outcome(NamedTuple):
 
     def plus(self, other: Outcome) -> Outcome:
         return Outcome(
-            *(mine + its for mine, its in zip(self[:5], other[:5], strict=True)),
-            self.lost or other.lost,
+            refused=self.refused + other.refused,
+            dropped=self.dropped + other.dropped,
+            failed=self.failed + other.failed,
+            before=self.before + other.before,
+            after=self.after + other.after,
+            lost=self.lost or other.lost,
         )
 
 

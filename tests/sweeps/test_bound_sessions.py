@@ -1,4 +1,4 @@
-"""1,000 random sessions on every simulated model: nothing is refused or dropped for what stands in front of reasoning."""
+"""1,000 random sessions on every simulated model: nothing is refused for what is in front of reasoning."""
 
 from __future__ import annotations
 
