@@ -45,7 +45,7 @@ async def test_a_model_with_short_answers_writes_the_summary_on_its_own_request(
     """One call that is accepted; where the limit was unknown and too large, one refused call before it."""
     scenario = script(dialect, window=WINDOW, max_output=LONGEST)
     async with scene(
-        tmp_path, dialect, turns(85), scenario=scenario, window=WINDOW, strategy="summary"
+        tmp_path, dialect, turns(68), scenario=scenario, window=WINDOW, strategy="summary"
     ) as (server, session):
         await session.compact()
         await session.wait()
