@@ -230,7 +230,7 @@ def test_after_a_refusal_nothing_of_it_is_sent_and_the_model_is_known_to_bind() 
 
 
 def test_answers_of_a_log_that_is_continued_are_behind_a_head_that_nobody_knows() -> None:
-    log = [
+    log: list[Event] = [
         SessionStarted(model=MODEL, wire="messages", provider="anthropic", program="x"),
         MessageAdded(message=said("q1", "How full?")),
         CallStarted(call="c1"),
