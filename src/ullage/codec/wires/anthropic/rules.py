@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ullage.codec.rules import PLAIN_CHARACTERS, Legal, Target, WireParams, fields
+from ullage.models.binding import SYSTEM_MESSAGES, takes_claude_fields
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 
@@ -53,4 +54,7 @@ def target(wire: str, provider: str, model: str, thinking: str) -> Target:
         space_at_end=False,
         signed_thinking=family == "claude" or not provider or served_by.reads_claude,
         thinking_from_begin=True,
+        system_messages=family == "claude"
+        and takes_claude_fields(provider)
+        and SYSTEM_MESSAGES.search(model) is not None,
     )
