@@ -122,7 +122,13 @@ class ModelChanged(
 class SystemChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="system_changed"
 ):
+    """The system prompt that is in force from here on.
+
+    With ``note``, the message of this id tells the model what has changed, and requests keep the prompt that they had.
+    """
+
     system: tuple[SystemBlock, ...]
+    note: str = ""
 
 
 class ToolsChanged(

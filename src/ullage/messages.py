@@ -104,6 +104,10 @@ COMPACTION: Final = "compaction"
 """``ProviderItem.kind`` of a conversation that the provider compacted. Its ``text`` stands for it with other models."""
 
 
+TOOL_REFERENCE: Final = "tool_reference"
+"""``ProviderItem.kind`` of a deferred tool that a search found: the provider puts its declaration there."""
+
+
 class ProviderItem(
     Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="provider_item"
 ):

@@ -343,6 +343,7 @@ MADE_AGAIN = {
     "shares",
     "share_widths",
     "loadable",
+    "declarations",
     "head",
 }
 """What a fold has from the rest of itself, or is given when it is loaded."""
@@ -354,7 +355,7 @@ MADE_AGAIN = {
         (State, MADE_AGAIN),
         (View, {"touched", "shares", "entries", "recent"}),
         (Track, {"errors"}),
-        (BoundReasoning, {"last"}),
+        (BoundReasoning, {"last", "deferred"}),
     ],
 )
 def test_every_field_of_the_state_is_stored_but_what_is_made_again(

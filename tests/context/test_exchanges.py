@@ -90,3 +90,15 @@ def test_gemini_s_calls_without_ids_stay_with_their_results() -> None:
     assert [bool(each.open) for each in made] == [False, False, False, False, True]
     assert roles[1].count("tool") >= 1
     assert roles[2].count("tool") == 1
+
+
+def test_a_system_message_belongs_to_what_it_stands_behind() -> None:
+    messages = (
+        said("first", "x", role="system"),
+        said("q", "x"),
+        said("n1", "x", role="system"),
+        said("n2", "x", role="system"),
+        said("a", "x", role="assistant"),
+        said("n3", "x", role="system"),
+    )
+    assert ids(*messages) == [("first",), ("q", "n1", "n2"), ("a",), ("n3",)]

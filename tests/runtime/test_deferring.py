@@ -12,6 +12,7 @@ import pytest
 from ullage_simulators import Server, running
 
 from tests.promises.stage import (
+    BOUND_CLAUDE,
     CHAT,
     CLAUDE,
     GEMINI,
@@ -25,6 +26,7 @@ from tests.promises.stage import (
 from ullage.errors import ContextUnfixable
 from ullage.events import (
     ApprovalAsked,
+    Calibrated,
     CompactionCommitted,
     EpochChanged,
     Event,
@@ -224,3 +226,118 @@ async def test_a_program_with_a_tool_of_that_name_keeps_it(tmp_path: Path) -> No
         async with agent.session("one") as session:
             await session.ask("Hello.")
         assert declared_in(generated(server)[0]) == ["tool_search", "read_result"]
+
+
+def found_by(exchange: Any) -> list[list[Any]]:
+    """The content of each search's result in a request to Claude, where it holds references."""
+    blocks = (
+        block
+        for message in exchange.body["messages"]
+        for block in message["content"]
+        if block["type"] == "tool_result" and isinstance(block["content"], list)
+    )
+    return [
+        [each["tool_name"] for each in block["content"]]
+        for block in blocks
+        if block["content"][0]["type"] == "tool_reference"
+    ]
+
+
+def thoughts_in(exchange: Any) -> int:
+    kinds = [
+        block["type"]
+        for message in exchange.body["messages"]
+        for block in message["content"]
+    ]
+    return kinds.count("thinking")
+
+
+def thinking(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"reasoning": "Which tool is it? " * 4, **answer}
+
+
+BOUND_ANSWERS = tuple(map(thinking, FINDS_AND_CALLS))
+
+
+async def test_a_model_that_binds_its_reasoning_finds_tools_by_references_and_keeps_it(
+    tmp_path: Path,
+) -> None:
+    with running(script(*BOUND_ANSWERS)) as server:
+        async with session_of(tmp_path, server, BOUND_CLAUDE).session("one") as session:
+            result = await session.ask("Which issues are open?")
+            await session.ask("And now?")
+            events = await session.history()
+        sent = generated(server)
+    assert result.text == "Three are open."
+    assert not any(exchange.rule for exchange in server.exchanges)
+    tools = sent[0].body["tools"]
+    assert all(exchange.body["tools"] == tools for exchange in sent)
+    assert [tool["name"] for tool in tools if "defer_loading" not in tool] == [
+        "read_result",
+        "tool_search",
+    ]
+    assert len(tools) == len(served_tools()) + 2
+    assert [len(found_by(exchange)) for exchange in sent] == [0, 1, 1, 1]
+    assert found_by(sent[-1])[0][0] == "hub__list_issue"
+    assert [thoughts_in(exchange) for exchange in sent] == [0, 1, 2, 3]
+    assert of_kind(events, EpochChanged) == []
+
+
+async def test_the_reading_counts_the_declarations_that_a_search_brings(
+    tmp_path: Path,
+) -> None:
+    with running(script(*BOUND_ANSWERS)) as server:
+        async with session_of(tmp_path, server, BOUND_CLAUDE).session("one") as session:
+            await session.ask("Which issues are open?")
+            events = await session.history()
+    compared = [each for each in of_kind(events, Calibrated) if each.call]
+    assert len(compared) == 3
+    for each in compared:
+        assert each.estimated == pytest.approx(each.actual, rel=0.1)
+    assert compared[1].actual - compared[0].actual > 900
+
+
+async def test_a_summary_takes_the_references_with_it_and_the_tools_stay_callable(
+    tmp_path: Path,
+) -> None:
+    answers = (
+        *BOUND_ANSWERS[:2],
+        {"when": {"contains": "summar"}, "text": "## Goal\nIssues were listed."},
+        {"when": {"contains": "Once more"}, **calls("hub__list_issue", issue_1="all")},
+        {"text": "Word after word. " * 300},
+    )
+    with running(script(*answers)) as server:
+        agent = session_of(tmp_path, server, BOUND_CLAUDE, strategy="hybrid", keep=0.05)
+        async with agent.session("one") as session:
+            await _ask_often(session)
+            await session.compact()
+            await session.wait()
+            await session.ask("Once more.")
+            events = await session.history()
+        last = generated(server)[-1]
+    assert not any(exchange.rule for exchange in server.exchanges)
+    assert of_kind(events, CompactionCommitted)
+    assert found_by(last) == []
+    assert of_kind(events, ToolEnded)[-1].outcome == "finished"
+    assert len(of_kind(events, ToolsChanged)) == 1
+
+
+async def test_another_model_gets_the_found_tools_declared_and_the_text_of_the_result(
+    tmp_path: Path,
+) -> None:
+    first, *others = (
+        speaker._replace(params={}) for speaker in (BOUND_CLAUDE, CLAUDE, CHAT)
+    )
+    with running(script(*BOUND_ANSWERS)) as server:
+        async with session_of(tmp_path, server, first).session("one") as session:
+            await session.ask("Which issues are open?")
+            for speaker in others:
+                await session.set(**speaker.settings())
+                await session.ask("And now?")
+        claude, chat = generated(server)[-2:]
+    assert not any(exchange.rule for exchange in server.exchanges)
+    for exchange in (claude, chat):
+        assert "hub__list_issue" in declared_in(exchange)
+        assert "they are declared now" in str(exchange.body)
+        assert "tool_reference" not in str(exchange.body)
+        assert "defer_loading" not in str(exchange.body)

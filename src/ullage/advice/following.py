@@ -93,7 +93,7 @@ class ItemFollower:
         match event:
             case MessageAdded() | MessageReplaced():
                 self._follow_change(event.message.id)
-            case SystemChanged():
+            case SystemChanged(note=""):
                 self._mark("system", self.next_call > 1)
                 self._follow_fixed()
             case ToolsChanged():

@@ -418,6 +418,8 @@ def _message(loop: Loop, event: MessageAdded) -> Loop:
             closed = {part.call_id for part in message.of_type(ToolResultPart)}
             still = tuple(call for call in loop.open if call.call_id not in closed)
             return replace(loop, open=still, owes_answer=True)
+        case "system" if message.origin == "injected":
+            return loop
         case _ if loop.open:
             return replace(loop, owes_answer=True)
         case _:

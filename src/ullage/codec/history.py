@@ -115,6 +115,7 @@ class History:
             bool(request.chained),
             marks is not None,
             marks_all,
+            frozenset(tool.name for tool in request.tools if tool.deferred),
         )
         grown = self._extended(kind, request, options)
         if grown is None:
@@ -216,6 +217,8 @@ class _Kind(NamedTuple):
     is_chained: bool
     is_marked: bool
     marks_all: bool
+    deferred: frozenset[str]
+    """The names of tools that results may refer to."""
 
 
 class _Grown:

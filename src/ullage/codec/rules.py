@@ -41,6 +41,7 @@ class Target:
     signature on the first call of each step, ``every_reasoning`` for reasoning in each answer,
     ``thinking_from_begin`` for thinking in the first answer of a tool loop, ``named_reasoning`` for the name of the
     field that reasoning came in. ``signed_text`` is whether an empty text may carry a signature.
+    ``system_messages`` is whether a system message may stand behind a user message, before an answer or at the end.
     """
 
     wire: str
@@ -66,6 +67,7 @@ class Target:
     thinking_from_begin: bool = False
     signed_text: bool = False
     named_reasoning: bool = False
+    system_messages: bool = False
 
 
 PLAIN_CHARACTERS: Final = re.compile(r"[a-zA-Z0-9_-]+")

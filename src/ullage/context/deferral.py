@@ -2,9 +2,13 @@
 
 Claude Code defers the tools of MCP servers when they exceed 10 % of the window (``ENABLE_TOOL_SEARCH=auto``, with
 another share ``auto:N``; https://code.claude.com/docs/en/mcp). Here deferred tools are not in the request at all, which
-works on every wire. The wires with a search of their own (Anthropic's ``defer_loading`` with ``tool_reference``,
-OpenAI's ``tool_search``) keep the provider's cache when a tool is loaded; they are not used, as only some models and
-hosts have them, and a reading could not tell which declarations a reference brings into the window.
+works on every wire; a tool that was found is declared, and the provider's cache begins again.
+
+One tool more would also cost a model that binds its reasoning all of it. So on Claude models that do
+(``State.takes_references``) all deferred tools are declared from the start with Anthropic's ``defer_loading``, and the
+result of a search refers to those that it found: the request grows and does not change. The reading counts their
+declarations in the place of the result. A tool is loaded there as long as that result is in view: it has to be found
+again after a compaction that takes the result with it, and can be called without.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The order of a history's messages in a request, and their exchanges: where a history may be cut.
 
-An exchange is an answer with the results of its calls, or a single other message. A history is never cut inside one.
+An exchange is an answer with the results of its calls, or a single other message; a system message behind either
+belongs to it. A history is never cut inside one.
 """
 
 from __future__ import annotations
@@ -64,8 +65,13 @@ def _home(groups: Sequence[_Group], message: Message) -> int | None:
     if not groups:
         return None
     results = [part.call_id for part in message.of_type(ToolResultPart)]
+    last = groups[-1].messages[-1]
+    if message.role == "system":
+        first = groups[-1].messages[0]
+        if last.role == "assistant" or first.role == "system":
+            return None
+        return len(groups) - 1
     if not results:
-        last = groups[-1].messages[-1]
         waits = message.role == last.role == "assistant" and _is_reasoning_alone(last)
         return len(groups) - 1 if waits else None
     home: int | None = None

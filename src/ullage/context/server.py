@@ -132,7 +132,8 @@ def _ask(
 def _stands_in_front(message: Message) -> bool:
     """A system prompt among the messages, or an earlier compaction that is pinned."""
     items = message.of_type(ProviderItem)
-    return message.role == "system" or any(item.kind == COMPACTION for item in items)
+    is_prompt = message.role == "system" and message.origin != "injected"
+    return is_prompt or any(item.kind == COMPACTION for item in items)
 
 
 def _is_whole(item: ProviderItem) -> bool:

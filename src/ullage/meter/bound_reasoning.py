@@ -2,7 +2,8 @@
 
 A prefix has two parts: its head (system prompt, tools that are not deferred, the application's policy for reasoning),
 and a digest that is rolled over the messages. A message is named by its id and by where in the ledger its content is:
-the place changes when it is edited, cleared or shortened, and an undo brings it back.
+the place changes when it is edited, cleared or shortened, and an undo brings it back. A deferred tool is part of the
+message that refers to it.
 
 A compaction that the provider wrote stands for the messages it was made of, so that reasoning behind them stays valid
 (https://platform.claude.com/docs/en/build-with-claude/compaction-thinking-blocks). That holds in one direction: what
@@ -12,11 +13,12 @@ that a prefix may have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ullage.meter.fingerprint import EMPTY, digest
+from ullage.messages import Tool
+from ullage.meter.fingerprint import EMPTY, digest, of_tools
 from ullage.meter.view import DERIVED, Entry
 
 UNKNOWN: Final = ""
@@ -44,6 +46,16 @@ class BoundReasoning:
     """Whether a call was made whose whole request is in the ledger."""
     last: str = field(default="", metadata=DERIVED)
     """The digest of all messages in view; empty where it is not known."""
+    deferred: Mapping[str, Tool] = field(default_factory=dict, metadata=DERIVED)
+    """The deferred tools of the next request, by name."""
+
+    def declare(self, tools: Sequence[Tool]) -> None:
+        """Take the tools of the next request."""
+        deferred: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.deferred:
+                deferred[tool.name] = tool
+        self.deferred = deferred
 
     def added(self, entry: Entry, head: str | None, entries: Iterable[Entry]) -> None:
         """A message was added at the end of these entries.
@@ -59,7 +71,7 @@ class BoundReasoning:
             if behind is not None:
                 self.behind[entry.id] = behind
         if self.last:
-            self.last = _roll(self.last, entry)
+            self.last = self._roll(self.last, entry)
 
     def started(self, call: str, head: str, entries: Iterable[Entry]) -> None:
         """A call with all of these messages was sent.
@@ -78,7 +90,7 @@ class BoundReasoning:
         if not self.last:
             rolled = EMPTY
             for entry in entries:
-                rolled = _roll(rolled, entry)
+                rolled = self._roll(rolled, entry)
             self.last = rolled
         return self.last
 
@@ -90,7 +102,7 @@ class BoundReasoning:
         for entry in entries:
             yield entry, rolled
             stands = self.stands_for.get(entry.id, ())
-            rolled = (*(_roll(each, entry) for each in rolled), *stands)
+            rolled = (*(self._roll(each, entry) for each in rolled), *stands)
 
     def note_compaction(self, summary: str, entries: Iterable[Entry], first: str) -> None:
         """The provider wrote ``summary`` of all messages before ``first``. ``entries`` are those in view before."""
@@ -117,6 +129,10 @@ class BoundReasoning:
         self.unbound = frozenset(unbound)
         return changed
 
+    def is_valid(self, entry: Entry) -> bool:
+        """Whether what this answer was made behind is known, and still there."""
+        return entry.id in self.behind and entry.id not in self.unbound
+
     def refuse(self, model: str, entries: Iterable[Entry]) -> None:
         """The provider refused reasoning of this view: none of it is sent again."""
         self.learnt.add(model)
@@ -124,7 +140,15 @@ class BoundReasoning:
             if entry.cost.carries:
                 self.behind[entry.id] = UNKNOWN
 
-
-def _roll(before: str, entry: Entry) -> str:
-    origin = entry.facts.origin
-    return digest(before, entry.id, repr((origin.seq, origin.place, *origin.pruned)))
+    def _roll(self, before: str, entry: Entry) -> str:
+        origin = entry.facts.origin
+        pieces = [
+            before,
+            entry.id,
+            repr((origin.seq, origin.place, *origin.pruned)),
+        ]
+        for name in entry.cost.references:
+            tool = self.deferred.get(name)
+            if tool is not None:
+                pieces.append(of_tools((tool,)))
+        return digest(*pieces)

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.codec.tool_references import referenced
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -42,6 +43,8 @@ ORIGIN_ROWS = {"summary": SUMMARY, "injected": REMINDERS}
 
 MediaCost = Callable[[ImagePart | FilePart, bool], float]
 """Tokens of an image or a file; the second argument is true inside a tool result."""
+
+NO_DECLARATIONS: Final[Mapping[str, float]] = {}
 
 UNKNOWN_ITEM = 5_000.0
 """Tokens that an item of a wire may cost whose content is on the provider's side."""
@@ -223,15 +226,25 @@ class MessageCost(NamedTuple):
     """Whether it holds reasoning, shown or opaque, also where that rides on another part (Gemini's signatures)."""
     maker: Maker | None = None
     """Who made that reasoning; ``None`` where it does not say."""
+    references: tuple[str, ...] = ()
+    """Deferred tools whose declarations the provider puts in the place of its results."""
 
 
 class _Sums:
     """The sums of one message while its parts are counted, each text once."""
 
     def __init__(
-        self, family: Family, counter: TextCounter, media: MediaCost, *, is_answer: bool
+        self,
+        family: Family,
+        counter: TextCounter,
+        media: MediaCost,
+        declarations: Mapping[str, float],
+        *,
+        is_answer: bool,
     ) -> None:
         self.is_answer = is_answer
+        self.declarations = declarations
+        self.references: list[str] = []
         self.family = family
         self.counter = counter
         self.media_cost = media
@@ -276,6 +289,10 @@ class _Sums:
     def count_result(self, part: ToolResultPart, name: str) -> float:
         """Tokens of a tool's result with its wrapping, added to the sums."""
         tokens = result_tokens(part.text, self.family, self.counter)
+        found = [tool for tool in referenced(part.content) if tool in self.declarations]
+        if found:
+            tokens = sum(self.declarations[tool] for tool in found)
+            self.references += found
         shown = 0.0
         for inner in part.content:
             if isinstance(inner, ImagePart | FilePart):
@@ -295,14 +312,16 @@ def message_cost(
     *,
     tool_names: Mapping[str, str],
     media: MediaCost,
+    declarations: Mapping[str, float] = NO_DECLARATIONS,
 ) -> MessageCost:
     """What one message costs, as a whole and by part. Counts each of its texts once; never raises.
 
     ``tool_names`` are by call id, for results that don't name their tool. An answer is counted by what it shows.
+    ``declarations`` are tokens of the deferred tools, which are read where a result refers to them.
     """
     is_answer = message.role == "assistant"
     own_row = ORIGIN_ROWS.get(message.origin) or ROLE_ROWS[message.role]
-    sums = _Sums(family, counter, media, is_answer=is_answer)
+    sums = _Sums(family, counter, media, declarations, is_answer=is_answer)
     parts: list[PartCost] = []
     for part in message.parts:
         row, name, tokens = own_row, "", 0.0
@@ -354,7 +373,14 @@ def message_cost(
             sums.over,
             sums.text_kinds,
         )
-        return MessageCost(added.tokens(family), 0.0, added, None, tuple(parts))
+        return MessageCost(
+            added.tokens(family),
+            0.0,
+            added,
+            None,
+            tuple(parts),
+            references=tuple(sums.references),
+        )
     answer = AnswerTokens(
         sums.text,
         sums.names,

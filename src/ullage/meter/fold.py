@@ -134,7 +134,7 @@ class Fold(State):
 
     def _rebind(self) -> None:
         """Look again at which reasoning is still behind the prefix that it was made behind."""
-        self.head = None
+        self.head = self.loadable = None
         if self.bound.check(self.prefix_head, self.view, self._binds):
             self._recarry()
 
@@ -145,6 +145,17 @@ class Fold(State):
             return False
         is_known = binding_of(maker.wire, maker.model) is not None
         return is_known or maker.model in self.bound.learnt
+
+    @property
+    def holds_bound(self) -> bool:
+        """Whether reasoning in view is sent, and would be refused behind another system prompt or other tools."""
+        if not self.refuses_changes or not self.policy.include_in_context:
+            return False
+        for entry in self.view:
+            is_valid = entry.cost.carries and self.bound.is_valid(entry)
+            if is_valid and self._binds(entry):
+                return True
+        return False
 
     def needs_content(self, event: Event) -> bool:
         """Whether applying this event reads messages in view, so that none of their contents may be missing."""
@@ -207,6 +218,7 @@ class Fold(State):
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
+        self._count_fixed()  # results are counted by the tools that they refer to
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
         self.step_ratios = StepRatios()
@@ -214,11 +226,10 @@ class Fold(State):
         self.reasoning = ReasoningInView()
         for entry in entries:
             self._enter(entry.message, entry.facts.origin)
-        self._count_fixed()
 
     def _count_fixed(self) -> None:
         """What every request carries, again."""
-        self.shares = None
+        self.shares = self.declarations = None
         first = next(iter(self.view), None)
         leading = ""
         if first is not None and first.role == "system":
@@ -277,12 +288,18 @@ class Fold(State):
             self._take_client_limits()
 
     def _system(self, event: SystemChanged) -> None:
+        if event.note:
+            self.notes = (*self.told, event.note)
+            self.amended = event.system
+            return
         self.system = event.system
+        self.notes = ()
+        self.amended = ()
         self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
-        self.loadable = None
+        self.bound.declare(event.tools)
         self._count_fixed()
 
     def _params(self, event: ParamsChanged) -> None:
@@ -320,7 +337,7 @@ class Fold(State):
     # -- messages --
 
     def _enter(self, message: Message, origin: ContentLocation) -> Entry:
-        cost = self.forecaster.message(message, self.view.tool_names)
+        cost = self._cost(message)
         opening = self._opening(message, cost)
         entry = self.view.add(message, cost, opening=opening, origin=origin)
         self._follow(entry)
@@ -328,6 +345,13 @@ class Fold(State):
             self._count_fixed()
         self._carry(entry)
         return entry
+
+    def _cost(self, message: Message) -> MessageCost:
+        return self.forecaster.message(
+            message,
+            self.view.tool_names,
+            self.deferred_tokens,
+        )
 
     def _opening(self, message: Message, cost: MessageCost) -> float:
         """What a message adds to a first request; it is needed only before the first reported input."""
@@ -391,7 +415,7 @@ class Fold(State):
 
     def _exchange(self, message: Message, origin: ContentLocation) -> Entry:
         old = self.view.entries[message.id]
-        cost = self.forecaster.message(message, self.view.tool_names)
+        cost = self._cost(message)
         anchored = self.is_anchored(old)
         opening = self._opening(message, cost)
         entry = self.view.replace(
@@ -497,8 +521,7 @@ class Fold(State):
         item = parts[0] if len(parts) == 1 else None
         if not isinstance(item, ProviderItem) or item.kind != COMPACTION:
             return
-        data = item.provider
-        if data is None or self.binding is None or not self.binding.refuses:
+        if item.provider is None or not self.refuses_changes:
             return
         gone = {*event.summarised, *(dropped.id for dropped in event.dropped)}
         kept = [entry for entry in self.view if entry.id not in gone]

@@ -16,6 +16,7 @@ from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
 from ullage.meter.attribution import CHANGE_DOUBT
 from ullage.meter.clearing import rule_of_request
 from ullage.meter.cost import (
+    NO_DECLARATIONS,
     NOTHING_COUNTED,
     Added,
     AnswerTokens,
@@ -162,13 +163,23 @@ class Forecaster:
             return image_tokens(part, self.media_rule, in_result=in_result)
         return file_tokens(part, self.media_rule, in_result=in_result)
 
-    def message(self, message: Message, tool_names: Mapping[str, str]) -> MessageCost:
+    def message(
+        self,
+        message: Message,
+        tool_names: Mapping[str, str],
+        declarations: Mapping[str, float] = NO_DECLARATIONS,
+    ) -> MessageCost:
         """What a message costs as input; of one without its content, what was measured."""
         known = measured_cost(message)
         if known is not None:
             return known
         return message_cost(
-            message, self.family, self.counter, tool_names=tool_names, media=self.media
+            message,
+            self.family,
+            self.counter,
+            tool_names=tool_names,
+            media=self.media,
+            declarations=declarations,
         )
 
     def text(self, text: str) -> float:

@@ -513,10 +513,7 @@ class Meter:
     def policy(self) -> ReasoningPolicy:
         """Which earlier reasoning is sent: by the application's policy, less what the provider would refuse."""
         fold = self._fold
-        binding = fold.binding
-        return (
-            fold.sent_policy if binding is not None and binding.refuses else fold.policy
-        )
+        return fold.sent_policy if fold.refuses_changes else fold.policy
 
     @property
     def limits(self) -> Limits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,7 +39,7 @@ from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Limits
-from ullage.models.binding import LEARNT, Binding, binding_of
+from ullage.models.binding import LEARNT, Binding, binding_of, takes_claude_fields
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
@@ -143,8 +143,14 @@ class State:
     fixed: Fixed = field(default_factory=Fixed)
     shares: dict[str, Share] | None = field(default=None, metadata=DERIVED)
     """The rows of ``fixed`` by their keys; ``None`` until they are asked for."""
+    notes: tuple[str, ...] = ()
+    """Ids of the messages that tell the model how the system prompt has changed since ``system``."""
+    amended: tuple[SystemBlock, ...] = ()
+    """The system prompt with these changes."""
     loadable: tuple[Tool, ...] | None = field(default=None, metadata=DERIVED)
     """``sent_tools``, until they change; ``None`` until they are asked for."""
+    declarations: dict[str, float] | None = field(default=None, metadata=DERIVED)
+    """``deferred_tokens``, until they change; ``None`` until they are asked for."""
     share_widths: OpeningWidths | None = field(default=None, metadata=DERIVED)
     """The widths that their doubts were taken from."""
     attribution: Attribution | None = None
@@ -194,6 +200,7 @@ class State:
 
     def __post_init__(self) -> None:
         self.set_model(self.model, self.wire, self.provider)
+        self.bound.declare(self.tools or ())
 
     def set_model(self, model: str, wire: str, provider: str) -> None:
         """Take the limits and the estimators of this model."""
@@ -224,13 +231,60 @@ class State:
 
     @property
     def sent_tools(self) -> tuple[Tool, ...]:
-        """The tools of a request: those that are not deferred, or all where the provider has a search for them."""
+        """The tools of a request: those that are not deferred, or all where the provider can load them later."""
         if self.loadable is None:
             tools = self.tools or ()
-            if not any("tool_search" in tool.kind for tool in tools):
+            has_search = any("tool_search" in tool.kind for tool in tools)
+            if not has_search and not self.takes_references:
                 tools = tuple(tool for tool in tools if not tool.deferred)
             self.loadable = tools
         return self.loadable
+
+    @property
+    def takes_references(self) -> bool:
+        """Whether deferred tools are declared as such, and loaded by a search's references to them.
+
+        All Claude models since 4.5 can (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool).
+        Those are meant whose reasoning would be lost by one tool more.
+        """
+        is_claude = self.wire == "messages" and takes_claude_fields(self.provider)
+        return is_claude and self.refuses_changes
+
+    @property
+    def refuses_changes(self) -> bool:
+        """Whether the model refuses reasoning behind another prefix than it was made behind."""
+        binding = self.binding
+        return binding is not None and binding.refuses
+
+    @property
+    def deferred_tokens(self) -> Mapping[str, float]:
+        """Tokens of the deferred tools that a reference brings into the window, by name."""
+        if self.declarations is None:
+            self.declarations = {}
+            tools = self.tools or ()
+            if self.wire != "messages":
+                tools = ()
+            costs = self.fixed.tools.deferred
+            for tool, tokens in zip(tools, costs, strict=False):
+                if tool.deferred:
+                    self.declarations[tool.name] = tokens
+        return self.declarations
+
+    @property
+    def in_force(self) -> tuple[SystemBlock, ...]:
+        """The system prompt with the changes that were told in messages."""
+        if self.notes:
+            return self.amended
+        return self.system or ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Those of ``notes`` that are in view."""
+        in_view: list[str] = []
+        for note in self.notes:
+            if note in self.view.entries:
+                in_view.append(note)
+        return tuple(in_view)
 
     @property
     def binding(self) -> Binding | None:

@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ullage.models.providers import provider_named
+
 
 class Binding(NamedTuple):
     """How the models of one name hold reasoning to its prefix."""
@@ -59,6 +61,21 @@ def binding_of(wire: str, model: str) -> Binding | None:
         if row.wire == wire and re.search(row.model, name):
             return row
     return None
+
+
+_CLAUDE_HOSTS: Final = frozenset({"anthropic", "google-vertex-anthropic"})
+
+
+def takes_claude_fields(provider: str) -> bool:
+    """Whether Claude has all of its API at this provider: a gateway may refuse what is new in it."""
+    return not provider or provider_named(provider).name in _CLAUDE_HOSTS
+
+
+SYSTEM_MESSAGES: Final = re.compile(
+    r"(fable|mythos)-5|opus-(4[-.]8|5)|(sonnet|haiku)-5[-.]5"
+)
+"""Claude models that take messages of the role ``system`` behind the first one
+(https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages): all that bind reasoning."""
 
 
 class _Reads(NamedTuple):

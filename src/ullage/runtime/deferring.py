@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ullage.context.deferral import (
     SEARCH,
     DeferralRules,
+    ToolsInUse,
     ToolSizes,
     arranged,
     deferrable,
@@ -54,6 +55,7 @@ def tool_set(
 
     ``offered`` are the agent's. A deferred tool stays callable: a model that calls it without a search is answered, and
     it is declared from then on. A tool of the program that has the search tool's name keeps it, and none is deferred.
+    Where the provider loads tools by references, what is declared stays the same, whatever is in use.
     """
     tools = tuple(tool.declaration for tool in offered.values())
     rules = DeferralRules(
@@ -65,11 +67,14 @@ def tool_set(
     if not deferred:
         return ToolSet(offered, tools)
     search = _search_tool(search_declaration(deferred, sizes), deferred)
+    in_use = runtime.memory.tools_in_use
+    if fold.takes_references:
+        in_use = ToolsInUse()
     before = [tool.name for tool in fold.tools or () if not tool.deferred]
     declared = arranged(
         (*tools, search.declaration),
         deferred,
-        runtime.memory.tools_in_use,
+        in_use,
         before,
         sizes,
     )

@@ -240,7 +240,8 @@ class CountedTool(NamedTuple):
 class SyncedTo(NamedTuple):
     """What the recorded settings and tools were worked out from.
 
-    ``looked_up`` are the deferrable tools that the model has found or called, ``window`` is in tokens.
+    ``looked_up`` are the deferrable tools that the model has found or called, ``window`` is in tokens. ``told`` are the
+    messages in view that told the model of a changed system prompt.
     """
 
     own: Mapping[str, object]
@@ -250,6 +251,7 @@ class SyncedTo(NamedTuple):
     answering: NextToAnswer
     output: OutputType[Any] | None
     instructions: WrittenInstructions | None
+    told: tuple[str, ...]
 
     def holds(self, other: SyncedTo) -> bool:
         """Whether nothing has changed. The mappings are compared by identity."""
@@ -261,6 +263,7 @@ class SyncedTo(NamedTuple):
             and self.answering == other.answering
             and self.output is other.output
             and self.instructions is other.instructions
+            and self.told == other.told
         )
 
 

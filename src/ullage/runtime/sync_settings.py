@@ -1,7 +1,8 @@
 """Records changed settings in the ledger: model, system prompt, tools, parameters and limits.
 
 They are written as events before the next decision, so that the reading follows at once. Changes that alter what the
-model has already seen begin one new epoch together. ``reading_in_effect`` counts those that are not written yet.
+model has already seen begin one new epoch together. ``reading_in_effect`` counts those that are not written yet: a
+changed system prompt that is told by a message waits for the next turn, as such a message has to follow a user's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from ullage.events import (
     ModelChanged,
     ParamsChanged,
     SettingsChanged,
-    SystemChanged,
     ToolsChanged,
     ToolServerNoticed,
 )
@@ -31,6 +31,12 @@ from ullage.runtime.deferring import ToolSet, tool_set, undeferred
 from ullage.runtime.output_type import OutputType
 from ullage.runtime.session_runtime import SessionRuntime, SyncedTo, answering
 from ullage.runtime.settings import Settings
+from ullage.runtime.system_notes import (
+    changed_system,
+    has_to_change,
+    is_told,
+    may_follow,
+)
 from ullage.runtime.turn_instructions import (
     TurnContext,
     WrittenInstructions,
@@ -59,9 +65,13 @@ LONGEST_PROBLEM = 300
 
 
 class PendingChanges(NamedTuple):
-    """What the settings change in the ledger: the events, the tools, and what is told of each MCP server."""
+    """What the settings change in the ledger: the events, the tools, and what is told of each MCP server.
+
+    ``told`` are further events, by which the model is told of a changed system prompt.
+    """
 
     events: list[Event]
+    told: list[Event]
     tools: ToolSet
     noticed: dict[str, tuple[str, tuple[str, ...]]]
 
@@ -77,11 +87,17 @@ async def sync_settings(runtime: SessionRuntime) -> None:
     runtime.tools = pending.tools.tools
     runtime.deferrable = pending.tools.deferrable
     runtime.noticed = pending.noticed
-    if pending.events:
-        await runtime.ledger.write(pending.events)
+    is_in_turn = bool(runtime.ledger.loop.turn) and may_follow(fold_of(runtime))
+    events = [*pending.events, *(pending.told if is_in_turn else ())]
+    if events:
+        await runtime.ledger.write(events)
     # What changes during the write is recorded the next time, but for what the changes themselves have set.
     now = _state(runtime, own)
-    runtime.synced = state._replace(window=now.window, looked_up=now.looked_up)
+    runtime.synced = state._replace(
+        window=now.window, looked_up=now.looked_up, told=now.told
+    )
+    if pending.told and not is_in_turn:
+        runtime.synced = None
 
 
 def is_synced(runtime: SessionRuntime) -> bool:
@@ -100,11 +116,12 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
     """
     reading = runtime.reading
     if not is_synced(runtime):
-        events = changes(runtime, runtime.resolve_settings().settings).events
-        if any(isinstance(event, ModelChanged) for event in events):
+        pending = changes(runtime, runtime.resolve_settings().settings)
+        if any(isinstance(event, ModelChanged) for event in pending.events):
             await runtime.ledger.load()  # another model counts every message anew
             reading = runtime.reading  # the driver may have recorded them meanwhile
-            events = changes(runtime, runtime.resolve_settings().settings).events
+            pending = changes(runtime, runtime.resolve_settings().settings)
+        events = [*pending.events, *pending.told]
         after = Meter._of(fold_after(fold_of(runtime), events)).reading()
         reading = msgspec.structs.replace(after, seq=reading.seq)
     notes: list[str] = []
@@ -134,6 +151,7 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
         now,
         runtime.output,
         runtime.instructions,
+        fold_of(runtime).told,
     )
 
 
@@ -164,12 +182,8 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
             )
             rewrites.append("model")
         wire = provider.wire
-    system = (*runtime.shared.system(settings), *_written(runtime, held.system))
     fold = fold_of(runtime)
     is_first = fold.tools is None and not runtime.ledger.loop.turns
-    if system != held.system or is_first:
-        events.append(SystemChanged(system=system))
-        rewrites.append("system")
     declared = fold.tools or ()
     found = tool_set(
         runtime,
@@ -186,6 +200,15 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         events.append(ToolsChanged(tools=found.declared))
         if _sent(found.declared) != _sent(declared):
             rewrites.append("tools")
+    system = (*runtime.shared.system(settings), *_written(runtime, fold.in_force))
+    told: list[Event] = []
+    if is_first or has_to_change(fold, system):
+        changed = changed_system(fold_after(fold, events) if events else fold, system)
+        if is_told(changed):
+            told = changed
+        else:
+            events += changed
+            rewrites.append("system")
     params = params_with(runtime.output, settings, wire)
     if params != held.params:
         events.append(ParamsChanged(params=params))
@@ -193,7 +216,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
         rewrites.append(runtime.memory.broken)
     if rewrites and runtime.memory.started is not None:
         events.append(runtime.new_epoch(" and ".join(rewrites)))
-    return PendingChanges(events, found, noticed)
+    return PendingChanges(events, told, found, noticed)
 
 
 async def write_instructions(runtime: SessionRuntime) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ullage.agent.approving import REFUSED_BY_A_RULE
 from ullage.agent.closing import closed
 from ullage.agent.loop import OpenCall
+from ullage.codec.tool_references import reference_to
 from ullage.errors import SessionNotFound
 from ullage.events import (
     ApprovalAsked,
@@ -25,6 +26,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
 from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
+from ullage.runtime.compacting import fold_of
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage.similar import did_you_mean
@@ -176,6 +178,17 @@ async def _result(
 ) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
+    fold = fold_of(context.runtime)
+    if fold.takes_references:
+        for tool in output.found:
+            reference = reference_to(
+                tool,
+                id=f"{name}.{tool}",
+                wire=fold.wire,
+                provider=fold.provider,
+                model=fold.model,
+            )
+            content.append(reference)
     if output.text or not output.pictures:
         content.append(TextPart(id=f"{name}.text", text=output.text))
     for place, picture in enumerate(output.pictures):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests.codec.streams import request, user
+from tests.tiers import first_of
 from ullage.codec.blocks import CacheMarks, Encoded, Options
 from ullage.codec.bodies import read_body
-from ullage.codec.history import encode, encode_count
+from ullage.codec.history import History, encode, encode_count
 from ullage.codec.repair import repair
+from ullage.codec.tool_references import reference_to
 from ullage.codec.wires.anthropic.encode import settle
 from ullage.messages import (
     FilePart,
@@ -515,3 +518,202 @@ def test_another_model_or_host_is_asked_for_nothing_of_the_kind(
     assert "thinking" not in encode(asked).body
     bound = msgspec.structs.replace(asked, model="claude-fable-5-2", provider="anthropic")
     assert "thinking" not in encode(bound, options=Options(drops_unbound=False)).body
+
+
+NOTE = Message(id="n", role="system", parts=(TextPart(id="n.t", text="Be brief."),))
+ANSWER = Message(id="a", role="assistant", parts=(TextPart(id="a.t", text="Half full."),))
+
+
+def note(number: int) -> Message:
+    name = f"n{number}"
+    return Message(
+        id=name, role="system", parts=(TextPart(id=f"{name}.t", text="Be brief."),)
+    )
+
+
+def spoken(
+    *messages: Message, model: str = "claude-fable-5-2", provider: str = "anthropic"
+) -> list[str]:
+    """The roles of the wire messages; ``note`` is a system message that is written as text of the user's."""
+    asked = Request(wire="messages", model=model, provider=provider, messages=messages)
+    encoded = encode(repair(asked).request, options=BARE)
+    roles: list[str] = []
+    for each in body(encoded)["messages"]:
+        has_note = "<system>" in str(each["content"])
+        roles.append("note" if has_note else each["role"])
+    return roles
+
+
+def test_a_system_message_behind_a_users_is_one_of_its_own() -> None:
+    assert spoken(user(), NOTE) == ["user", "system"]
+    assert spoken(user(), NOTE, ANSWER, user(id="u2")) == [
+        "user", "system", "assistant", "user"
+    ]  # fmt: skip
+    assert spoken(user(), NOTE, note(2), ANSWER, user(id="u2"))[1:3] == [
+        "system", "assistant"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (NOTE, user()),
+        (user(), ANSWER, NOTE, user(id="u2")),
+        (user(), NOTE, user(id="u2"), ANSWER, user(id="u3")),
+        (user(), NOTE, note(2), user(id="u2")),
+    ],
+)
+def test_a_system_message_where_none_may_stand_is_text_of_the_users(
+    messages: tuple[Message, ...],
+) -> None:
+    roles = spoken(*messages)
+    assert "note" in roles and "system" not in roles
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [("claude-sonnet-5", "anthropic"), ("claude-fable-5-2", "openrouter")],
+)
+def test_a_system_message_is_text_of_the_users_where_the_model_takes_none(
+    model: str, provider: str
+) -> None:
+    roles = spoken(user(), NOTE, ANSWER, user(id="u2"), model=model, provider=provider)
+    assert roles == ["note", "assistant", "user"]
+
+
+def _random_history(random: Random, length: int) -> list[Message]:
+    """Questions, notes, calls with results, and answers in any order, as failed and interrupted turns leave them."""
+    made: list[Message] = []
+    for number in range(length):
+        name = f"m{number}"
+        kind = random.choice(("user", "user", "system", "system", "answer", "call"))
+        if kind == "call":
+            call = ToolCallPart(id=f"{name}.c", call_id=name, name="look")
+            result = ToolResultPart(id=f"{name}.r", call_id=name, name="look")
+            made.append(Message(id=name, role="assistant", parts=(call,)))
+            made.append(Message(id=f"{name}.m", role="tool", parts=(result,)))
+        elif kind == "answer":
+            text = TextPart(id=f"{name}.t", text=f"Answer {number}.")
+            made.append(Message(id=name, role="assistant", parts=(text,)))
+        elif kind == "system":
+            made.append(note(number))
+        else:
+            made.append(user(f"Question {number}", id=name))
+    return made
+
+
+@pytest.mark.parametrize("seed", first_of(range(300), 40))
+def test_system_messages_stand_where_they_may_and_nothing_in_front_of_an_answer_changes(
+    seed: int,
+) -> None:
+    """Requests of a history that grows: what stood in front of an answer is written alike in all later ones."""
+    random = Random(seed)
+    whole = _random_history(random, 14)
+    grown = History()
+    fronts: dict[str, list[Any]] = {}
+    for end in range(1, len(whole) + 1):
+        messages = tuple(whole[:end])
+        if messages[-1].parts and isinstance(messages[-1].parts[-1], ToolCallPart):
+            continue
+        asked = Request(
+            wire="messages",
+            model="claude-fable-5-1",
+            provider="anthropic",
+            messages=messages,
+        )
+        sent = body(grown.prepare(asked, options=BARE).encoded)["messages"]
+        assert sent == body(History().prepare(asked, options=BARE).encoded)["messages"]
+        for at, each in enumerate(sent):
+            around = [one["role"] for one in sent[max(0, at - 1) : at + 2]]
+            if each["role"] == "system":
+                assert around in (["user", "system"], ["user", "system", "assistant"])
+            elif each["role"] == "assistant":
+                front = fronts.setdefault(str(each), sent[:at])
+                assert sent[:at] == front
+
+
+TOOLS = (
+    Tool(name="tool_search", schema=msgspec.Raw(b'{"type":"object"}')),
+    Tool(name="look", schema=msgspec.Raw(b'{"type":"object"}'), deferred=True),
+)
+
+
+def searched(*names: str) -> tuple[Message, ...]:
+    """A search that found these tools."""
+    references = [
+        reference_to(
+            name, id=name, wire="messages", provider="anthropic", model="claude-fable-5-2"
+        )
+        for name in names
+    ]
+    text = TextPart(id="text", text="Two tools.")
+    result = ToolResultPart(
+        id="r", call_id="c1", name="tool_search", content=(*references, text)
+    )
+    call = ToolCallPart(id="c", call_id="c1", name="tool_search", arguments="{}")
+    return (
+        user(),
+        Message(id="a", role="assistant", parts=(call,)),
+        Message(id="t", role="tool", parts=(result,)),
+    )
+
+
+def found_in(tools: tuple[Tool, ...], *names: str) -> Any:
+    """The content of the search's result, with these tools declared."""
+    asked = Request(
+        wire="messages",
+        model="claude-fable-5-2",
+        provider="anthropic",
+        tools=tools,
+        messages=searched(*names),
+    )
+    sent = body(encode(repair(asked).request, options=BARE))
+    return sent["messages"][-1]["content"][0]["content"]
+
+
+def test_a_search_result_holds_references_to_deferred_tools_and_nothing_beside_them() -> (
+    None
+):
+    assert found_in(TOOLS, "look") == [{"type": "tool_reference", "tool_name": "look"}]
+
+
+def test_a_tool_that_is_gone_is_not_referred_to() -> None:
+    assert found_in(TOOLS, "gone", "look") == [
+        {"type": "tool_reference", "tool_name": "look"}
+    ]
+    assert found_in(TOOLS, "gone") == "Two tools."
+    assert found_in(TOOLS[:1], "look") == "Two tools."
+
+
+def test_a_reference_bears_the_name_that_the_tool_is_sent_under() -> None:
+    odd = Tool(name="look at", schema=msgspec.Raw(b'{"type":"object"}'), deferred=True)
+    asked = Request(
+        wire="messages",
+        model="claude-fable-5-2",
+        provider="anthropic",
+        tools=(*TOOLS, odd),
+        messages=searched("look at"),
+    )
+    sent = body(History().prepare(asked, options=BARE).encoded)
+    (reference,) = sent["messages"][-1]["content"][0]["content"]
+    assert reference["tool_name"] == sent["tools"][-1]["name"] != "look at"
+
+
+def test_a_history_is_written_again_when_a_tool_that_it_refers_to_is_gone() -> None:
+    history = History()
+    for tools, expected in ((TOOLS, list), (TOOLS[:1], str)):
+        asked = Request(
+            wire="messages",
+            model="claude-fable-5-2",
+            provider="anthropic",
+            tools=tools,
+            messages=searched("look"),
+        )
+        sent = body(history.prepare(asked, options=BARE).encoded)
+        assert isinstance(sent["messages"][-1]["content"][0]["content"], expected)
+
+
+def test_a_deferred_tool_bears_no_cache_marker() -> None:
+    asked = Request(wire="messages", model="claude-fable-5-2", tools=TOOLS)
+    tools = body(encode(asked))["tools"]
+    assert [("cache_control" in tool) for tool in tools] == [True, False]

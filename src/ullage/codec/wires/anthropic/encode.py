@@ -3,6 +3,10 @@
 https://platform.claude.com/docs/en/api/messages. Adjacent messages that are the user's on this wire
 (tool results, user messages, the program's notes) are one wire message, results first; so are answers in a row, which
 the API joins itself. A block is one content block, so that a message that grows extends the request.
+
+A system message is one where the model takes it: behind a user's, with an answer or nothing behind it
+(https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages). Anywhere else it is text of
+the user's. Which of the two is settled by the answer behind it, before any reasoning depends on it.
 """
 
 from __future__ import annotations
@@ -31,9 +35,12 @@ from ullage.codec.blocks import (
     stand_in,
     wire_message,
 )
+from ullage.codec.repair_calls import legal_name
+from ullage.codec.tool_references import referenced
 from ullage.codec.wires.anthropic.rules import PARAMS
 from ullage.messages import (
     COMPACTION,
+    TOOL_REFERENCE,
     FilePart,
     ImagePart,
     Message,
@@ -260,9 +267,16 @@ class AnthropicWriter(MessageWriter):
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         recent = self._recent
         marks = sending.options.cache
-        for message in messages:
+        if recent and recent[-1].speaker == "system" and not _is_answered(messages):
+            return False
+        for at, message in enumerate(messages):
             # Neighbours of one speaker are one wire message.
             speaker = "assistant" if message.role == "assistant" else "user"
+            if message.role == "system" and sending.target.system_messages:
+                before = recent[-1] if recent else _Turn("assistant")
+                is_behind = before.speaker != "assistant" and before.content
+                if is_behind and _is_answered(messages[at:]):
+                    speaker = "system"
             if not recent or recent[-1].speaker != speaker:
                 if recent and not recent[-1].content:
                     recent.pop()  # nothing of it is sent, but its neighbours were not joined
@@ -272,7 +286,7 @@ class AnthropicWriter(MessageWriter):
             turn = recent[-1]
             if any(is_signed_compaction(part) for part in message.parts):
                 self._has_compaction = True
-            for block in _content_of(sending, message, self.blocks):
+            for block in _content_of(sending, message, self.blocks, speaker):
                 turn.content.append(block)
                 if not turn.is_markable and speaker == "user" and _can_be_marked(block):
                     turn.is_markable = True
@@ -303,6 +317,12 @@ class AnthropicWriter(MessageWriter):
                 left -= 1
             items += (b",", wire_message(turn.speaker, "content", written))
         yield from reversed(items)
+
+
+def _is_answered(messages: Sequence[Message]) -> bool:
+    """Whether the first of these that is no system message is an answer, or there is none."""
+    following = (message.role for message in messages if message.role != "system")
+    return next(following, "assistant") == "assistant"
 
 
 def is_signed_compaction(part: Part) -> bool:
@@ -345,11 +365,12 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
 
 
 def _content_of(
-    sending: Sending, message: Message, blocks: Blocks
+    sending: Sending, message: Message, blocks: Blocks, speaker: str
 ) -> Iterator[JsonBlock]:
     """The content blocks of one message."""
     for part in message.parts:
-        if message.role == "system" and isinstance(part, TextPart):
+        is_note = message.role == "system" and speaker != "system"
+        if is_note and isinstance(part, TextPart):
             yield {"type": "text", "text": f"<system>\n{part.text}\n</system>"}
             continue
         block = _part(sending, part, blocks)
@@ -380,6 +401,8 @@ def _part(sending: Sending, part: Part, blocks: Blocks) -> JsonBlock | None:
         case ImagePart() | FilePart():
             return _media(sending, part, blocks)
         case ProviderItem():
+            if part.kind == TOOL_REFERENCE:
+                return None
             return sending.item(part.provider)
         case UnknownPart():
             blocks.miss(f"part {part.id}")
@@ -402,9 +425,12 @@ def _reasoning(sending: Sending, part: ReasoningPart) -> JsonBlock | None:
 
 def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
-    content = [
-        made for one in part.content if (made := _part(sending, one, blocks)) is not None
-    ]
+    content: list[JsonBlock] = _references(sending, part)
+    if not content:
+        for one in part.content:
+            made = _part(sending, one, blocks)
+            if made is not None:
+                content.append(made)
     if (
         len(content) == 1
         and isinstance(content[0], dict)
@@ -416,6 +442,24 @@ def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock
     if part.is_error:
         block["is_error"] = True
     return {**block, **_own(sending, part.provider)}
+
+
+def _references(sending: Sending, part: ToolResultPart) -> list[JsonBlock]:
+    """The deferred tools of this request that a result refers to. One that is not declared would be refused."""
+    wanted = list(referenced(part.content))
+    if not wanted:
+        return []
+    legal = sending.target.tool_names
+    deferred: set[str] = set()
+    for tool in sending.request.tools:
+        if tool.deferred:
+            deferred.add(legal_name(tool.name, legal))
+    found: list[JsonBlock] = []
+    for tool_name in wanted:
+        name = legal_name(tool_name, legal)
+        if name in deferred:
+            found.append({"type": TOOL_REFERENCE, "tool_name": name})
+    return found
 
 
 def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> JsonBlock:
@@ -474,10 +518,14 @@ def _marker(marks: CacheMarks) -> Mapping[str, str]:
 
 
 def _can_be_marked(block: JsonBlock) -> bool:
-    """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
-    return isinstance(block, dict) and block.get("type") not in (
-        "thinking",
-        "redacted_thinking",
+    """Whether a block can carry a marker: thinking and deferred tools can't, nor can one that goes out as it came.
+
+    On deferred tools see https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool#prompt-caching.
+    """
+    return (
+        isinstance(block, dict)
+        and block.get("type") not in ("thinking", "redacted_thinking")
+        and "defer_loading" not in block
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from ullage.codec.held import CONTINUING
 from ullage.codec.rules import PLAIN_CHARACTERS, Legal, Target, WireParams, fields
+from ullage.models.binding import SYSTEM_MESSAGES, takes_claude_fields
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 
@@ -56,4 +57,7 @@ def target(wire: str, provider: str, model: str, thinking: str) -> Target:
         space_at_end=False,
         signed_thinking=family == "claude" or not provider or served_by.reads_claude,
         thinking_from_begin=True,
+        system_messages=family == "claude"
+        and takes_claude_fields(provider)
+        and SYSTEM_MESSAGES.search(model) is not None,
     )
