@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 import ullage
+from tests.context.sessions import words
 from tests.promises.holding import (
     CALLING,
     KINDS,
@@ -25,7 +26,7 @@ from tests.promises.holding import (
 from tests.runtime.tapped_calls import answer as answer_frame
 from tests.runtime.tapped_calls import request as request_frame
 from ullage.context.caller_items import Keep
-from ullage.errors import Overflow
+from ullage.errors import ContextUnfixable, Overflow
 from ullage.meter.held_answers import UNMEASURED, room_note
 from ullage.meter.reading import Reading
 from ullage.runtime.metering import CallMeter, MeteredCall
@@ -223,6 +224,20 @@ def test_a_compactor_sends_on_what_continues_a_held_conversation_as_it_is(
         == ()
     )
     assert compactor.recover_sync(Overflow("too long", count=9_000, limit=2_600)) is None
+
+
+@HELD
+def test_a_request_that_could_not_be_shortened_stops_no_held_one(name: str) -> None:
+    kind = KINDS[name]
+    compactor = small(kind)
+    large = Program(kind).body([asked(kind, "Hello.")])
+    for field in ("conversation", "thread"):
+        large.pop(field, None)
+    large["system" if kind.wire == "messages" else "instructions"] = words(9_000)
+    with pytest.raises(ContextUnfixable):
+        compactor.fit_sync(large)
+    body = Program(kind, last="resp_elsewhere").body([asked(kind, words(9_000, 1))])
+    assert compactor.fit_sync(body).body is body
 
 
 def provider_name(provider: Provider) -> str:

@@ -416,7 +416,7 @@ class CallerConversation:
 
     def unfixable(self) -> ContextUnfixable | None:
         """The error if the request can't be sent as it is, and strategies have failed; ``None`` if it can be sent."""
-        if not self._failures:
+        if not self._failures or self._is_held:
             return None
         return unsendable(self.situation("point", ""), self._failures)
 
