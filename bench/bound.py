@@ -4,8 +4,8 @@
     uv run python -m bench.bound --model claude-fable-5-1 --turns
 
 A session of 200 turns with a call of a tool in each, and a turn of 200 calls, against the simulator of Anthropic's
-wire. What was sent is read from the requests that reached it; a request that was refused, or whose thinking the API dropped,
-is one that was refused.
+wire. What was sent is read from the requests that reached it. A request whose thinking the API dropped counts as
+refused.
 """
 
 from __future__ import annotations
