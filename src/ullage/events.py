@@ -651,11 +651,15 @@ class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="prune
 class EpochChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"
 ):
-    """From here on requests no longer extend the earlier ones. ``rewritten`` is the cost in cache tokens."""
+    """From here on requests no longer extend the earlier ones. ``rewritten`` is the cost in cache tokens.
+
+    ``reasoning_lost`` are tokens of reasoning that stays in view and is sent no more because of the change.
+    """
 
     epoch: int
     reason: str
     rewritten: int | None = None
+    reasoning_lost: int | None = None
 
 
 class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -691,7 +695,8 @@ class CompactionCommitted(
 ):
     """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
 
-    With ``behind``, the id of a kept message, the summary stands directly behind that one.
+    With ``behind``, the id of a kept message, the summary stands directly behind that one. ``added`` stand behind all
+    kept ones.
     ``summarised`` and ``dropped`` name every message that left; those named in neither were kept, in their order.
     ``summary_tokens`` is the summary's length in the provider's tokens, as its call reported it.
     """
@@ -708,6 +713,7 @@ class CompactionCommitted(
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
     behind: str = ""
+    added: tuple[Message, ...] = ()
     is_automatic: bool = False
     """Another program did it because its window was full, as its log says."""
 

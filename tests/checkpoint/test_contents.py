@@ -26,6 +26,7 @@ EVENTS: dict[int, Event] = {
             compaction="c",
             summary=said("s", "summary"),
             replaced=(said("a", "short"), said("b", "cut")),
+            added=(said("d", "at the end"),),
         ),
         Pruned(seq=4, parts=("r.result",), notice="[gone]"),
         TurnStarted(seq=5, turn="t"),
@@ -48,13 +49,14 @@ def test_a_message_is_read_from_the_event_and_the_place_in_it_that_it_came_with(
             ContentLocation(3),
             ContentLocation(2),
             ContentLocation(3, 1),
+            ContentLocation(3, 3),
             ContentLocation(1),
         )
     ]
     numbers = events_of(entries)
     assert numbers == [1, 2, 3]
     put_contents(entries, [EVENTS[number] for number in numbers])
-    assert [each.message.id for each in entries] == ["b", "r", "s", "u", "a", "r"]
+    assert [each.message.id for each in entries] == ["b", "r", "s", "u", "a", "d", "r"]
 
 
 def test_what_was_pruned_is_read_as_it_stands_since() -> None:
@@ -78,7 +80,7 @@ def test_a_message_whose_row_is_damaged_is_replaced_by_a_note() -> None:
         ContentLocation(5),
         ContentLocation(9),
         ContentLocation(1, 1),
-        ContentLocation(3, 3),
+        ContentLocation(3, 4),
         ContentLocation(6),
         ContentLocation(1, 0, (2,)),
         ContentLocation(1, 0, (9,)),

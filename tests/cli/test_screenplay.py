@@ -30,6 +30,7 @@ from ullage.events import (
     CompactionStarted,
     DraftPiece,
     DroppedMessage,
+    EpochChanged,
     Event,
     FellBack,
     Forked,
@@ -407,6 +408,10 @@ SHOWN: list[tuple[Event, str]] = [
     (
         ReasoningRefused(call="c", model="m"),
         "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
+    ),
+    (
+        EpochChanged(epoch=2, reason="system", reasoning_lost=5_310),
+        "5,310 tokens of earlier thinking are no longer sent (system)",
     ),
     (
         RuleFlipped(model="m", rule="r", kept=False, residual=-300),

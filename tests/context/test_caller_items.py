@@ -187,3 +187,24 @@ def test_a_message_that_the_caller_does_not_have_is_put_in() -> None:
     plan = items.plan(replace(request, messages=shown), policy=ReasoningPolicy())
     assert [type(one) for one in plan] == [Insert, Keep]
     assert "What was before." in json.dumps(items.sent(plan)[0])
+
+
+THOUGHT = {"type": "thinking", "thinking": "Look.", "signature": "c2lnbmVk"}
+ALONE = {"role": "assistant", "content": [THOUGHT]}
+SPOKEN = {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "Whole."}]}
+
+
+def test_reasoning_that_would_be_refused_is_left_out_of_the_callers_own_items() -> None:
+    asked = {"role": "user", "content": "Is it whole?"}
+    body = {"max_tokens": 9, "messages": [asked, SPOKEN, asked, ALONE, asked, SPOKEN]}
+    read = read_body_items(body, model="claude-fable-5-2", wire="messages")
+    request = read.request
+    items = CallerItems(request.wire, body, request.messages, read.items)
+    first, second = (request.messages[place].id for place in (1, 3))
+    policy = ReasoningPolicy(unbound=frozenset({first, second}))
+    sent = items.sent(items.plan(request, policy=policy))
+    assert sent[0] is asked
+    assert sent[1] == {"role": "assistant", "content": [SPOKEN["content"][1]]}
+    assert sent[-1] is SPOKEN
+    assert json.dumps(sent).count("signature") == 1
+    assert [item["role"] for item in sent].count("assistant") == 2

@@ -1,6 +1,12 @@
 import pytest
 
-from ullage.context.choice import BUILT_IN, NAMED_LISTS, STRATEGIES, ordered
+from ullage.context.choice import (
+    BUILT_IN,
+    FOR_THINKING,
+    NAMED_LISTS,
+    STRATEGIES,
+    ordered,
+)
 from ullage.context.situation import Situation
 from ullage.context.strategy import Declined, Proposal
 
@@ -23,7 +29,7 @@ def names(*chosen: object) -> list[str]:
 
 
 def test_a_name_of_a_list_stands_for_its_strategies_in_their_order() -> None:
-    assert names("hybrid") == [strategy.name for strategy in STRATEGIES]
+    assert ordered(("hybrid",)) == (FOR_THINKING, *STRATEGIES)
     assert names("llm") == ["summary", "pieces"]
     assert names("prune") == ["clear", "trim"]
     assert names("noop") == []
@@ -36,10 +42,11 @@ def test_every_built_in_strategy_can_be_chosen_alone(name: str) -> None:
 
 def test_a_list_is_tried_in_the_order_given_and_each_strategy_once() -> None:
     assert names("drop", "clear") == ["drop", "clear"]
-    assert names("drop", "prune", "hybrid", "drop")[:4] == [
+    assert names("drop", "prune", "hybrid", "drop")[:5] == [
         "drop",
         "clear",
         "trim",
+        "server",
         "summary",
     ]
     assert sorted(names("drop", "prune", "hybrid")) == sorted(names("hybrid"))
@@ -49,7 +56,7 @@ def test_own_strategies_stand_among_the_names_and_may_take_the_place_of_a_built_
     None
 ):
     own, summary = Own(), Own("summary")
-    assert ordered((own, "hybrid")) == (own, *STRATEGIES)
+    assert ordered((own, "hybrid")) == (own, FOR_THINKING, *STRATEGIES)
     assert ordered((summary, "llm")) == (summary, BUILT_IN["pieces"])
 
 

@@ -76,3 +76,13 @@ def test_a_pin_holds_until_it_is_let_go() -> None:
         Pinned(messages=("a",), pinned=False),
     ]
     assert explain("b", events).pinned and not explain("a", events).pinned
+
+
+def test_what_a_compaction_adds_is_in_view_until_it_is_undone() -> None:
+    added = CompactionCommitted(
+        compaction="c1", summarised=("u0",), added=(said("c1.added", "Never move one."),)
+    )
+    assert explain("c1.added", [*ADDED, added]).status == "in view"
+    undone = [*ADDED, added, Uncompacted(compaction="c1")]
+    assert explain("c1.added", undone).status == "rewound"
+    assert explain("u0", undone).status == "in view"

@@ -5,7 +5,7 @@ import pytest
 
 from tests.context.sessions import fold_of, turns
 from tests.meter.session import said
-from ullage.context.choice import STRATEGIES, ordered
+from ullage.context.choice import FOR_THINKING, STRATEGIES, ordered
 from ullage.context.proof import prove
 from ullage.context.server import CompactOnServer
 from ullage.context.situation import Situation
@@ -61,10 +61,10 @@ def committed(situation: Situation, answer: SummaryAnswer) -> CompactionCommitte
     return made.event
 
 
-def test_it_runs_only_where_it_is_chosen() -> None:
+def test_it_runs_where_it_is_chosen_and_else_only_to_keep_thinking() -> None:
     assert "server" not in [each.name for each in STRATEGIES]
-    names = [each.name for each in ordered(("server", "hybrid"))]
-    assert names == ["server", *(each.name for each in STRATEGIES)]
+    assert ordered(("server", "hybrid")) == (CompactOnServer(), *STRATEGIES)
+    assert ordered(("hybrid", "server")) == (FOR_THINKING, *STRATEGIES)
 
 
 def test_it_asks_for_the_current_request_up_to_the_last_leaving_message() -> None:

@@ -68,7 +68,7 @@ CHANGES: Final = {
     "RuleFlipped": "",
     "ReasoningRefused": "meter loop",
     "Pruned": "meter loop breakers lineage requests",
-    "EpochChanged": "memory",
+    "EpochChanged": "meter memory",
     "CompactionStarted": "loop breakers",
     "CompactionCommitted": "meter loop memory breakers lineage requests",
     "CompactionRolledBack": "loop breakers",

@@ -12,6 +12,8 @@ from ullage.events import (
     CompactionCommitted,
     Event,
     MessageAdded,
+    Rewound,
+    Uncompacted,
     UnknownEvent,
 )
 from ullage.importers import read, reader_for
@@ -118,6 +120,21 @@ def test_a_message_that_is_summed_up_may_come_back_as_the_summary() -> None:
     assert [type(each) for each in reader.feed([encode(again) + b"\n"])] == [type(again)]
     stays = msgspec.structs.replace(again, seq=91, compaction="third", summarised=())
     assert not reader.feed([encode(stays) + b"\n"])
+
+
+def test_what_a_compaction_adds_is_there_to_go_back_to_until_it_is_undone() -> None:
+    reader = UllageReader()
+    events = reader.feed(lines())
+    held = [event.message for event in events if isinstance(event, MessageAdded)]
+    added = msgspec.structs.replace(held[0], id="more.added", origin="summary")
+    more = CompactionCommitted(seq=90, compaction="more", added=(added,))
+    there = Rewound(seq=91, to=added.id)
+    read = reader.feed([encode(more) + b"\n", encode(there) + b"\n"])
+    assert [type(each) for each in read] == [CompactionCommitted, Rewound]
+    undone = Uncompacted(seq=92, compaction="more")
+    again = msgspec.structs.replace(there, seq=93)
+    read = reader.feed([encode(undone) + b"\n", encode(again) + b"\n"])
+    assert [type(each) for each in read] == [Uncompacted]
 
 
 def test_lines_that_do_not_follow_are_counted_with_their_reason() -> None:

@@ -12,6 +12,7 @@ from ullage.events import (
     CallEnded,
     CallStarted,
     CompactionCommitted,
+    EpochChanged,
     Event,
     Fingerprint,
     MessageAdded,
@@ -290,3 +291,39 @@ def test_a_model_that_leaves_reasoning_out_by_itself_is_still_sent_it() -> None:
     meter._emit(ToolsChanged(tools=()))
     assert meter.policy.unbound == frozenset()
     assert meter._fold.reasoning.tokens == {}, "and yet no input counts it"
+
+
+def test_what_a_change_makes_unsendable_is_summed_until_the_next_epoch() -> None:
+    other = SystemChanged(system=(SystemBlock(text="Other."),))
+    meter = session(3, other)
+    each = 59
+    assert meter._fold.reasoning_lost == pytest.approx(3 * each, rel=0.05)
+    meter._emit(SystemChanged(system=SYSTEM))
+    assert meter._fold.reasoning_lost == 0
+    meter._emit(compacted(said("s", "All full."), "q1", "a1"))
+    assert meter._fold.reasoning_lost == pytest.approx(2 * each, rel=0.05)
+    meter._emit(EpochChanged(epoch=1, reason="summary"))
+    assert meter._fold.reasoning_lost == 0
+    meter._emit(Rewound(to="a2"))
+    assert meter._fold.reasoning_lost == 0
+
+
+def test_what_the_application_does_not_send_is_not_lost() -> None:
+    other = SystemChanged(system=(SystemBlock(text="Other."),))
+    strips = PolicyChanged(strip="all_but_last")
+    meter = metered([*begun(), strips, *turn(1), *turn(2), other])
+    assert meter._fold.reasoning_lost == pytest.approx(59, rel=0.05)
+    meter = metered([*begun(), PolicyChanged(strip="all"), *turn(1), other])
+    assert meter._fold.reasoning_lost == 0
+
+
+def test_what_a_compaction_adds_is_at_the_end_and_leaves_with_its_undo() -> None:
+    added = (said("k.added", "The rules."), said("k.request", "How full is it?"))
+    event = msgspec.structs.replace(compacted(signed(), "q1", "a1", "q2"), added=added)
+    meter = session(3, event, *turn(4))
+    ids = [message.id for message in meter.messages]
+    assert ids == ["s", "a2", "q3", "a3", "k.added", "k.request", "q4", "a4"]
+    assert meter.policy.unbound == frozenset()
+    meter._emit(Uncompacted(compaction="k"))
+    ids = [message.id for message in meter.messages]
+    assert ids == ["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"]

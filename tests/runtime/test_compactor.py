@@ -7,20 +7,25 @@ import json
 import threading
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.genai import types as genai
 from ullage_simulators import running
+from ullage_simulators.scenario import read
 
+from tests.context.sessions import words
 from tests.runtime.own_loop import (
     ASKS,
     BY_NAME,
     CHAT,
+    MESSAGES,
     SUMMARY,
     WIRES,
     LoopWire,
+    OwnLoop,
     Refused,
     loop_on,
     scenario,
@@ -480,3 +485,49 @@ def test_what_a_summariser_raises_is_logged_with_what_follows(
     assert said[0].startswith(
         "No summary: ValueError: the key of the summariser has expired. Another strategy"
     )
+
+
+class BoundLoop(OwnLoop):
+    """A loop on a model that refuses thinking behind a changed prefix."""
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "model": "claude-fable-5-1"}
+
+
+def thoughts(body: Any) -> list[str]:
+    """The signatures of the thinking in a body."""
+    found: list[str] = []
+    for message in body["messages"]:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        found += [block["signature"] for block in blocks if block["type"] == "thinking"]
+    return found
+
+
+def test_thinking_behind_a_summary_of_ours_is_not_sent_though_the_caller_still_has_it() -> (
+    None
+):
+    call = {"name": "look", "arguments": {"cask": 1}}
+    thought = {"reasoning": words(20, 1)}
+    answers = [
+        {"when": {"contains": ASKS}, "text": SUMMARY},
+        {"when": {"after": "user"}, "calls": [call], **thought},
+        {"text": "It is as it should be.", **thought},
+    ]
+    with running(read({"answers": answers}), seed=4) as server:
+        loop = BoundLoop(MESSAGES, server.url("anthropic"))
+        with loop.compactor() as compactor:
+            turns(loop, compactor, 30)
+            assert compactor.compactions > 1
+        assert not [each.rule for each in server.exchanges if each.rule]
+    bodies = [body for body in loop.sent if ASKS not in json.dumps(body)]
+    assert any(thoughts(body) for body in bodies[-2:])
+    known = thoughts(loop.body())
+    for body in bodies:
+        sent = thoughts(body)
+        if sent:  # without a gap, and to the end: what follows on a gap is refused
+            begin = known.index(sent[0])
+            assert sent == known[begin : begin + len(sent)]
+    changes = [
+        one for one, two in pairwise(bodies) if len(thoughts(two)) < len(thoughts(one))
+    ]
+    assert changes

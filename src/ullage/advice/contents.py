@@ -87,8 +87,10 @@ class SessionContents:
         match event:
             case MessageAdded() | MessageReplaced():
                 self._read_message(event.message)
-            case CompactionCommitted(summary=Message() as summary):
-                self._read_message(summary)
+            case CompactionCommitted():
+                for message in (event.summary, *event.added):
+                    if message is not None:
+                        self._read_message(message)
             case SystemChanged():
                 for block in event.system:
                     item = self._items.get(("", block.name or block.kind))

@@ -73,8 +73,8 @@ def _brought_by(event: Event | None, place: int) -> Message | None:
             return event.message
         case CompactionCommitted() if place == 0:
             return event.summary
-        case CompactionCommitted() if 0 < place <= len(event.replaced):
-            return event.replaced[place - 1]
+        case CompactionCommitted() if 0 < place <= len(event.replaced + event.added):
+            return (*event.replaced, *event.added)[place - 1]
         case RowDamaged():
             part = TextPart(id=f"damaged-{event.seq}.{place}.text", text=DAMAGED)
             return Message(

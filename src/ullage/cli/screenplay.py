@@ -30,6 +30,7 @@ from ullage.events import (
     CompactionRolledBack,
     CompactionStarted,
     DraftPiece,
+    EpochChanged,
     Event,
     FellBack,
     Forked,
@@ -303,6 +304,8 @@ def window_notice(event: Event) -> Notice | None:
         case CompactionRolledBack() if not event.rung:
             why = printable(event.note or event.reason)
             return _notice("warn", f"compaction failed: {why}")
+        case EpochChanged() if event.reasoning_lost:
+            return _notice("dim", _lost(event))
         case Uncompacted():
             return _notice("mark", "undone: the view is as it was before the compaction")
         case Rewound():
@@ -370,6 +373,11 @@ def _compacted(event: CompactionCommitted) -> str:
     fallback = "a summary" if event.summary else printable(event.rung) or "less"
     after = _STRATEGIES.get(event.rung, fallback)
     return f"compacted: {before} became {after}{_sizes(event.before, event.after)}"
+
+
+def _lost(event: EpochChanged) -> str:
+    lost = f"{number(event.reasoning_lost or 0)} tokens of earlier thinking"
+    return f"{lost} are no longer sent ({printable(event.reason)})"
 
 
 def _sizes(before: int | None, after: int | None) -> str:

@@ -281,7 +281,7 @@ class _JsonLines:
 def _slim(event: Event) -> Event:
     """The event without texts of the conversation."""
     if isinstance(event, CompactionCommitted):
-        return msgspec.structs.replace(event, summary=None, replaced=())
+        return msgspec.structs.replace(event, summary=None, replaced=(), added=())
     if isinstance(event, Pruned):
         return msgspec.structs.replace(event, notice="")
     return event

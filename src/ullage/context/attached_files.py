@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ullage.bounds import json_excess
 from ullage.context.budget import aim_of
+from ullage.context.kept_thinking import has_block_alone, notice_id, with_texts
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.summary_message import (
@@ -170,10 +171,13 @@ def with_files(
     texts = _fitted(situation, leaving, room)
     if not texts:
         return None
-    name = event.summary.id
+    is_at_end = has_block_alone(situation, event)
+    name = notice_id(situation) if is_at_end else event.summary.id
     parts: list[TextPart] = []
     for place, text in enumerate(texts):
         parts.append(TextPart(id=file_part_id(name, place), text=text))
+    if is_at_end:
+        return with_texts(situation, event, parts)
     tokens = event.summary_tokens
     if tokens is not None:
         tokens += round(own_tokens(situation, parts))

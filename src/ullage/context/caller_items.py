@@ -7,6 +7,7 @@ that it is, so that ids, signatures and cache marks survive, and with them the p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -102,13 +103,14 @@ class CallerItems:
     def plan(self, request: Request, *, policy: ReasoningPolicy) -> ItemPlan:
         """How to send this request, whose messages are the caller's, changed or not, and others between them.
 
-        A message that is the same object as the caller's goes out in the caller's own items.
+        A message that is the same object as the caller's goes out in the caller's own items, unless the provider would
+        refuse its reasoning.
         """
         repaired = repair(request, policy=policy).request
         first = self.places[0][0] if self.places else len(self.items)
         plan: list[Keep | Replace | Insert] = [Keep(place) for place in range(first)]
         for run in self._runs(request.messages, repaired.messages):
-            plan += self._planned(run, repaired)
+            plan += self._planned(run, repaired, policy.unbound)
         return tuple(plan)
 
     def sent(self, plan: Iterable[Keep | Replace | Insert]) -> list[Any]:
@@ -153,15 +155,21 @@ class CallerItems:
             return False
         return second.messages[0] - first.messages[-1] <= 1
 
-    def _planned(self, run: list[Message], request: Request) -> ItemPlan:
+    def _planned(
+        self, run: list[Message], request: Request, unbound: AbstractSet[str]
+    ) -> ItemPlan:
         """How the messages of one group are sent, or messages that the caller does not have."""
         group = self._group_of.get(run[0].id)
         repaired = {message.id: message for message in request.messages}
-        made = [repaired.get(message.id, message) for message in run]
+        made: list[Message] = []
+        for message in run:
+            if message.id in repaired or message.id not in unbound:
+                made.append(repaired.get(message.id, message))
         if group is None:
             return tuple(Insert(item) for item in self._encoded(request, made, ()))
         own = [self.messages[index] for index in group.messages]
-        if len(own) == len(run) and all(map(_is_same, own, run)):
+        is_kept = unbound.isdisjoint(message.id for message in run)
+        if is_kept and len(own) == len(run) and all(map(_is_same, own, run)):
             return tuple(Keep(place) for place in group.items)
         items = self._encoded(request, made, group.items)
         before = self._encoded(request, own, group.items)

@@ -26,10 +26,13 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
     Digests(),
     DropOldest(),
 )
-"""The strategies of ``hybrid`` in their order."""
+"""The strategies of ``hybrid`` in their order, behind ``FOR_THINKING``."""
+
+FOR_THINKING: Final = CompactOnServer(for_thinking=True)
+"""Comes first in ``hybrid``: what the others change would make the thinking behind it invalid."""
 
 ALONE: Final[tuple[Strategy, ...]] = (CompactOnServer(),)
-"""Strategies that run only where they are chosen by name."""
+"""Strategies that run everywhere only where they are chosen by name."""
 
 BUILT_IN: Final[Mapping[str, Strategy]] = {
     each.name: each for each in (*STRATEGIES, *ALONE)
@@ -37,7 +40,7 @@ BUILT_IN: Final[Mapping[str, Strategy]] = {
 """Every strategy that can be chosen by its own name."""
 
 NAMED_LISTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "hybrid": tuple(each.name for each in STRATEGIES),
+    "hybrid": (FOR_THINKING.name, *(each.name for each in STRATEGIES)),
     "llm": ("summary", "pieces"),
     "prune": ("clear", "trim"),
     "noop": (),
@@ -75,6 +78,8 @@ def _meant_by(one: str | Strategy) -> list[Strategy]:
     """The strategies that a name stands for, or the strategy itself."""
     if not isinstance(one, str):
         return [one]
+    if one == "hybrid":
+        return [FOR_THINKING, *STRATEGIES]
     if one in NAMED_LISTS:
         return [BUILT_IN[name] for name in NAMED_LISTS[one]]
     if one in BUILT_IN:

@@ -86,6 +86,7 @@ class _UndoPoint(NamedTuple):
     holder: str
     passages: int
     behind: str
+    added: tuple[str, ...]
 
 
 class _Trace:
@@ -133,7 +134,12 @@ class _Trace:
             self.status = "rewound"
 
     def _remember(
-        self, name: str, gone: frozenset[str], summary: str, behind: str = ""
+        self,
+        name: str,
+        gone: frozenset[str],
+        summary: str,
+        behind: str = "",
+        added: tuple[str, ...] = (),
     ) -> None:
         if name:
             held = _UndoPoint(
@@ -145,6 +151,7 @@ class _Trace:
                 self.holder,
                 len(self.passages),
                 behind,
+                added,
             )
             self.before.append(held)
 
@@ -164,7 +171,8 @@ class _Trace:
             *event.summarised,
             *(dropped.id for dropped in event.dropped),
         }
-        self._remember(event.compaction, frozenset(gone), summary, event.behind)
+        added = tuple(message.id for message in event.added)
+        self._remember(event.compaction, frozenset(gone), summary, event.behind, added)
         if self.holder in self.view:
             self._follow(event, summary)
         for name in gone:
@@ -175,8 +183,9 @@ class _Trace:
             if event.behind in self.view:
                 front = ids[: ids.index(event.behind) + 1]
             self.view = {**dict.fromkeys(front), summary: None, **self.view}
-        if summary == self.id:
-            self.status, self.holder = "in view", summary
+        self.view |= dict.fromkeys(added)
+        if self.id in (summary, *added):
+            self.status, self.holder = "in view", self.id
 
     def _follow(self, event: CompactionCommitted, summary: str) -> None:
         for dropped in event.dropped:
@@ -207,11 +216,12 @@ class _Trace:
     def _undo(self, held: _UndoPoint) -> None:
         if held.behind and held.behind not in self.view:
             return
+        made = (held.summary, *held.added)
         there = [each for each in held.view if each in held.gone or each in self.view]
         self.view = dict.fromkeys(
-            (*there, *(each for each in self.view if each != held.summary))
+            (*there, *(each for each in self.view if each not in made))
         )
-        if held.summary == self.id:
+        if self.id in made:
             self.status = "rewound"
         left = [passage for passage in self.passages if passage.compaction != held.name]
         if len(left) == len(self.passages):

@@ -61,15 +61,28 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     return Plan(kept, leaving, prove(situation, whole))
 
 
+class KeptRoom(NamedTuple):
+    """Tokens for all messages that stay, and for the newest of them alone."""
+
+    whole: float
+    newest: float
+
+
+def room_for(
+    situation: Situation, aim: Aim, length: float, newest: float, share: float
+) -> KeptRoom:
+    """The room beside a summary of that length, a ``share`` of it; the newest exchanges may take ``newest`` of all."""
+    around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
+    room = share * max(0.0, aim.goal - around)
+    every = (message.id for message in situation.messages)
+    return KeptRoom(room, min(room, newest * situation.weigh(every)))
+
+
 def kept_for(
     situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0
 ) -> KeptMessages:
     """The messages that stay beside a summary of that length, in ``share`` of the room; ``newest`` limits the tail."""
-    around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
-    room = share * max(0.0, aim.goal - around)
-    tail = min(
-        room, newest * situation.weigh(message.id for message in situation.messages)
-    )
+    room, tail = room_for(situation, aim, length, newest, share)
     request_room = None
     if aim.bar is not None:
         pinned = situation.weigh(

@@ -26,6 +26,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.fold import Fold
+from ullage.meter.same_content import same_content
 
 PAIRING: Final = frozenset(
     {
@@ -44,7 +45,7 @@ class ProofResult(NamedTuple):
     """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
 
     ``before`` and ``after`` are the reading's middle, ``high`` its upper end afterwards. ``rewritten`` is what the
-    provider's cache has to store again.
+    provider's cache has to store again, ``lost`` the reasoning that stays in view and could no longer be sent.
     """
 
     reason: Reason | None
@@ -53,6 +54,7 @@ class ProofResult(NamedTuple):
     after: int
     high: int
     rewritten: int = 0
+    lost: int = 0
 
     @property
     def is_proved(self) -> bool:
@@ -77,7 +79,13 @@ def prove(
 
     def verdict(reason: Reason | None, note: str = "") -> ProofResult:
         return ProofResult(
-            reason, note, sizes.used, forecast.tokens, forecast.high, rewritten
+            reason,
+            note,
+            sizes.used,
+            forecast.tokens,
+            forecast.high,
+            rewritten,
+            branch.reasoning_lost,
         )
 
     wrong = (
@@ -167,6 +175,9 @@ def _unaccounted(
             "The kept messages, in their order, and the summary in its place are not the messages in view.",
         )
     stays = must_stay(situation)
+    request = situation.request
+    if request is not None and any(same_content(request, each) for each in event.added):
+        stays.pop(request.id, None)
     if torn := sorted(stays.keys() & set(gone)):
         return _Wrong("touched", f"{torn[0]} must stay: {stays[torn[0]]}.")
     for message in event.replaced:
@@ -183,7 +194,10 @@ def _unaccounted(
 def _expected_order(
     situation: Situation, event: CompactionCommitted, kept: AbstractSet[str]
 ) -> list[str]:
-    """The messages afterwards: the summary of a part that goes on to the end stands there, any other in front."""
+    """The messages afterwards: the summary of a part that goes on to the end stands there, any other in front.
+
+    What was added is at the end.
+    """
     order: list[str] = []
     place = 0
     is_leading = True
@@ -197,7 +211,7 @@ def _expected_order(
             place += is_leading
     if event.summary is not None:
         order.insert(place, event.summary.id)
-    return order
+    return [*order, *(message.id for message in event.added)]
 
 
 def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:

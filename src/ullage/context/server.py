@@ -22,8 +22,8 @@ from ullage.codec.usage import sampling_passes
 from ullage.codec.wire import ServerCompaction
 from ullage.codec.wires import WIRES
 from ullage.context.budget import Aim
-from ullage.context.constraints import collected, rules_part_id, written
 from ullage.context.digest import digest
+from ullage.context.kept_thinking import missing_rules, plan_with_thinking, with_block
 from ullage.context.plan import Plan, committed, place_behind, plan_for
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
@@ -35,7 +35,7 @@ from ullage.context.strategy import (
     SummaryAnswer,
 )
 from ullage.context.summary import on_request, summary_aim, unplannable
-from ullage.context.summary_message import PREFIX, own_tokens, rules_room, summary_id
+from ullage.context.summary_message import PREFIX, own_tokens, summary_id
 from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
 from ullage.usage import Usage
 
@@ -60,9 +60,12 @@ _STOPS: Final[dict[str, Reason]] = {
 class CompactOnServer:
     """Asks the endpoint to compact what leaves. Declines where its wire has no such call, or it has refused one.
 
-    The provider sees what a summary would show: the current request up to the last leaving message.
+    The provider sees what a summary would show: the current request up to the last leaving message. Where thinking is
+    bound to what is in front of it, as much of it as can be stays valid (``kept_thinking``); ``for_thinking`` does
+    nothing anywhere else.
     """
 
+    for_thinking: bool = False
     name: str = "server"
 
     def calls_at_most(self, situation: Situation) -> int:
@@ -71,13 +74,18 @@ class CompactOnServer:
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         wire = WIRES.get(situation.fold.wire)
         offered = None if wire is None else wire.compaction
+        keeps = None if situation.has_refused else plan_with_thinking(situation)
+        is_of_use = offered is not None and keeps is not None
+        if self.for_thinking and not is_of_use and not answers:
+            note = "No thinking would stay valid by the provider's compaction."
+            return Declined("nothing_to_do", note)
         if offered is None:
             return Declined("not_offered", "This API has no compaction of its own.")
         if situation.has_refused:
             note = "This endpoint has refused to compact a conversation."
             return Declined("not_offered", note)
         aim = summary_aim(situation)
-        plan = plan_for(situation)
+        plan = keeps or plan_for(situation)
         if (refused := unplannable(plan)) is not None:
             return refused
         if answers:
@@ -95,10 +103,15 @@ class CompactOnServer:
             return Declined(reason, "The provider's answer holds no compaction.")
         if not _is_whole(items[-1]):
             return Declined("empty", "The provider could not summarise the conversation.")
-        event = committed(situation, plan.kept, plan.leaving, text="", rung=self.name)
-        message = _message(situation, aim, plan, items)
-        tokens = _reported(situation, message, items, answer.usage)
-        return Candidate(replace(event, summary=message, summary_tokens=tokens))
+        named = _named(situation, aim, plan, items)
+        if plan is plan_with_thinking(situation):
+            event = with_block(situation, plan, named, strategy=self.name)
+        else:
+            event = committed(situation, plan.kept, plan.leaving, text="", rung=self.name)
+            event = replace(event, summary=_message(situation, plan, named))
+        assert event.summary is not None, "the items stand in the place of what leaves"
+        tokens = _reported(situation, event.summary, items, answer.usage)
+        return Candidate(replace(event, summary_tokens=tokens))
 
 
 def _ask(
@@ -142,10 +155,10 @@ def _is_whole(item: ProviderItem) -> bool:
     return bool(item.text) or b"encrypted_content" in data
 
 
-def _message(
+def _named(
     situation: Situation, aim: Aim, plan: Plan, items: Sequence[ProviderItem]
-) -> Message:
-    """The provider's items, and those of the user's rules that they don't hold word for word."""
+) -> tuple[ProviderItem, ...]:
+    """The provider's items as parts of the summary message, with the text that stands for them elsewhere."""
     name = summary_id(situation.compaction)
     *retained, compaction = items
     text = compaction.text or _digest(situation, aim, plan)
@@ -153,11 +166,14 @@ def _message(
     named: list[ProviderItem] = []
     for place, item in enumerate((*retained, stood_for)):
         named.append(replace(item, id=f"{name}.{place}"))
-    held = "\n".join(item.text for item in items)
-    rules = collected(plan.leaving, most=rules_room(aim.window), count=situation.count)
-    missing = written(rule for rule in rules if rule not in held)
-    texts = [TextPart(id=rules_part_id(name), text=missing)] if missing else []
-    return Message(id=name, role="user", origin="summary", parts=(*named, *texts))
+    return tuple(named)
+
+
+def _message(situation: Situation, plan: Plan, named: Sequence[ProviderItem]) -> Message:
+    """The provider's items, and those of the user's rules that they don't hold word for word."""
+    name = summary_id(situation.compaction)
+    rules = missing_rules(situation, plan.leaving, named, name)
+    return Message(id=name, role="user", origin="summary", parts=(*named, *rules))
 
 
 def _digest(situation: Situation, aim: Aim, plan: Plan) -> str:

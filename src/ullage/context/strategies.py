@@ -216,7 +216,10 @@ def _commit(
 ) -> Commit:
     event, verdict = proved
     epoch = EpochChanged(
-        epoch=situation.epoch + 1, reason=strategy, rewritten=verdict.rewritten
+        epoch=situation.epoch + 1,
+        reason=strategy,
+        rewritten=verdict.rewritten,
+        reasoning_lost=verdict.lost,
     )
     rolled_back = _rolled_back(situation, failures)
     events: tuple[Event, ...]

@@ -176,8 +176,9 @@ def summary_body(
             bare, params={**bare.params, **_limits(bare, held)}
         )
     repaired = repair(bare, policy=policy).request
-    cache = Options(max_output=max_output, cache=None)
-    encoded = encode(repaired, options=cache)
+    # What takes a beta would be refused: the function that sends the body sends the caller's headers.
+    options = Options(max_output=max_output, cache=None, drops_unbound=False)
+    encoded = encode(repaired, options=options)
     made: dict[str, Any] = msgspec.json.decode(encoded.content)
     if encoded.body.get("model") is None:
         made["model"] = request.model

@@ -243,6 +243,9 @@ class UllageReader(Reader):
             if event.behind in self._view:
                 front = self._view.index(event.behind) + 1
             self._view.insert(front, summary.id)
+        for message in event.added:
+            self._hold(message)
+            self._view.append(message.id)
         self._epochs[event.compaction] = _PlacedSummary(
             before, list(self._view), event.behind
         )

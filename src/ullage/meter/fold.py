@@ -8,7 +8,7 @@ nothing but ``seq``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from ullage.events import (
     CallEnded,
     CallStarted,
     CompactionCommitted,
+    EpochChanged,
     Event,
     InputCounted,
     LimitLearnt,
@@ -126,17 +127,25 @@ class Fold(State):
         handler = _HANDLERS.get(type(event))
         if isinstance(event, Calibrated) and event.call:
             return  # it records what follows from the end of that call
+        may_rebind = type(event) in _CHANGES_PREFIX
+        sent = self.reasoning.sent(self.policy) if may_rebind else {}
         if handler is not None:
             self.revision = self.seq
             handler(self, event)
-        if type(event) in _CHANGES_PREFIX:
-            self._rebind()
+        if may_rebind:
+            self._rebind(sent)
 
-    def _rebind(self) -> None:
-        """Look again at which reasoning is still behind the prefix that it was made behind."""
+    def _rebind(self, sent: Mapping[str, float]) -> None:
+        """Look again at which reasoning, ``sent`` before, is still behind the prefix that it was made behind."""
         self.head = self.loadable = None
         if self.bound.check(self.prefix_head, self.view, self._binds):
             self._recarry()
+        lost = {**self.lost, **sent}
+        in_view, known = self.view.entries.keys(), self.reasoning.tokens.keys()
+        self.lost = {name: lost[name] for name in lost.keys() & in_view - known}
+
+    def _epoch(self, _: EpochChanged) -> None:
+        self.lost = {}
 
     def _binds(self, entry: Entry) -> bool:
         """Whether the model that wrote this answer binds its reasoning to what was in front of it."""
@@ -565,13 +574,24 @@ class Fold(State):
             self.view.arrange([*self._in_front_of_summary(event.behind), summary])
             if event.behind:
                 self._rearrange()  # it begins a turn behind the messages in front of it
+        for place, message in enumerate(event.added, len(event.replaced) + 1):
+            cost = self.forecaster.message(message, self.view.tool_names)
+            origin = ContentLocation(self.seq, place)
+            entry = self.view.add(message, cost, opening=cost.tokens, origin=origin)
+            self.since = self.since.plus(entry, quiet=True)
         if self.partial and self.unlogged and self.anchor is not None:
             # History from before the log went as well; what share of the unlogged tokens it was is unknown.
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
         self.undo_records[event.compaction] = UndoRecord(
-            self.anchor_call, order, left, changed, summary, behind=event.behind
+            self.anchor_call,
+            order,
+            left,
+            changed,
+            summary,
+            behind=event.behind,
+            added=tuple(message.id for message in event.added),
         )
         self.seen = after_compaction(self.seen, event)
         self._take_client_limits()
@@ -602,7 +622,8 @@ class Fold(State):
     def _undo(self, record: UndoRecord) -> None:
         if record.behind and record.behind not in self.view.entries:
             return  # a rewind to before the summary took away what would come back
-        self._leave(record.summary, quiet=True)
+        for made in (record.summary, *record.added):
+            self._leave(made, quiet=True)
         for before, after in record.changed:
             now = self.view.entries.get(after.id)
             if now is not None and now.facts.origin == after.facts.origin:
@@ -984,6 +1005,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     MessageReplaced: Fold._replaced,
     Rewound: Fold._rewound,
     Pruned: Fold._pruned,
+    EpochChanged: Fold._epoch,
     CompactionCommitted: Fold._compacted,
     Uncompacted: Fold._uncompacted,
     ReasoningRefused: Fold._reasoning_refused,

@@ -92,6 +92,15 @@ class ReasoningInView:
         self.in_turn.clear()
         self.with_calls.clear()
 
+    def sent(self, policy: ReasoningPolicy) -> dict[str, float]:
+        """The amounts by message that the application's policy lets go out, outside of an open tool loop."""
+        if not policy.include_in_context or policy.strip == "all":
+            return {}
+        names = list(self.tokens)
+        if policy.strip == "all_but_last":
+            names = names[-1:]
+        return {name: self.tokens[name] for name in names}
+
     def counted(
         self,
         policy: ReasoningPolicy,

@@ -134,6 +134,8 @@ class State:
     view: View = field(default_factory=View)
     reasoning: ReasoningInView = field(default_factory=ReasoningInView)
     bound: BoundReasoning = field(default_factory=BoundReasoning)
+    lost: dict[str, float] = field(default_factory=dict)
+    """By message, the reasoning in view that changes since the last epoch have made unsendable."""
     head: str | None = field(default=None, metadata=DERIVED)
     """``prefix_head``, until it changes; ``None`` until it is asked for."""
     since: SinceAnchor = field(default_factory=SinceAnchor)
@@ -310,6 +312,11 @@ class State:
     def sent_policy(self) -> ReasoningPolicy:
         """The application's policy, and the messages whose reasoning is no longer behind its own prefix."""
         return dataclasses.replace(self.policy, unbound=self.bound.unbound)
+
+    @property
+    def reasoning_lost(self) -> int:
+        """Tokens of ``lost``."""
+        return round(sum(self.lost.values()))
 
     @property
     def missing(self) -> str:

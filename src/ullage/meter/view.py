@@ -281,8 +281,8 @@ class UndoRecord(NamedTuple):
     """What one compaction or prune changed.
 
     ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
-    message that was put in the place of what ``left``, ``behind`` the one that it was put behind. A prune only has
-    ``changed``.
+    message that was put in the place of what ``left``, ``behind`` the one that it was put behind, ``added`` those at
+    the end. A prune only has ``changed``.
     """
 
     anchor: str
@@ -292,6 +292,7 @@ class UndoRecord(NamedTuple):
     summary: str = ""
     is_prune: bool = False
     behind: str = ""
+    added: tuple[str, ...] = ()
 
 
 def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:

@@ -15,9 +15,10 @@ from ullage.context.budget import (
     correction_of,
     should_prepare,
 )
-from ullage.context.choice import ordered
+from ullage.context.choice import FOR_THINKING, ordered
 from ullage.context.clear import ClearToolResults
 from ullage.context.cold_cache import cache_lifetime_s, is_cold
+from ullage.context.kept_thinking import plan_with_thinking
 from ullage.context.known_limits import Served, served_by
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.rules import CompactionRules
@@ -338,11 +339,12 @@ def prepare_ahead(runtime: SessionRuntime) -> None:
 async def _prepare(runtime: SessionRuntime) -> None:
     compactions = runtime.compactions
     try:
-        preparation = prepare(
-            situation_of(
-                runtime, Compact("point"), f"prepared-{runtime.ledger.loop.seq + 1}"
-            )
-        )
+        name = f"prepared-{runtime.ledger.loop.seq + 1}"
+        situation = situation_of(runtime, Compact("point"), name)
+        by_provider = FOR_THINKING in ordered(runtime.settings.strategy)
+        if by_provider and not situation.has_refused and plan_with_thinking(situation):
+            return  # behind a summary of ours thinking would be invalid
+        preparation = prepare(situation)
         if isinstance(preparation, Declined):
             return
         answer = await summarise(runtime, preparation.ask, "summary", detached=True)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import Loop
 from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
+from ullage.context.costs import after as fold_after
 from ullage.context.known_limits import KnownLimits
 from ullage.context.prepared import Prefix
 from ullage.context.strategy import SummaryAnswer
@@ -344,10 +345,17 @@ class SessionRuntime:
         if self.wanted is not None and isinstance(event, MessageAdded | MessageReplaced):
             self.wanted += sources_of(event.message)
 
-    def new_epoch(self, reason: str) -> EpochChanged:
-        """The event for a request that does not extend the last one: the provider's cache of the prefix is lost."""
+    def new_epoch(self, reason: str, changes: Sequence[Event] = ()) -> EpochChanged:
+        """The event for a request that does not extend the last one: the provider's cache of the prefix is lost.
+
+        ``changes`` are the events that are the reason for it, if they are not yet in the ledger.
+        """
+        fold = fold_after(self.ledger.meter._fold, changes)
         return EpochChanged(
-            epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens
+            epoch=self.memory.epoch + 1,
+            reason=reason,
+            rewritten=self.reading.used.tokens,
+            reasoning_lost=fold.reasoning_lost,
         )
 
     def resolve_settings(self) -> Resolved:

@@ -215,7 +215,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
     if runtime.memory.broken:
         rewrites.append(runtime.memory.broken)
     if rewrites and runtime.memory.started is not None:
-        events.append(runtime.new_epoch(" and ".join(rewrites)))
+        events.append(runtime.new_epoch(" and ".join(rewrites), events))
     return PendingChanges(events, told, found, noticed)
 
 

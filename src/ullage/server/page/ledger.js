@@ -340,6 +340,9 @@ const HANDLERS = {
     to.mark(event);
     to.changed("compactions");
   },
+  epoch_changed: (to, event) => {
+    if (event.reasoning_lost) to.mark(event);
+  },
   compaction_started: (to, event) => {
     to.compacting = event.compaction;
     if (to.asked && event.trigger === "asked") to.parts.get(to.asked).compaction = event.compaction;

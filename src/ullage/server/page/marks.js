@@ -90,6 +90,8 @@ function ofCall(event) {
       return { kind: "warn", text: ofServer(event) };
     case "reasoning_refused":
       return { kind: "warn", text: "The provider did not take earlier reasoning, which it bound to another conversation. It is left out from here on" };
+    case "epoch_changed":
+      return { kind: "quiet", text: `${number(event.reasoning_lost)} tokens of earlier thinking are no longer sent (${event.reason})` };
     case "rule_flipped":
       return { kind: "quiet", text: `Reasoning is ${event.kept ? "kept" : "left out"} by the provider, as the actual shows (${signed(event.residual)})` };
     case "forked":
