@@ -214,7 +214,11 @@ def _expected_order(
     return [*order, *(message.id for message in event.added)]
 
 
-def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:
+def _may_replace(
+    old: Message,
+    new: Message,
+    pins: frozenset[str],
+) -> bool:
     """Calls and reasoning stay as they are, results answer the same calls, pinned messages are not changed at all."""
     if old.id in pins or old.role != new.role or new.revision <= old.revision:
         return False

@@ -71,7 +71,11 @@ class CompactOnServer:
     def calls_at_most(self, situation: Situation) -> int:
         return 1
 
-    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+    def propose(
+        self,
+        situation: Situation,
+        answers: Sequence[SummaryAnswer],
+    ) -> Proposal:
         wire = WIRES.get(situation.fold.wire)
         offered = None if wire is None else wire.compaction
         keeps = None if situation.has_refused else plan_with_thinking(situation)
@@ -169,14 +173,22 @@ def _named(
     return tuple(named)
 
 
-def _message(situation: Situation, plan: Plan, named: Sequence[ProviderItem]) -> Message:
+def _message(
+    situation: Situation,
+    plan: Plan,
+    named: Sequence[ProviderItem],
+) -> Message:
     """The provider's items, and those of the user's rules that they don't hold word for word."""
     name = summary_id(situation.compaction)
     rules = missing_rules(situation, plan.leaving, named, name)
     return Message(id=name, role="user", origin="summary", parts=(*named, *rules))
 
 
-def _digest(situation: Situation, aim: Aim, plan: Plan) -> str:
+def _digest(
+    situation: Situation,
+    aim: Aim,
+    plan: Plan,
+) -> str:
     """What another model reads in the place of an encrypted item."""
     return digest(situation, plan.leaving, most=aim.summary).text
 

@@ -57,7 +57,12 @@ class BoundReasoning:
                 deferred[tool.name] = tool
         self.deferred = deferred
 
-    def added(self, entry: Entry, head: str | None, entries: Iterable[Entry]) -> None:
+    def added(
+        self,
+        entry: Entry,
+        head: str | None,
+        entries: Iterable[Entry],
+    ) -> None:
         """A message was added at the end of these entries.
 
         ``head`` is that of the next request, ``None`` where the log does not hold all of it.
@@ -73,7 +78,12 @@ class BoundReasoning:
         if self.last:
             self.last = self._roll(self.last, entry)
 
-    def started(self, call: str, head: str, entries: Iterable[Entry]) -> None:
+    def started(
+        self,
+        call: str,
+        head: str,
+        entries: Iterable[Entry],
+    ) -> None:
         """A call with all of these messages was sent.
 
         What a program wrote in the log that was continued here is behind a head that nobody logged.
@@ -104,7 +114,12 @@ class BoundReasoning:
             stands = self.stands_for.get(entry.id, ())
             rolled = (*(self._roll(each, entry) for each in rolled), *stands)
 
-    def note_compaction(self, summary: str, entries: Iterable[Entry], first: str) -> None:
+    def note_compaction(
+        self,
+        summary: str,
+        entries: Iterable[Entry],
+        first: str,
+    ) -> None:
         """The provider wrote ``summary`` of all messages before ``first``. ``entries`` are those in view before."""
         for entry, rolled in self.accepted(entries):
             if entry.id == first:
@@ -133,14 +148,22 @@ class BoundReasoning:
         """Whether what this answer was made behind is known, and still there."""
         return entry.id in self.behind and entry.id not in self.unbound
 
-    def refuse(self, model: str, entries: Iterable[Entry]) -> None:
+    def refuse(
+        self,
+        model: str,
+        entries: Iterable[Entry],
+    ) -> None:
         """The provider refused reasoning of this view: none of it is sent again."""
         self.learnt.add(model)
         for entry in entries:
             if entry.cost.carries:
                 self.behind[entry.id] = UNKNOWN
 
-    def _roll(self, before: str, entry: Entry) -> str:
+    def _roll(
+        self,
+        before: str,
+        entry: Entry,
+    ) -> str:
         origin = entry.facts.origin
         pieces = [
             before,

@@ -22,7 +22,12 @@ class Tiles(NamedTuple):
     base: int
     tile: int
 
-    def tokens(self, width: int, height: int, detail: str) -> int:
+    def tokens(
+        self,
+        width: int,
+        height: int,
+        detail: str,
+    ) -> int:
         if detail == "low":
             return self.base
         scale = min(1.0, 2_048 / max(width, height))
@@ -38,7 +43,12 @@ class Patches(NamedTuple):
     most: int
     most_high: int
 
-    def tokens(self, width: int, height: int, detail: str) -> int:
+    def tokens(
+        self,
+        width: int,
+        height: int,
+        detail: str,
+    ) -> int:
         if detail == "low":
             scale = min(1.0, _LOW / max(width, height))
             width, height = round(width * scale), round(height * scale)
@@ -46,7 +56,11 @@ class Patches(NamedTuple):
         return math.ceil(round(self.each * _fitting(width, height, most), 6))
 
 
-def _fitting(width: int, height: int, most: int) -> int:
+def _fitting(
+    width: int,
+    height: int,
+    most: int,
+) -> int:
     """The patches of an image, made smaller until there are no more than allowed."""
     across, down = width / 32, height / 32
     if math.ceil(across) * math.ceil(down) > most:
@@ -74,7 +88,11 @@ _RULES: Final[tuple[tuple[str, Tiles | Patches], ...]] = (
 )
 
 
-def image_tokens(model: str, size: tuple[int, int], detail: object) -> int:
+def image_tokens(
+    model: str,
+    size: tuple[int, int],
+    detail: object,
+) -> int:
     """Tokens of an image of this width and height; 0 where its size or the model's rule is not known."""
     width, height = size
     if not (width and height):

@@ -106,7 +106,12 @@ class App:
         self._rate_limits: dict[tuple[str, str, str], RateLimit] = {}
         self._closing = asyncio.Event()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         from starlette.requests import ClientDisconnect, Request
 
         if scope["type"] == "websocket":
@@ -137,7 +142,11 @@ class App:
         self._record(replace(exchange, method=request.method, path=path))
         await self._deliver(send, answer, faults)
 
-    def _number(self, endpoint: Route, path: str) -> tuple[int, tuple[Fault, ...]]:
+    def _number(
+        self,
+        endpoint: Route,
+        path: str,
+    ) -> tuple[int, tuple[Fault, ...]]:
         """The number of a request for an answer, 0 for others; and its faults."""
         if endpoint.kind != "generate":
             return 0, ()
@@ -151,7 +160,12 @@ class App:
         if self._on_exchange:
             self._on_exchange(exchange)
 
-    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _converse(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         """Answer the messages of a WebSocket one after the other, each event as a message."""
         from starlette.responses import JSONResponse
         from starlette.websockets import WebSocket
@@ -316,7 +330,11 @@ class App:
                 "key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}"
             )
 
-    def _models(self, wire: WireSimulator, endpoint: Route) -> _Answer:
+    def _models(
+        self,
+        wire: WireSimulator,
+        endpoint: Route,
+    ) -> _Answer:
         scenario, name = self.memory.scenario, endpoint.model
         models = [model for model in scenario.models if model.family == wire.family]
         if name:
@@ -438,7 +456,11 @@ class App:
                 await self._pause(wait)
             yield frame.data
 
-    async def _break_off(self, send: Send, end: Fault) -> None:
+    async def _break_off(
+        self,
+        send: Send,
+        end: Fault,
+    ) -> None:
         if end.kind == "hang":
             await self._pause(end.seconds or 3_600.0)
         _drop(send, reset=end.kind == "reset")
@@ -599,7 +621,11 @@ def _drop(send: Send, *, reset: bool) -> None:
 class Server:
     """A running server. Made by ``running``; ``port`` is its port on 127.0.0.1."""
 
-    def __init__(self, app: App, port: int) -> None:
+    def __init__(
+        self,
+        app: App,
+        port: int,
+    ) -> None:
         self.app = app
         self.port = port
 

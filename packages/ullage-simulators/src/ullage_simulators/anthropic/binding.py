@@ -57,7 +57,11 @@ class BoundPrefix:
         if more:
             self._message.append([role, more])
 
-    def add(self, role: str, block: Body) -> None:
+    def add(
+        self,
+        role: str,
+        block: Body,
+    ) -> None:
         """Passes a block. A compaction stands for the messages that it summarised."""
         kind = block.get("type")
         if kind == COMPACTION:

@@ -29,7 +29,12 @@ def visual_tokens(image: Body, model: Model) -> int:
 
 
 @lru_cache(maxsize=1_024)
-def _fitted(width: int, height: int, longest: int, most: int) -> int:
+def _fitted(
+    width: int,
+    height: int,
+    longest: int,
+    most: int,
+) -> int:
     """The patches of the largest image with these proportions that keeps both limits."""
     long = max(width, height)
     side = min(long, longest)

@@ -28,7 +28,11 @@ def is_enabled(call: CallInProgress) -> bool:
     return given in ("enabled", "adaptive", "between_tools")
 
 
-def sign(call: CallInProgress, text: str, size: int) -> str:
+def sign(
+    call: CallInProgress,
+    text: str,
+    size: int,
+) -> str:
     """The signature of a block with this text that stands for ``size`` tokens."""
     prefix = BoundPrefix(call.body)
     prefix.read(call.body["messages"])
@@ -94,7 +98,12 @@ def _check_settings(call: CallInProgress) -> None:
         raise refuse(RULES, "thinking_budget_large")
 
 
-def _check_blocks(index: int, found: list[Body], *, is_latest: bool) -> None:
+def _check_blocks(
+    index: int,
+    found: list[Body],
+    *,
+    is_latest: bool,
+) -> None:
     for at, block in enumerate(found):
         match block.get("type"):
             case "thinking":
@@ -113,7 +122,11 @@ def _check_blocks(index: int, found: list[Body], *, is_latest: bool) -> None:
                     raise refuse(RULES, "redacted_invalid", i=index, j=at)
 
 
-def _check_order(index: int, found: list[Body], call: CallInProgress) -> None:
+def _check_order(
+    index: int,
+    found: list[Body],
+    call: CallInProgress,
+) -> None:
     kinds = [block.get("type") for block in found]
     if not set(kinds) & set(THINKING):
         return
@@ -194,7 +207,11 @@ def _reads(call: CallInProgress, carried: Body) -> bool:
     return bool(made_by == call.model.name or re.fullmatch(call.model.reads, made_by))
 
 
-def _change(call: CallInProgress, prefix: BoundPrefix, carried: Body) -> str | None:
+def _change(
+    call: CallInProgress,
+    prefix: BoundPrefix,
+    carried: Body,
+) -> str | None:
     """What changed in front of a block; ``None`` where nothing has."""
     change = prefix.change(carried)
     is_gap = call.last_thinking not in ("", carried["previous"])

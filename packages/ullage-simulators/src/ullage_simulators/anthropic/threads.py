@@ -97,7 +97,11 @@ def _repeats(body: Body, name: str) -> bool:
     return False
 
 
-def hold(call: CallInProgress, identity: str, content: list[Body]) -> None:
+def hold(
+    call: CallInProgress,
+    identity: str,
+    content: list[Body],
+) -> None:
     """Holds the conversation under the id of its newest response, which has this content."""
     thread = call.body.get(FIELD)
     if thread is None:

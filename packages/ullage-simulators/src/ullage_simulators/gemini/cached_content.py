@@ -67,7 +67,11 @@ def keep(call: CallInProgress, counted: InputCount) -> Body:
     return shown
 
 
-def stored(memory: Memory, endpoint: Route, body: Body) -> Body:
+def stored(
+    memory: Memory,
+    endpoint: Route,
+    body: Body,
+) -> Body:
     """Shows, lists, changes or deletes what is kept."""
     if len(endpoint.parts) == 1:
         kept = memory.items.values()

@@ -22,7 +22,11 @@ _CROP: Final = 258
 _MOST_CROPS: Final = 8
 
 
-def image_tokens(part: Body, body: Body, model: Model) -> int:
+def image_tokens(
+    part: Body,
+    body: Body,
+    model: Model,
+) -> int:
     """Tokens of a part that is an image; 0 where its size is not known."""
     blob = part.get("inlineData") or {}
     mime = str(blob.get("mimeType") or blob.get("mime_type") or "")
@@ -44,7 +48,11 @@ def _resolution(part: Body, body: Body) -> str:
     return str(asked).removeprefix("MEDIA_RESOLUTION_")
 
 
-def _grid(width: int, height: int, most: int) -> int:
+def _grid(
+    width: int,
+    height: int,
+    most: int,
+) -> int:
     across = math.floor(math.sqrt(most * width / height))
     down = math.floor(math.sqrt(most * height / width))
     return max(1, across) * max(1, down) + 1

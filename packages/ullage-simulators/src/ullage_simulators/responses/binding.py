@@ -93,7 +93,12 @@ def withheld(call: CallInProgress) -> list[Body]:
     return found
 
 
-def _mismatch(known: Body, call: CallInProgress, index: int, compacted_at: int) -> str:
+def _mismatch(
+    known: Body,
+    call: CallInProgress,
+    index: int,
+    compacted_at: int,
+) -> str:
     if known["model"] != call.model.name:
         return "model_mismatch"  # no page lists the models that read each other's
     is_older = known["number"] < compacted_at

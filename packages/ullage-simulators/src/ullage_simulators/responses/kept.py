@@ -62,7 +62,11 @@ def earlier_items(call: CallInProgress) -> list[Body]:
     return kept.items
 
 
-def keep(call: CallInProgress, shown: Body, items: list[Body]) -> None:
+def keep(
+    call: CallInProgress,
+    shown: Body,
+    items: list[Body],
+) -> None:
     """Remember a response, and the conversation after it.
 
     Each lane of a connection keeps its last response, stored or not.
@@ -111,7 +115,12 @@ def _listed(item: Body, place: int) -> Body:
     return listed
 
 
-def stored(memory: Memory, endpoint: Route, query: Mapping[str, str], body: Body) -> Body:
+def stored(
+    memory: Memory,
+    endpoint: Route,
+    query: Mapping[str, str],
+    body: Body,
+) -> Body:
     """The answer to a request about what is kept, by its method and path."""
     match endpoint.method, *endpoint.parts:
         case "GET", "responses", identity:

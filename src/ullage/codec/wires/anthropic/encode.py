@@ -264,7 +264,11 @@ class AnthropicWriter(MessageWriter):
     def headers(self, head: Mapping[str, str]) -> dict[str, str]:
         return with_beta(head, COMPACTION_BETA) if self._has_compaction else dict(head)
 
-    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+    def add(
+        self,
+        sending: Sending,
+        messages: Sequence[Message],
+    ) -> bool:
         recent = self._recent
         marks = sending.options.cache
         if recent and recent[-1].speaker == "system" and not _is_answered(messages):
@@ -378,7 +382,11 @@ def _content_of(
             yield block
 
 
-def _part(sending: Sending, part: Part, blocks: Blocks) -> JsonBlock | None:
+def _part(
+    sending: Sending,
+    part: Part,
+    blocks: Blocks,
+) -> JsonBlock | None:
     match part:
         case TextPart():
             return (
@@ -423,7 +431,11 @@ def _reasoning(sending: Sending, part: ReasoningPart) -> JsonBlock | None:
     return {"type": "thinking", "thinking": part.text, **fields}
 
 
-def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock:
+def _result(
+    sending: Sending,
+    part: ToolResultPart,
+    blocks: Blocks,
+) -> JsonBlock:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
     content: list[JsonBlock] = _references(sending, part)
     if not content:
@@ -462,7 +474,11 @@ def _references(sending: Sending, part: ToolResultPart) -> list[JsonBlock]:
     return found
 
 
-def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> JsonBlock:
+def _media(
+    sending: Sending,
+    part: ImagePart | FilePart,
+    blocks: Blocks,
+) -> JsonBlock:
     """https://platform.claude.com/docs/en/build-with-claude/vision, …/pdf-support: the kinds of ``source``."""
     own = _own(sending, part.provider)
     title = {"title": part.name} if isinstance(part, FilePart) and part.name else {}

@@ -172,10 +172,18 @@ class ResponsesWriter(MessageWriter):
         self._kinds: dict[str, str] = {}
         self._answered: set[str] = set()
 
-    def know(self, sending: Sending, messages: Sequence[Message]) -> None:
+    def know(
+        self,
+        sending: Sending,
+        messages: Sequence[Message],
+    ) -> None:
         self._kinds |= _call_kinds(sending, messages)
 
-    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+    def add(
+        self,
+        sending: Sending,
+        messages: Sequence[Message],
+    ) -> bool:
         kinds = _call_kinds(sending, messages)
         if any(one in self._answered and one not in self._kinds for one in kinds):
             return False
@@ -263,7 +271,11 @@ def _whole(sending: Sending, part: Part) -> Item | None:
     return sending.item(part.provider) if isinstance(part, ProviderItem) else None
 
 
-def _answer(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Item]:
+def _answer(
+    sending: Sending,
+    message: Message,
+    blocks: Blocks,
+) -> Iterator[Item]:
     """The items of one answer: texts of one message together, everything else by itself."""
     bare = False
     entries: list[tuple[bytes, Item | dict[str, Any]]] = []
@@ -320,7 +332,13 @@ def _text(
     }
 
 
-def _other(sending: Sending, part: Part, blocks: Blocks, *, bare: bool) -> Item | None:
+def _other(
+    sending: Sending,
+    part: Part,
+    blocks: Blocks,
+    *,
+    bare: bool,
+) -> Item | None:
     match part:
         case ToolCallPart():
             fields = sending.fields(part.provider)
@@ -359,7 +377,11 @@ def _other(sending: Sending, part: Part, blocks: Blocks, *, bare: bool) -> Item 
             return None
 
 
-def _output(sending: Sending, part: ToolResultPart, blocks: Blocks) -> str | list[Item]:
+def _output(
+    sending: Sending,
+    part: ToolResultPart,
+    blocks: Blocks,
+) -> str | list[Item]:
     """Plain text as a string, anything else as a list of content."""
     if all(isinstance(one, TextPart) and one.provider is None for one in part.content):
         return part.text
@@ -370,7 +392,11 @@ def _output(sending: Sending, part: ToolResultPart, blocks: Blocks) -> str | lis
     ]
 
 
-def _content(sending: Sending, part: Part, blocks: Blocks) -> Item | None:
+def _content(
+    sending: Sending,
+    part: Part,
+    blocks: Blocks,
+) -> Item | None:
     match part:
         case TextPart():
             return {"type": "input_text", "text": part.text} if part.text else None
