@@ -403,3 +403,15 @@ def test_what_was_dropped_for_good_is_counted_and_not_what_another_model_reads()
         ).unbound
         == 2
     )
+
+
+def test_a_model_that_takes_over_tells_anew_what_it_dropped() -> None:
+    dropped = {"type": "thinking_dropped", "reason": "prefix_binding_mismatch"}
+    message = {"id": "m", "input_transformations": [dropped, dropped]}
+    delta, stop = end()
+    assert isinstance(delta, dict)
+    replaced = {**delta, "input_transformations": [dropped]}
+    for last, unbound in ((delta, 2), (replaced, 1)):
+        begun = {"type": "message_start", "message": message}
+        answer = play("messages", [begun, *TEXT[1:], last, stop]).answer
+        assert answer.unbound == unbound

@@ -81,6 +81,8 @@ class AnthropicDecoder:
                     or self.draft.said
                 )
                 self._cleared(fields)
+                if "input_transformations" in fields:  # of a model that took over
+                    self._transformed(fields)
                 return self._usage(fields.get("usage"))
             case "message_stop":
                 return self._end()
@@ -160,12 +162,15 @@ class AnthropicDecoder:
         self.draft.model = get_text(message, "model") or self.draft.model
         self.draft.response_id = get_text(message, "id") or self.draft.response_id
         self._cleared(message)
-        self.draft.unbound = _left_out(message.get("input_transformations"))
+        self._transformed(message)
         return self._usage(message.get("usage"))
 
     def _cleared(self, fields: dict[str, Any]) -> None:
         cleared = read_applied_edits(fields.get("context_management"))
         self.draft.cleared = cleared or self.draft.cleared
+
+    def _transformed(self, fields: dict[str, Any]) -> None:
+        self.draft.unbound = _left_out(fields.get("input_transformations"))
 
     def _usage(self, usage: object) -> list[StreamEvent]:
         if not isinstance(usage, dict) or not usage:
