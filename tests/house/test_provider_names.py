@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "reasoning.py": "which reasoning is counted, and families of models",
     "meter/opening.py": "groups of models",
     "codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
+    "codec/framework_usage.py": "the name of a dialect, which is that of the first who spoke it",
     "codec/wires/anthropic/__init__.py": "who made the wire",
     "codec/wires/gemini/__init__.py": "who made the wire",
     "codec/wires/responses/__init__.py": "who made the wire",

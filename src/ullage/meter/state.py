@@ -39,7 +39,13 @@ from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Limits
-from ullage.models.binding import LEARNT, Binding, binding_of, takes_claude_fields
+from ullage.models.binding import (
+    LEARNT,
+    WITH_REFERENCES,
+    Binding,
+    binding_of,
+    takes_claude_fields,
+)
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
@@ -249,8 +255,7 @@ class State:
         All Claude models since 4.5 can (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool).
         Those are meant whose reasoning would be lost by one tool more.
         """
-        is_claude = self.wire == "messages" and takes_claude_fields(self.provider)
-        return is_claude and self.refuses_changes
+        return self.refuses_changes and takes_claude_fields(self.provider)
 
     @property
     def refuses_changes(self) -> bool:
@@ -264,7 +269,7 @@ class State:
         if self.declarations is None:
             self.declarations = {}
             tools = self.tools or ()
-            if self.wire != "messages":
+            if self.wire not in WITH_REFERENCES:
                 tools = ()
             costs = self.fixed.tools.deferred
             for tool, tokens in zip(tools, costs, strict=False):

@@ -63,13 +63,13 @@ def binding_of(wire: str, model: str) -> Binding | None:
     return None
 
 
-_CLAUDE_HOSTS: Final = frozenset({"anthropic", "google-vertex-anthropic"})
-
-
 def takes_claude_fields(provider: str) -> bool:
-    """Whether Claude has all of its API at this provider: a gateway may refuse what is new in it."""
-    return not provider or provider_named(provider).name in _CLAUDE_HOSTS
+    """Whether Claude has all of its API at this provider, or at one that is not named."""
+    return not provider or provider_named(provider).is_whole_claude
 
+
+WITH_REFERENCES: Final = frozenset({"messages"})
+"""Wires on which a result may refer to deferred tools, and so load them."""
 
 SYSTEM_MESSAGES: Final = re.compile(
     r"(fable|mythos)-5|opus-(4[-.]8|5)|(sonnet|haiku)-5[-.]5"

@@ -63,6 +63,8 @@ class Provider:
     """Whether it serves Claude and takes back the signed thinking of the other platforms:
     https://platform.claude.com/docs/en/build-with-claude/extended-thinking#differences-in-thinking-across-model-versions
     """
+    is_whole_claude: bool = False
+    """Whether Claude has all of its API there; a gateway may refuse what is new in it."""
     takes_reasoning: bool = True
     """Whether Chat takes ``reasoning_content``; the others use another field or refuse an unknown one."""
     nests_effort: bool = False
@@ -126,6 +128,7 @@ TABLE: Final[tuple[Provider, ...]] = (
         catalogue="google",
         resells="anthropic",
         reads_claude=True,
+        is_whole_claude=True,
     ),
     # https://platform.claude.com/docs/en/build-with-claude/token-counting: free to use, with limits of its own on
     # requests per minute that are independent of those on messages.
@@ -139,6 +142,7 @@ TABLE: Final[tuple[Provider, ...]] = (
         auth="x-api-key",
         models="claude",
         reads_claude=True,
+        is_whole_claude=True,
     ),
     # https://developers.openai.com/api/docs/guides/token-counting names no price. No page says that it is free.
     Provider(

@@ -30,5 +30,7 @@ async def ask(post: Post, client: Client) -> dict[str, Any]:
         async with limit, client.send(replace(post, sent=sent)) as incoming:
             body = await incoming.body(LIST_BYTES)
     except TimeoutError as problem:
-        raise NoAnswer(f"{post.url} did not answer in {ASIDE_S:g} s.") from problem
+        raise NoAnswer(
+            f"{post.url} did not answer in {ASIDE_S:g} s. Check the server, or go on without its answer."
+        ) from problem
     return {} if is_dense(body) else await asyncio.to_thread(parse_object, body)

@@ -55,8 +55,7 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.models.binding import binding_of
-from ullage.models.providers import provider_named
+from ullage.models.binding import binding_of, takes_claude_fields
 
 HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
@@ -143,8 +142,8 @@ def encode_head(sending: Sending) -> Encoded:
 
 def _is_bound(request: Request) -> bool:
     """Whether the model binds thinking to what is in front of it, at a provider that is known to take the field."""
-    serves_claude = provider_named(request.provider).reads_claude
-    return serves_claude and binding_of(request.wire, request.model) is not None
+    is_taken = takes_claude_fields(request.provider)
+    return is_taken and binding_of(request.wire, request.model) is not None
 
 
 def _dropping_unbound(given: object) -> dict[str, object] | None:
