@@ -31,6 +31,6 @@ async def ask(post: Post, client: Client) -> dict[str, Any]:
             body = await incoming.body(LIST_BYTES)
     except TimeoutError as problem:
         raise NoAnswer(
-            f"{post.url} did not answer in {ASIDE_S:g} s. Check the server, or go on without its answer."
+            f"{post.url} did not answer in {ASIDE_S:g} s. Try again, or check the server."
         ) from problem
     return {} if is_dense(body) else await asyncio.to_thread(parse_object, body)
