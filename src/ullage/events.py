@@ -320,6 +320,8 @@ class CallStarted(
     stream: bool = False
     detached: bool = False
     """It runs beside the session, which continues without waiting for it."""
+    is_held: bool = False
+    """The provider holds earlier content of this conversation, which the request does not repeat."""
     mark: str = ""
     """What a proxy needs to find the conversation again after a restart (``ullage.meter.lanes``). No content."""
 

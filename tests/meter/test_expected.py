@@ -50,6 +50,25 @@ def test_content_that_the_provider_adds_is_not_seen() -> None:
     assert expected(meter).adds_unseen
 
 
+def test_a_request_that_continues_what_the_provider_holds_is_judged_by_the_last_report() -> (
+    None
+):
+    meter = Meter("gpt-5", wire="responses")
+    first = {"model": "gpt-5", "input": [{"role": "user", "content": "Hello. " * 50}]}
+    call = meter.before({**first, "previous_response_id": "resp_0"}).call
+    unknown = expected(meter)
+    assert unknown.is_held
+    assert not unknown.is_whole
+    assert unknown.last_input is None
+    meter.after(call, {"input_tokens": 9_000, "output_tokens": 3})
+    meter.before({**first, "previous_response_id": "resp_1"})
+    known = expected(meter)
+    assert known.is_held
+    assert known.last_input == 9_000
+    assert known.low > 9_000
+    assert known.content == 0
+
+
 def test_the_number_of_answers_is_known() -> None:
     assert expected(asked()).choices == 1
     assert expected(asked(n=4)).choices == 4

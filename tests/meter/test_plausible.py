@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.tiers import examples
 from ullage import Meter
-from ullage.events import Event
+from ullage.events import Event, SettingsChanged
 from ullage.meter.expected import ADDING
 from ullage.meter.plausible import (
     SURPRISING,
@@ -120,17 +120,48 @@ def test_a_first_report_that_cant_be_true_leaves_an_estimate() -> None:
     assert not reading.should_compact()
 
 
-@pytest.mark.parametrize("report", [50_000, 16_000, 7])
-def test_a_first_report_that_the_window_holds_and_the_request_does_not_is_not_used(
+def test_a_first_report_of_less_than_is_certainly_in_the_request_is_not_used() -> None:
+    talk = Talk(2)
+    talk.turn(7)
+    reading = talk.meter.reading()
+    assert reading.basis.last_input is None
+    assert reading.used.low > 40
+    assert "reported 7 input tokens" in reading.notes[0]
+    talk.turn(honest)
+    assert talk.meter.reading().basis.last_input == talk.true[1]
+    assert talk.meter.reading().notes == ()
+
+
+@pytest.mark.parametrize("report", [50_000, 16_000])
+def test_a_first_report_that_only_a_gateway_explains_is_believed_and_both_are_held(
     report: int,
 ) -> None:
     talk = Talk(2)
     talk.turn(report)
-    assert talk.meter.reading().basis.last_input is None
-    assert f"{report:,}" in talk.meter.reading().notes[0]
+    reading = talk.meter.reading()
+    assert reading.basis.last_input == report
+    assert reading.used.low < talk.true[0] + 40 < report < reading.used.high
+    assert f"{report:,}" in reading.notes[0]
     talk.turn(honest)
     assert talk.meter.reading().basis.last_input == talk.true[1]
     assert talk.meter.reading().notes == ()
+
+
+@pytest.mark.parametrize("report", [50_000, 5_000])
+def test_no_compaction_is_due_for_one_report_that_nothing_bears_out(report: int) -> None:
+    first, later = Talk(2), Talk(2)
+    later.turn(honest)
+    later.turn(honest)
+    for talk in (first, later):
+        talk.meter.apply(SettingsChanged(settings={"trigger": 0.05}))
+        talk.turn(report)
+        reading = talk.meter.reading()
+        assert reading.used.high >= report
+        is_due = talk is first and report < WINDOW / 2
+        assert reading.should_compact() == is_due
+        assert ((reading.until_compaction or 0) <= 0) == is_due
+        talk.turn(lambda true: report + true[-1] - true[-2])
+        assert talk.meter.should_compact()
 
 
 @pytest.mark.parametrize("param", sorted(ADDING))
@@ -151,14 +182,13 @@ def test_a_first_report_of_items_that_the_provider_keeps_is_believed() -> None:
     assert meter.reading().basis.last_input == 30_000
 
 
-def test_a_gateway_that_adds_more_than_is_usual_is_believed_with_its_second_report() -> (
-    None
-):
+@pytest.mark.parametrize("extra", [5_000, 25_000, 50_000])
+def test_a_gateway_that_adds_more_than_is_usual_is_believed(extra: int) -> None:
     talk = Talk(2)
-    talk.turn(lambda true: true[-1] + 30_000)
-    assert talk.meter.reading().basis.last_input is None
-    talk.turn(lambda true: true[-1] + 30_000)
-    assert talk.meter.reading().basis.last_input == talk.true[-1] + 30_000
+    for _ in range(3):
+        talk.turn(lambda true: true[-1] + extra)
+        assert talk.meter.reading().basis.last_input == talk.true[-1] + extra
+    assert talk.meter.reading().notes == ()
 
 
 @pytest.mark.parametrize("size", [20, 60, 400, 3_000])
@@ -200,15 +230,20 @@ def test_a_prompt_counted_for_each_choice_is_divided() -> None:
     assert "once for each answer" in talk.meter.reading().notes[0]
 
 
-def test_two_reports_that_agree_are_believed_against_the_ledger() -> None:
+@pytest.mark.parametrize("size", [4, 100, 900])
+def test_two_reports_that_agree_are_believed_against_the_ledger(size: int) -> None:
     """Such as after the provider, or a proxy, began to add instructions of its own."""
     talk = Talk(7)
     for _ in range(3):
         talk.turn(honest)
     extra = 30_000
-    talk.turn(lambda true: true[-1] + extra, size=100)
-    assert talk.meter.reading().basis.last_input == talk.true[2]
-    talk.turn(lambda true: true[-1] + extra, size=100)
+    talk.turn(lambda true: true[-1] + extra, size=size)
+    reading = talk.meter.reading()
+    assert reading.basis.last_input == talk.true[2]
+    assert "in doubt" in reading.basis.label
+    assert "the interval holds both" in reading.notes[0]
+    assert reading.used.low < talk.true[3] + 40 < extra < reading.used.high
+    talk.turn(lambda true: true[-1] + extra, size=size)
     assert talk.meter.reading().basis.last_input == talk.true[4] + extra
     assert talk.meter.reading().notes == ()
 
@@ -336,16 +371,18 @@ def test_honest_and_false_reports_in_any_order_leave_the_truth_in_the_interval(
 PART = Expectation(tokens=100, low=90, high=110)
 WHOLE = PART._replace(content=100.0, is_whole=True, window=WINDOW)
 LATER = WHOLE._replace(last_input=80, is_explained=True)
+HELD = PART._replace(last_input=80, is_held=True, may_clear=True, window=WINDOW)
 
 
 @pytest.mark.parametrize(
     ("reported", "expected", "can_be"),
     [
         (100, WHOLE, True),
-        (4 * 110 + WINDOW // 4, WHOLE, True),
-        (4 * 110 + WINDOW // 4 + 1, WHOLE, False),
-        (4 * 110 + 20_001, WHOLE._replace(window=1_000_000), False),
-        (4 * 110 + 15_001, WHOLE._replace(adds_unseen=True), True),
+        (WINDOW, WHOLE, True),
+        (WINDOW + 1, WHOLE, False),
+        (110 + 100_000, WHOLE._replace(window=1_000_000), True),
+        (110 + 100_001, WHOLE._replace(window=1_000_000), False),
+        (200_000, WHOLE._replace(window=1_000_000, adds_unseen=True), True),
         (WINDOW, PART, True),
         (33, WHOLE, False),
         (34, WHOLE, True),
@@ -358,15 +395,19 @@ LATER = WHOLE._replace(last_input=80, is_explained=True)
         (53, LATER, False),
         (54, LATER, True),
         (13, LATER._replace(has_left=True), True),
-        (20_000, LATER._replace(is_whole=False), True),
-        (21_000, LATER._replace(is_whole=False), False),
+        (WINDOW, LATER._replace(is_whole=False), True),
+        (WINDOW + 1, LATER._replace(is_whole=False), False),
         (1, LATER._replace(is_whole=False), True),
-        (4 * WINDOW + 1, LATER._replace(adds_unseen=True), False),
+        (WINDOW + 1, LATER._replace(adds_unseen=True), False),
+        (WINDOW, HELD._replace(last_input=None), True),
+        (5_165, HELD, True),
+        (5_166, HELD, False),
+        (1, HELD, True),
         (24, LATER._replace(media=50.0), True),
         (23, LATER._replace(media=50.0), False),
         (3_000_000, WHOLE._replace(window=None), False),
-        (3_000_000, WHOLE._replace(window=None, content=2_500_000.0), True),
-        (3_000_000, PART, True),
+        (3_000_000, WHOLE._replace(window=None, high=2_500_000, content=2e6), True),
+        (2_000_000, PART, True),
     ],
 )
 def test_the_bounds_of_what_a_request_can_hold(
@@ -381,6 +422,13 @@ def test_content_of_a_provider_s_own_tools_is_not_taken_for_a_sum() -> None:
     assert judge(Report(18_000), expected, history).history.sums == 1
     hosted = expected._replace(adds_unseen=True)
     assert judge(Report(18_000), hosted, history).input == 18_000
+
+
+def test_a_conversation_that_the_provider_holds_is_not_tested_for_sums() -> None:
+    held = HELD._replace(tokens=9_000, low=8_900, high=9_100, level=9_000)
+    assert judge(Report(18_000), held, ReportHistory(last=9_000)).history.sums == 0
+    known = ReportHistory(last=9_000, sums=2)
+    assert judge(Report(9_050), held, known).input == 9_050
 
 
 def test_media_that_cost_less_than_estimated_are_not_taken_for_a_cache() -> None:

@@ -230,8 +230,8 @@ def _free(reading: Reading, whole: int) -> Iterable[Cells]:
     )
     if limit is None or point is None or until is None:
         return
-    end = "the interval's upper end, " if reading.used.high > reading.used.tokens else ""
-    from_end = f"from {end}{number(reading.used.high)}"
+    end = "the interval's upper end, " if reading.proven_high > reading.used.tokens else ""
+    from_end = f"from {end}{number(reading.proven_high)}"
     beyond = min(limit - point, reading.free)
     is_known = bool(reading.threshold.by)
     parts = [("until compaction", until, from_end)]

@@ -178,5 +178,5 @@ def should_prepare(reading: Reading, soft: float | None) -> bool:
     return (
         soft is not None
         and point is not None
-        and soft * point <= reading.used.high < point
+        and soft * point <= reading.proven_high < point
     )

@@ -357,7 +357,7 @@ class CallerConversation:
             return None
         reading = self._meter.reading()
         limit = reading.input_limit
-        is_over = limit is not None and reading.used.high > limit
+        is_over = limit is not None and reading.proven_high > limit
         is_over_request = self.limits.is_over(self._meter._fold, self._base_url)
         if not (reading.should_compact() or is_over or is_over_request):
             return None

@@ -96,7 +96,7 @@ def _window(reading: Drawable, glyphs: Glyphs, *, has_bar: bool) -> Line:
         return (Span(f" {share}"),)
     spans = [Span("  "), *gauge(reading, BAR, glyphs), Span(f" {share}")]
     if point is not None:
-        left = point - reading.used.high
+        left = point - reading.proven_high
         if left > 0:
             spans.append(Span(f", {number(left)} left", "dim"))
         else:

@@ -77,4 +77,4 @@ def sentence(reading: Drawable) -> str:
         return f"{text}, compaction due"
     if point is None:
         return text
-    return f"{text}, {number(point - reading.used.high)} until compaction"
+    return f"{text}, {number(point - reading.proven_high)} until compaction"

@@ -118,6 +118,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Of these tokens, reasoning that is sent back and counted."""
     cleared: ClearedTokens = NOTHING_CLEARED
     """What the provider is taken to clear of this request; it is not in these tokens."""
+    unproven: int = 0
+    """Of ``high``, tokens for which one report alone speaks."""
     overhead: float = 0.0
     """Of these tokens, what earlier sessions' first calls held beyond their logs."""
     label: str = ""
@@ -125,11 +127,14 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     reported_output: int | None = None
     """``Basis.reported_output``."""
 
-    def with_ledger(self, beyond: float) -> Forecast:
-        """With an interval that also holds what the ledger expects, so many tokens beyond these."""
+    def with_other(self, beyond: float, unproven: float = 0.0) -> Forecast:
+        """With an interval that also holds another number, so many tokens beyond these."""
         low, high = round(self.low + beyond), round(self.high + beyond)
         return msgspec.structs.replace(
-            self, low=max(0, min(self.low, low)), high=max(self.high, high)
+            self,
+            low=max(0, min(self.low, low)),
+            high=max(self.high, high),
+            unproven=round(unproven),
         )
 
     def after_clearing(
@@ -221,6 +226,10 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     media: float = 0.0
     is_whole: bool = False
     """Whether the request was made from this ledger, so that nothing of it can be missing."""
+    is_held: bool = False
+    """Whether the provider holds earlier content, which it may add to and leave out of."""
+    doubted: float = 0.0
+    """``ReportHistory.beyond`` when it began: its interval holds the report before, too."""
 
     def held_against(self, reported: float) -> Forecast:
         """What this report is judged by: a count may confirm it, and never speaks against it, as it may be false."""

@@ -66,6 +66,10 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
         window=largest_window(state),
         choices=_choices(state.params),
     )
+    if pending is not None and pending.is_held:
+        expected = expected._replace(
+            content=0.0, is_whole=False, is_held=True, has_left=True, may_clear=True
+        )
     if before is None:
         # Items whose content the provider keeps are in what a later report is held against.
         has_items = any(entry.cost.added.over >= UNKNOWN_ITEM for entry in state.view)
@@ -76,7 +80,7 @@ def expectation_of(state: State, pending: Pending | None, reported: float) -> Ex
     return expected._replace(
         last_input=anchor.input,
         level=forecast.tokens + anchor.beyond_of(forecast.tokens),
-        is_explained=anchor.input <= EXPLAINED[1] * held + media,
+        is_explained=not anchor.spread and anchor.input <= EXPLAINED[1] * held + media,
         has_left=bool(
             expected.has_left
             or before.removed
@@ -120,11 +124,13 @@ def without_counts(usage: Usage, reason: str) -> Usage:
     )
 
 
-def of_summary(usage: Usage, asked: float, history: ReportHistory) -> ReportVerdict:
+def of_summary(
+    usage: Usage, asked: float, history: ReportHistory, window: int | None
+) -> ReportVerdict:
     """What the report of a call for a summary is worth, whose input was estimated at ``asked`` at the most."""
     if usage.context is None:
         return ReportVerdict(None, replace(history, refused=None, rule=""))
-    expected = Expectation(asked, 0, asked, is_whole=True, may_clear=True)
+    expected = Expectation(asked, 0, asked, is_whole=True, may_clear=True, window=window)
     return judge_alone(usage.context, expected, history)
 
 

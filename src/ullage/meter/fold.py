@@ -70,6 +70,7 @@ from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.model_switch import OtherModel, remember, rest_on_new_model
 from ullage.meter.overhead import first_call_id, kept
 from ullage.meter.plausible import (
+    IN_DOUBT,
     UNUSABLE,
     Report,
     ReportHistory,
@@ -97,7 +98,7 @@ from ullage.usage import Usage
 
 NO_USAGE = "the last call reported no usage"
 
-WEAK = ("", NO_USAGE, UNUSABLE)
+WEAK = ("", NO_USAGE, UNUSABLE, IN_DOUBT)
 """Labels of an anchor that speak of the last call, and not of the anchor's own."""
 
 LITTLE = 1_000
@@ -579,6 +580,8 @@ class Fold(State):
             stream=event.stream,
             at=event.at,
             is_whole=event.fingerprint is not None,
+            is_held=event.is_held,
+            doubted=self.reports.beyond,
         )
         self.seen = after_request(self.seen)
         self.marks.clear()
@@ -625,18 +628,23 @@ class Fold(State):
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
             elif self.anchor is not None and self.anchor.label in WEAK:
-                label = UNUSABLE if self.reports.is_unusable else NO_USAGE
+                label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
         self.seen = after_call(self.seen, context, usage)
         self._take_client_limits()
         level: float | None = None
-        if verdict.history.surprise is not None:
+        is_surprise = verdict.history.surprise is not None
+        if is_surprise:
             level = expectation_of(self, pending, context).level
         if pending is not None:
             rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(
-                self.calibration, pending, policy=self.policy, actual=context
+                self.calibration,
+                pending,
+                policy=self.policy,
+                actual=context,
+                is_surprise=is_surprise,
             )
             if self.learnt.flipped != rules:  # its reasoning again, by the corrected rule
                 pending = replace(
@@ -658,7 +666,7 @@ class Fold(State):
             if usage is not None and usage.input is not None:
                 self.reports = replace(self.reports, last=usage.input)
             return
-        verdict = of_summary(usage, asked, self.reports)
+        verdict = of_summary(usage, asked, self.reports, largest_window(self))
         self.reports = replace(self.reports, last=verdict.history.last)
         is_unusable = verdict.history.refused is not None or bool(usage.flags)
         self._note_spend(event, spent(usage, verdict), asked if is_unusable else None)
@@ -865,6 +873,7 @@ class Fold(State):
         else:
             forecast = pending.forecast.after_clearing(cleared)
             actual -= cleared.total
+        forecast = forecast.with_other(pending.doubted)
         refused: int | None = None
         if event.outcome != "failed" and self.reports.refused is not None:
             refused = self.reports.refused.input

@@ -421,8 +421,13 @@ class Forecaster:
         *,
         policy: ReasoningPolicy,
         actual: int,
+        is_surprise: bool = False,
     ) -> Calibration:
-        """The calibration after the reported input of a call; unchanged without an estimate to compare it with."""
+        """The calibration after the reported input of a call; unchanged without an estimate to compare it with.
+
+        A surprise, or a report after one, says nothing of what a text costs, nor does one that is smaller than the
+        last: something else came or left.
+        """
         basis = pending.before
         if basis is None:
             return calibration
@@ -460,6 +465,9 @@ class Forecaster:
             or shown.doubt.has_items
             or anchor.usage.placeholder
             or since.added.media
+            or is_surprise
+            or anchor.level is not None
+            or actual - moved < anchor.input
         )
         observation = Observation(
             content=since.added.text + bare.counted.text,

@@ -256,6 +256,7 @@ class Meter:
                 call=name,
                 purpose=purpose,
                 fingerprint=None if request.chained else self.fingerprint(),
+                is_held=bool(request.chained),
                 estimate=Amount(
                     tokens=reading.used.tokens,
                     low=reading.used.low,
@@ -450,6 +451,7 @@ class Meter:
             accuracy=fold.track.accuracy,
             spend=fold.spend,
             compactions=fold.compactions,
+            unproven=forecast.unproven,
             notes=tuple(notes),
         )
         if self._sent is not None and self._sent.chained and reading.should_compact():

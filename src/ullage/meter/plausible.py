@@ -1,9 +1,11 @@
 """Whether an input that a provider reports can be true, held against what the ledger says of the request.
 
-``judge`` decides, for one report, which number a reading may rest on. A report that can't be true is not used, unless a
-rule explains it (the endpoint reports sums of all calls, or one prompt for each choice) or two such reports agree on
-what was added between them: then the ledger lacks something, and the report is right. ``is_possible`` is the check by
-itself, for a number of another source such as a count endpoint.
+``judge`` decides, for one report, which number a reading rests on. A report that surprises is believed, and until the
+next one the interval also holds what the ledger expects. Where the ledger speaks against it, the reading stays with the
+ledger and the interval holds the report: the content explained all reports so far, or is certainly in the request, or
+the report looks like a sum or like what no cache held. Two reports that agree on what was added between them end each
+doubt. No report is used that exceeds the window, or is less than an eighth of the content. ``is_possible`` is the check
+by itself, for a number of another source such as a count endpoint.
 
 The bounds are wide on purpose. Of 3,387 recorded reports (API exchanges and agents' logs) all are used. The farthest of
 a whole request without tools of the provider's own were 2.6 times the estimate (136 tokens estimated), and 1.4 % above
@@ -27,8 +29,14 @@ ReportRule = Literal["", "sum", "per_choice"]
 of choices that were asked for."""
 
 WINDOWS: Final = 4
-"""A report is believed up to this many windows. The table of windows may be old (one grew from 200,000 to 1,000,000
-tokens), but a provider that answers has not read a multiple of what the model can hold."""
+"""Two reports that agree are believed up to this many windows. The table of windows may be old (one grew from 200,000
+to 1,000,000 tokens), but a provider that answers has not read a multiple of what the model can hold."""
+
+LARGEST_WINDOW: Final = 2_000_000
+"""Where the window is unknown: no model of the catalogue has a larger one."""
+
+MOST_ABOVE: Final = 1.5
+"""A request is at most so many times the upper end of its interval where that is more than the window."""
 
 LEAST_CONTENT: Final = 0.125
 """Tokens of a provider for each estimated token of text that is certainly in the request, at the least."""
@@ -40,12 +48,9 @@ LEAST_FIRST: Final = 1 / 3
 LEAST_LEFT: Final = 0.6
 """The least share of the expected input, where nothing has left since the last report."""
 
-MOST_CONTENT: Final = 4.0
-MOST_OVERHEAD: Final = 20_000.0
-MOST_OVERHEAD_SHARE: Final = 0.25
-"""A whole first request holds at most so many times its estimate, as a text has at most one token a byte and estimates
-are near one for four; and so many tokens more, but at most this share of the window, which a gateway may add. The most
-that was recorded are 14,083 tokens, of a model that searches by itself, in a window of 131,072."""
+MOST_OVERHEAD: Final = 100_000.0
+"""So many tokens a gateway or framework may add to a first request: the largest recorded one held 76,832 tokens beyond
+its log (Claude Code 2.1)."""
 
 USUAL_OVERHEAD: Final = 2_000.0
 """So many tokens beyond the content of a first request are not surprising: 99 of 100 recorded ones have fewer."""
@@ -61,18 +66,17 @@ SURPRISE_UNSEEN: Final = 5_000.0
 """A later input exceeds what was expected at most by a share of it, some widths of its interval and a few tokens; more
 of them where the last report already held what the ledger does not."""
 
-LOG_CONTENT: Final = 2.0
-LOG_OVERHEAD: Final = 20_000.0
 LOG_LEAST: Final = 1_000.0
-"""The same for the log of another program, which may lack what the program sent."""
+"""Tokens that the log of another program may hold and the program has not sent."""
 
 EXPLAINED: Final = (0.67, 1.5)
 """A report between these shares of what all content is estimated at is explained by it."""
 
-AGREES_FROM: Final = 50.0
 AGREES_WITHIN: Final = 0.3
 AGREES_TOKENS: Final = 20.0
-"""Two refused reports agree on so many added tokens or more, to this share of them and so many tokens."""
+AGREES_SHARE: Final = 0.15
+"""Two reports in doubt agree on what was added between them to the last share of the earlier one; where the estimates
+may be off by a factor, to the first share of what was added and so many tokens."""
 
 SUM_WITHIN: Final = 0.2
 SUM_TOKENS: Final = 30.0
@@ -97,6 +101,7 @@ SUMS_FROM: Final = 2
 
 
 UNUSABLE: Final = "the last call's reported input can't be true"
+IN_DOUBT: Final = "the last call's reported input is in doubt"
 """Why a reading is weaker that rests on no report of the last call, although there was one."""
 
 
@@ -123,6 +128,8 @@ class Expectation(NamedTuple):
     """The provider may leave out content by itself."""
     adds_unseen: bool = False
     """The provider adds content that no estimate knows: of tools that it runs inside the call, or that it keeps."""
+    is_held: bool = False
+    """The provider holds the conversation: what it has there is known by its last report alone."""
     window: int | None = None
     choices: int = 1
 
@@ -139,13 +146,15 @@ class Report(NamedTuple):
 
 
 class RefusedReport(msgspec.Struct, frozen=True, array_like=True):
-    """A report that was not used, and the input that was expected."""
+    """A report that a reading does not rest on, or not alone, and the input that was expected."""
 
     input: int
     expected: float
     reason: ReportReason
     cleared: int = 0
     """Of this input, what the provider says that it cleared."""
+    is_held: bool = False
+    """It may be true: until the next report the interval holds it."""
 
 
 class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -185,8 +194,22 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def is_unusable(self) -> bool:
-        """Whether the last call reported an input that a reading can't rest on."""
+        """Whether the last call reported an input that a reading does not rest on."""
         return self.refused is not None or bool(self.flags)
+
+    @property
+    def label(self) -> str:
+        """Why a reading does not rest on the last call's report; empty where it does, or where there was none."""
+        if self.refused is not None and self.refused.is_held:
+            return IN_DOUBT
+        return UNUSABLE if self.is_unusable else ""
+
+    @property
+    def beyond(self) -> float:
+        """Tokens by which the last call's report exceeds what was expected, where the reading rests on the latter."""
+        if self.refused is None or not self.refused.is_held:
+            return 0.0
+        return self.refused.input - self.refused.expected
 
 
 class ReportVerdict(NamedTuple):
@@ -207,7 +230,8 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Repo
     known = msgspec.structs.replace(
         history, last=reported, refused=None, surprise=None, rule="", flags=()
     )
-    if history.sums >= SUMS_FROM and history.last is not None:
+    is_sum = history.sums >= SUMS_FROM and not expected.is_held
+    if is_sum and history.last is not None:
         difference = reported - history.last
         if difference > 0 and is_possible(difference, expected):
             summed = msgspec.structs.replace(known, doubted=None, rule="sum")
@@ -220,7 +244,8 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Repo
             return _surprising(report, expected, known)
         return _accepted(reported, known)
     share = reported / expected.choices
-    if expected.choices > 1 and expected.low <= share <= expected.high:
+    is_share = expected.low <= share <= expected.high or not _is_off(share, expected)
+    if expected.choices > 1 and is_share:
         divided = msgspec.structs.replace(known, doubted=None, rule="per_choice")
         return ReportVerdict(round(share), divided)
     if _is_sum(reported, expected, history):
@@ -274,18 +299,18 @@ def _surprising(
 def _refused(
     report: Report, expected: Expectation, known: ReportHistory, reason: ReportReason
 ) -> ReportVerdict:
-    refused = RefusedReport(report.input, expected.tokens, reason, report.cleared)
+    is_held = report.input <= _most_of_all(expected)
+    if not expected.may_clear:
+        is_held = is_held and report.input >= LEAST_CONTENT * expected.content
+    refused = RefusedReport(
+        report.input, expected.tokens, reason, report.cleared, is_held=is_held
+    )
     if reason != "sum" and known.sums < SUMS_FROM:
         known = msgspec.structs.replace(known, sums=0)
-    doubted = known.doubted
-    if doubted is None or abs(expected.tokens - doubted.expected) >= AGREES_FROM:
-        doubted = refused
-    return ReportVerdict(
-        None,
-        msgspec.structs.replace(
-            known, refused=refused, doubted=doubted, is_doubtful=True
-        ),
+    known = msgspec.structs.replace(
+        known, refused=refused, doubted=refused, is_doubtful=True
     )
+    return ReportVerdict(None, known)
 
 
 def _impossible(reported: float, expected: Expectation) -> ReportReason:
@@ -320,7 +345,7 @@ def _is_surprising(reported: int, expected: Expectation) -> bool:
     return expected.is_explained or not _is_explained(reported, expected)
 
 
-def _is_off(reported: int, expected: Expectation) -> bool:
+def _is_off(reported: float, expected: Expectation) -> bool:
     """Whether a report differs from what is expected by more than errors of the estimate usually do."""
     usual = SURPRISING * expected.tokens + SURPRISING_FROM
     return abs(reported - expected.tokens) > usual
@@ -330,27 +355,24 @@ def _beyond_windows(reported: float, expected: Expectation) -> bool:
     return expected.window is not None and reported > WINDOWS * expected.window
 
 
+def _most_of_all(expected: Expectation) -> float:
+    """The largest input that the request can have, whatever the provider has added to it."""
+    return max(expected.window or LARGEST_WINDOW, MOST_ABOVE * expected.high)
+
+
 def _most(expected: Expectation) -> float:
-    """The largest input that the request can have."""
-    most = float("inf")
-    if expected.window is not None:
-        most = max(WINDOWS * expected.window, MOST_CONTENT * expected.content)
-    media = MOST_MEDIA * expected.media
-    if expected.adds_unseen:
+    """The largest input that a reading rests on before another report bears it out."""
+    most = _most_of_all(expected)
+    is_first = expected.last_input is None
+    is_known = expected.is_whole or (expected.is_held and not is_first)
+    if expected.adds_unseen or not is_known:
         return most
-    if expected.last_input is None:
-        if not expected.is_whole:
-            return most
-        overhead = MOST_OVERHEAD
-        if expected.window is not None:
-            overhead = min(overhead, MOST_OVERHEAD_SHARE * expected.window)
-        return min(most, MOST_CONTENT * expected.high + overhead + media)
-    if not expected.is_whole:
-        return min(most, LOG_CONTENT * expected.high + LOG_OVERHEAD + media)
-    surprise = SURPRISE if expected.is_explained else SURPRISE_UNSEEN
-    surprise += SURPRISE_SHARE * expected.tokens
-    surprise += SURPRISE_WIDTHS * (expected.high - expected.tokens)
-    return min(most, expected.high + surprise + media)
+    surprise = MOST_OVERHEAD
+    if not is_first:
+        surprise = SURPRISE if expected.is_explained else SURPRISE_UNSEEN
+        surprise += SURPRISE_SHARE * expected.tokens
+        surprise += SURPRISE_WIDTHS * (expected.high - expected.tokens)
+    return min(most, expected.high + surprise + MOST_MEDIA * expected.media)
 
 
 def _least(expected: Expectation) -> float:
@@ -368,7 +390,7 @@ def _is_sum(reported: int, expected: Expectation, history: ReportHistory) -> boo
 
     What a provider's own tools bring into a call can be as much as the last report, and no estimate knows it.
     """
-    if history.last is None or expected.adds_unseen:
+    if history.last is None or expected.adds_unseen or expected.is_held:
         return False
     summed = history.last + expected.level
     error = abs(reported - summed)
@@ -398,39 +420,33 @@ def _agrees(reported: int, expected: Expectation, doubted: RefusedReport | None)
     """Whether this report and the one refused before differ by what was added between them.
 
     Estimates may be off by a factor, which is then that of both reports. A report of what no cache held agrees with
-    none: of the one before nothing is in it.
+    none: of the one before nothing is in it. Nor does a number that stands still while the request grows.
     """
     if doubted is None or _beyond_windows(reported, expected):
         return False
     added = expected.tokens - doubted.expected
-    if abs(added) < AGREES_FROM:
-        return False
     grown = reported - doubted.input
-    within = AGREES_WITHIN * abs(added) + AGREES_TOKENS
-    if doubted.input < SURPRISE_WIDTHS * within:
+    if grown == 0 and added != 0:
         return False
+    if abs(grown - added) <= AGREES_SHARE * doubted.input:
+        return True
+    within = AGREES_WITHIN * abs(added) + AGREES_TOKENS
     factor = doubted.input / max(1.0, doubted.expected)
-    factors = [1.0]
-    if LEAST_CONTENT / 2 <= factor <= 2 * MOST_CONTENT:
-        factors.append(factor)
-    return any(abs(grown - each * added) <= within * each for each in factors)
+    is_large = doubted.input >= SURPRISE_WIDTHS * within
+    return is_large and abs(grown - factor * added) <= within * factor
 
 
 def notes_of(history: ReportHistory) -> tuple[str, ...]:
     """What a person should know of the last call's report, in sentences."""
     refused = history.refused
     if refused is not None:
-        content = f"{round(refused.expected):,}"
-        said = f"The provider reported {_input_in_words(refused)} for the last call"
-        guess = _REFUSED[refused.reason]
-        return (f"{said}, but its content is about {content} tokens.{guess} {_KEPT}",)
+        text = _HELD if refused.is_held else _NOT_USED
+        return (_reported(text, refused),)
     if history.flags:
         what = " and ".join(_flag_in_words(flag) for flag in history.flags)
         return (f"The provider's usage for the last call can't be true: {what}. {_KEPT}",)
     if history.surprise is not None:
-        reported = _input_in_words(history.surprise)
-        expected = f"{round(history.surprise.expected):,}"
-        return (_SURPRISE.format(reported=reported, expected=expected),)
+        return (_reported(_HELD, history.surprise),)
     if history.rule:
         return (_RULES[history.rule],)
     if history.contradictions:
@@ -441,9 +457,13 @@ def notes_of(history: ReportHistory) -> tuple[str, ...]:
     return ()
 
 
-def _input_in_words(report: RefusedReport) -> str:
-    text = f"{report.input - report.cleared:,} input tokens"
-    return f"{text} and {report.cleared:,} cleared ones" if report.cleared else text
+def _reported(text: str, report: RefusedReport) -> str:
+    reported = f"{report.input - report.cleared:,} input tokens"
+    if report.cleared:
+        reported = f"{reported} and {report.cleared:,} cleared ones"
+    expected = f"{round(report.expected):,}"
+    guess = _GUESSES[report.reason]
+    return text.format(reported=reported, expected=expected, guess=guess)
 
 
 REPORT_NOTE: Final = "The provider"
@@ -453,12 +473,18 @@ _KEPT: Final = "The report is kept in the ledger and not used; the reading is es
 
 _LEFT_OUT: Final = "That count is left out; the input is used."
 
-_SURPRISE: Final = (
-    "The provider reported {reported} for the last call, and about {expected} were expected. "
+_NOT_USED: Final = (
+    "The provider reported {reported} for the last call, but its content is about {expected} tokens.{guess} "
+    + _KEPT
+)
+
+_HELD: Final = (
+    "The provider reported {reported} for the last call, and about {expected} were expected.{guess} "
     "Until the next report the interval holds both."
 )
 
-_REFUSED: Final[dict[ReportReason, str]] = {
+_GUESSES: Final[dict[ReportReason, str]] = {
+    "": "",
     "too_large": "",
     "too_small": "",
     "only_fresh": " It seems to count only what was not in the provider's cache.",

@@ -148,6 +148,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: Accuracy
     spend: Spend
     compactions: int = 0
+    unproven: int = 0
+    """Of ``used.high``, tokens for which one report alone speaks, against what was expected: no compaction is due for
+    their sake before the next report."""
     call: str = ""
     """The call this reading was taken for, when it was taken by ``Meter.before``."""
     notes: tuple[str, ...] = ()
@@ -163,18 +166,24 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return self.used.tokens / self.window.tokens if self.window.tokens else None
 
     @property
+    def proven_high(self) -> int:
+        """The upper end of the interval, as far as more than one report speaks for it: compactions are due by it."""
+        return self.used.high - self.unproven
+
+    @property
     def until_compaction(self) -> int | None:
-        """Tokens from ``used.high`` to the compaction threshold; ``None`` while there is none."""
+        """Tokens from ``proven_high`` to the compaction threshold; ``None`` while there is none."""
         return (
             None
             if self.compaction_point is None
-            else self.compaction_point - self.used.high
+            else self.compaction_point - self.proven_high
         )
 
     def should_compact(self) -> bool:
-        """True when the upper end of the interval has reached the compaction threshold."""
+        """True when ``proven_high`` has reached the compaction threshold."""
         return (
-            self.compaction_point is not None and self.used.high >= self.compaction_point
+            self.compaction_point is not None
+            and self.proven_high >= self.compaction_point
         )
 
     def __str__(self) -> str:

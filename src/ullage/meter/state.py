@@ -30,7 +30,7 @@ from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
-from ullage.meter.plausible import UNUSABLE, ReportHistory
+from ullage.meter.plausible import ReportHistory
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
@@ -49,6 +49,10 @@ of the estimate is put down to the messages, up to this multiple: nothing hidden
 
 MOST_STEPS: Final = 1_024
 """Steps that are kept, the newest: few windows hold more, and what is older is scaled as all together are."""
+
+MOST_UNPROVEN: Final = 0.5
+"""A report that exceeds what was expected by a larger share of the window makes no compaction due by itself: it waits
+for the next one. The price of one that was true is one call more."""
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
@@ -283,6 +287,8 @@ class State:
             return self.counted.applied(estimate).after_clearing(self.cleared)
         whole = self._counted_whole(estimate)
         may = clearable(self.params, tokens=whole.high, results=self.view.results)
+        if beyond := self.reports.beyond:
+            whole = whole.with_other(beyond, max(beyond, whole.unproven))
         results = reasoning = 0.0
         if may.results or self.cleared.content:
             results = max(0.0, self._old_results(may) - self.cleared.content)
@@ -326,8 +332,8 @@ class State:
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
             opening = self.opening(self.overhead)
-            if self.reports.is_unusable:
-                opening = replace(opening, label=f"estimated: {UNUSABLE}")
+            if self.reports.label:
+                opening = replace(opening, label=f"estimated: {self.reports.label}")
             return opening
         forecast = self.forecaster.next(
             basis,
@@ -337,7 +343,10 @@ class State:
             policy=self.policy,
             learnt=self.learnt,
         )
-        return forecast.with_ledger(basis.anchor.beyond_of(forecast.tokens))
+        beyond = basis.anchor.beyond_of(forecast.tokens)
+        window = self.limits.denominators.window.tokens
+        is_proven = window is None or -beyond <= MOST_UNPROVEN * window
+        return forecast.with_other(beyond, 0.0 if is_proven else -beyond)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""

@@ -70,7 +70,7 @@ def may_compact(runtime: SessionRuntime) -> bool:
         return True
     is_refused = loop.failed in OVERFLOWS
     is_too_large = (
-        reading.input_limit is not None and reading.used.high > reading.input_limit
+        reading.input_limit is not None and reading.proven_high > reading.input_limit
     )
     is_due = reading.should_compact() or is_too_large
     if not runtime.settings.compacts or not (
@@ -88,7 +88,7 @@ def may_clear_cold(runtime: SessionRuntime) -> bool:
         return False
     if started.call == runtime.compactions.looked_cold:
         return False
-    if runtime.reading.used.high < share * point:
+    if runtime.reading.proven_high < share * point:
         return False
     fold = fold_of(runtime)
     settings = runtime.settings

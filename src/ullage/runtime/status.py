@@ -47,7 +47,7 @@ def reading_event(
     limit = reading.compaction_point or reading.input_limit
     is_near = last is not None and last.near_limit
     if limit:
-        is_near = reading.used.high >= (off if is_near else on) * limit
+        is_near = reading.proven_high >= (off if is_near else on) * limit
     return ReadingTaken(
         snapshot=reading.snapshot_id,
         used=Amount(
