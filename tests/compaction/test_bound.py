@@ -72,16 +72,16 @@ async def asked(session: Session, turns: int) -> list[Event]:
     return await session.history()
 
 
-async def test_a_change_of_the_system_prompt_names_the_thinking_that_it_costs(
+async def test_a_change_of_the_policy_names_the_thinking_that_it_costs(
     tmp_path: Path,
 ) -> None:
     with running(scenario()) as server:
-        async with agent(server, tmp_path, system="Look.").session("s") as session:
+        async with agent(server, tmp_path).session("s") as session:
             await asked(session, 2)
-        async with agent(server, tmp_path, system="Look twice.").session("s") as session:
+            await session.set(strip="all_but_last")
             (epoch,) = of_kind(await asked(session, 1), EpochChanged)
         assert not refused(server)
-    assert epoch.reason == "system"
+    assert epoch.reason == "reasoning"
     assert epoch.reasoning_lost is not None
     assert 4 * 50 < epoch.reasoning_lost < 4 * 300
 
