@@ -12,7 +12,6 @@ from tests.agents import haiku
 from tests.promises.stage import GEMINI, SIX, Speaker, agent_for, generated, script
 from tests.wire.local_server import Asked, LocalServer, Reply, chat, problem, serving
 from ullage import Agent, Meter
-from ullage.errors import ContextUnfixable
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -244,8 +243,8 @@ async def test_a_count_that_never_changes_shortens_a_message_once(tmp_path: Path
     assert len(begun) == 1
 
 
-async def test_a_surprising_report_alone_ends_no_session(tmp_path: Path) -> None:
-    """It can only be confirmed by the next one, so the next request goes out; the third knows that it does not fit."""
+async def test_a_report_above_the_window_ends_no_session(tmp_path: Path) -> None:
+    """No provider has read more than its window holds, however often it says so."""
     false, system = 9_600, "The amphora of the second room has a crack. " * 340
     usage = {"prompt_tokens": false, "completion_tokens": 3}
     reported = b"data: %b\n\n" % json.dumps({"choices": [], "usage": usage}).encode()
@@ -254,10 +253,8 @@ async def test_a_surprising_report_alone_ends_no_session(tmp_path: Path) -> None
         answering(server, problem(404))
         agent = local(server, tmp_path, window=8_000, system=system)
         async with agent.session("s") as session:
-            for _ in range(2):
+            for _ in range(4):
                 assert (await session.ask("Hello.")).text == "Hello."
-            with pytest.raises(ContextUnfixable, match="needs up to"):
-                await session.ask("Hello.")
 
 
 async def test_a_slow_count_is_not_waited_for(

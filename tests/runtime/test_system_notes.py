@@ -221,7 +221,7 @@ async def test_after_a_summary_the_prompt_holds_what_the_message_told(
 ) -> None:
     hours = Hours("One o'clock.", "Two o'clock.")
     with running(script(SUMMARISES, THINKS)) as server:
-        async with agent(server, tmp_path, hours, strategy="hybrid", keep=0.05).session(
+        async with agent(server, tmp_path, hours, strategy="llm", keep=0.05).session(
             "s"
         ) as session:
             for number in range(5):

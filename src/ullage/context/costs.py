@@ -95,7 +95,7 @@ def sizes_of(fold: Fold) -> Sizes:
             tokens -= taken
         each[name] = max(0.0, tokens + share * in_view.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
-    return Sizes(each, fixed, forecast.tokens, forecast.high)
+    return Sizes(each, fixed, forecast.tokens, forecast.proven_high)
 
 
 def after(fold: Fold, events: Iterable[Event]) -> Fold:

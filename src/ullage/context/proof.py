@@ -83,7 +83,7 @@ def prove(
             note,
             sizes.used,
             forecast.tokens,
-            forecast.high,
+            forecast.proven_high,
             rewritten,
             branch.reasoning_lost,
         )
@@ -99,7 +99,7 @@ def prove(
         situation,
         aim_of(situation),
         forecast.tokens,
-        forecast.high,
+        forecast.proven_high,
         must_fit_only=must_fit_only,
     )
     if short is not None:

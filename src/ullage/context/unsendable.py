@@ -68,8 +68,8 @@ def confirmed_high(fold: Fold) -> int:
     if fold.anchor is not None and fold.anchor.beyond < 0:
         return forecast.low
     if fold.counted is None:
-        return forecast.high
-    return min(forecast.high, fold.estimate().high)
+        return forecast.proven_high
+    return min(forecast.proven_high, fold.estimate().high)
 
 
 def _excess(situation: Situation, limit: int | None) -> str:

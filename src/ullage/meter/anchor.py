@@ -127,6 +127,11 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     reported_output: int | None = None
     """``Basis.reported_output``."""
 
+    @property
+    def proven_high(self) -> int:
+        """The upper end, as far as more than one report speaks for it: what is decided is decided by it."""
+        return self.high - self.unproven
+
     def with_other(self, beyond: float, unproven: float = 0.0) -> Forecast:
         """With an interval that also holds another number, so many tokens beyond these."""
         low, high = round(self.low + beyond), round(self.high + beyond)

@@ -236,7 +236,7 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
                 compaction=name,
                 trigger=step.trigger,
                 snapshot=runtime.reading.snapshot_id,
-                high=runtime.reading.used.high,
+                high=runtime.reading.proven_high,
                 history=fold_of(runtime).view.digest,
             )
             await runtime.ledger.write(

@@ -412,7 +412,7 @@ class Driver:
                 fallback=settings.fallback,
             ),
             room=Headroom(
-                high=reading.used.high,
+                high=reading.proven_high,
                 confirmed=confirmed_high(runtime.ledger.meter._fold),
                 window=reading.window.tokens,
                 reserve=reading.reserve,

@@ -163,7 +163,7 @@ async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
         output = with_retries_left(output, tool, runtime.memory.retries)
     reading = runtime.reading
     room = (
-        None if reading.input_limit is None else reading.input_limit - reading.used.high
+        None if reading.input_limit is None else reading.input_limit - reading.proven_high
     )
     running = sum(one.state == "started" for one in ledger.loop.open)
     most = budget_tokens(

@@ -19,7 +19,8 @@ FIELDS = frozenset(
         "max_tool_calls", "temperature", "top_p", "top_logprobs", "stream", "stream_options", "store",
         "include", "reasoning", "text", "truncation", "metadata", "user", "safety_identifier", "service_tier",
         "previous_response_id", "conversation", "prompt", "prompt_cache_key", "prompt_cache_retention",
-        "background", "context_management", "moderation", "image", "access_programs", "prompt_cache_options",
+        "background", "background_options",
+        "context_management", "moderation", "image", "access_programs", "prompt_cache_options",
         "client_metadata",
     }
 )  # fmt: skip
