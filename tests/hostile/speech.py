@@ -410,7 +410,7 @@ class HostileWire(NamedTuple):
 
 
 WIRES = (
-    HostileWire("messages", "anthropic:claude-sonnet-4-6", "anthropic", MessagesSpeaker),
+    HostileWire("messages", "anthropic:claude-fable-5-2", "anthropic", MessagesSpeaker),
     HostileWire("responses", "openai:gpt-5.5", "openai", ResponsesSpeaker),
     HostileWire("chat", "openai:gpt-5-mini", "openai", ChatSpeaker, wire="chat"),
     HostileWire(

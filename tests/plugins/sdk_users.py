@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from ullage_simulators import Server
 
 ASKED = ("Say something about rivers.", "And about lakes?", "Which is longer?")
-GPT, CLAUDE, GEMINI = "gpt-4.1", "claude-haiku-4-5", "gemini-2.5-pro"
+GPT, CLAUDE, GEMINI = "gpt-4.1", "claude-fable-5-2", "gemini-2.5-pro"
 USAGE: Any = {"stream_options": {"include_usage": True}}
 
 Say = Callable[[Any, list[Any]], Awaitable[Any]]
@@ -154,19 +154,24 @@ async def responses_stream_async(client: Any, history: list[Any]) -> str:
         return str((await stream.get_final_response()).output_text)
 
 
+def text_in(answer: Any) -> str:
+    """The text of an answer; the model thinks in front of it."""
+    return "".join(block.text for block in answer.content if block.type == "text")
+
+
 async def claude(client: Any, history: list[Any]) -> str:
     answer = client.messages.create(model=CLAUDE, max_tokens=500, messages=history)
-    return str(answer.content[0].text)
+    return text_in(answer)
 
 
 async def claude_async(client: Any, history: list[Any]) -> str:
     answer = await client.messages.create(model=CLAUDE, max_tokens=500, messages=history)
-    return str(answer.content[0].text)
+    return text_in(answer)
 
 
 async def claude_beta(client: Any, history: list[Any]) -> str:
     answer = client.beta.messages.create(model=CLAUDE, max_tokens=500, messages=history)
-    return str(answer.content[0].text)
+    return text_in(answer)
 
 
 async def claude_stream(client: Any, history: list[Any]) -> str:
@@ -186,7 +191,7 @@ async def claude_events(client: Any, history: list[Any]) -> str:
     for event in client.messages.create(
         model=CLAUDE, max_tokens=500, messages=history, stream=True
     ):
-        if event.type == "content_block_delta":
+        if event.type == "content_block_delta" and event.delta.type == "text_delta":
             text += event.delta.text
     return text
 
