@@ -85,7 +85,7 @@ def summarised() -> Scenario:
     )
 
 
-@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(SIX[:5], 2), ids=lambda one: one.name)
 async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(
     speaker: Speaker, tmp_path: Path
 ) -> None:
