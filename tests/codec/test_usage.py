@@ -454,6 +454,20 @@ def test_an_all_zero_object_was_never_counted() -> None:
     assert usage.flags == ("input:zero", "output:zero")
 
 
+@pytest.mark.parametrize(
+    ("kind", "counted"), [("compaction", 0), ("advisor_message", 0), ("message", None)]
+)
+def test_a_call_whose_passes_are_all_billed_beside_it_counted_zero(
+    kind: str, counted: int | None
+) -> None:
+    passes = [{"type": kind, "input_tokens": 5_872, "output_tokens": 37}]
+    usage = normalise(
+        "anthropic", {"input_tokens": 0, "output_tokens": 0, "iterations": passes}
+    )
+    assert (usage.input, usage.output) == (counted, counted)
+    assert bool(usage.flags) == (counted is None)
+
+
 def test_zero_fresh_input_beside_a_cache_is_a_real_count() -> None:
     usage = normalise(
         "anthropic",

@@ -212,6 +212,21 @@ def test_passes_that_a_provider_bills_beside_a_call_stand_under_their_own_purpos
     assert meter.reading().basis.last_input == 9_000
 
 
+def test_a_call_that_was_the_provider_s_compaction_alone_is_billed_once_and_moves_no_reading() -> (
+    None
+):
+    meter = Meter("anthropic:claude-opus-4-6", window=200_000)
+    hello = {"role": "user", "content": "Hi"}
+    body = {"model": "claude-opus-4-6", "max_tokens": 99, "messages": [hello]}
+    meter.after(meter.before(body).call, {"input_tokens": 9_000, "output_tokens": 50})
+    used = meter.reading().used.tokens
+    passes = [{"type": "compaction", "input_tokens": 9_050, "output_tokens": 37}]
+    reported = {"input_tokens": 0, "output_tokens": 0, "iterations": passes}
+    after = meter.after(meter.before(body).call, reported)
+    assert (after.spend.all.input, after.spend.all.estimated) == (18_050, 0)
+    assert after.used.tokens == pytest.approx(used, rel=0.02)
+
+
 def test_a_call_whose_input_is_unknown_costs_what_is_known_and_never_less_than_nothing() -> (
     None
 ):

@@ -78,6 +78,15 @@ def test_passes_that_are_billed_beside_a_call_are_calls_of_their_own() -> None:
     ]
 
 
+def test_a_summary_that_the_provider_wrote_is_its_pass() -> None:
+    passes = [{"type": "compaction", "input_tokens": 70, "output_tokens": 7}]
+    usage = {"input_tokens": 0, "output_tokens": 0, "iterations": passes}
+    collector = CallCollector()
+    collector.add([CallEnded(call="a", usage=normalise("anthropic", usage))])
+    assert sum(call.input or 0 for call in collector.calls) == 70
+    assert (collector.unreported, collector.implausible) == (0, 0)
+
+
 def test_an_output_that_was_logged_while_it_began_counts_and_is_marked() -> None:
     usage = normalise("anthropic", USAGE | {"output_tokens": 3}, placeholder=True)
     collector = CallCollector()

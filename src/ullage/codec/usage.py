@@ -30,6 +30,11 @@ class SamplingPass(NamedTuple):
     model: str
     usage: Usage
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the call's own sums hold it: an answer of the model that was called."""
+        return self.kind.endswith("message") and self.kind != "advisor_message"
+
 
 def read_usage(
     dialect: Dialect, raw: object, *, final: bool = True, placeholder: bool = False
@@ -99,7 +104,7 @@ def _usage_in(
     elif dialect.passes in fields:
         # The window holds the last pass of the call's own model; an advisor is another one.
         for one in sampling_passes(dialect, fields):
-            if one.kind.endswith("message") and one.kind != "advisor_message":
+            if one.is_own:
                 context_input, context_output = one.usage.input, one.usage.output
     return Usage(
         input=reading.input,
@@ -189,7 +194,12 @@ class _Reading:
             if row.cache == "outside"
             else 0
         )
-        if stated_input.value == 0 and not self.input and not cached:
+        if (
+            stated_input.value == 0
+            and not self.input
+            and not cached
+            and not self.is_beside()
+        ):
             # A prompt is never empty: zero is a count that was not made, and then zero output is none either.
             self.flag("input", "zero")
             self.input = None
@@ -220,6 +230,11 @@ class _Reading:
             else:
                 self.settle_cache()
             self.input += self.passing
+
+    def is_beside(self) -> bool:
+        """Whether all the passes listed are billed beside the call, which then made none and truly counted zero."""
+        passes = sampling_passes(self.row, self.fields)
+        return bool(passes) and not any(one.is_own for one in passes)
 
     def field(self, name: str, paths: Path) -> _Found:
         """The first of the alternatives that holds a number; one that is there but unusable is flagged."""

@@ -128,7 +128,7 @@ def of_summary(
     usage: Usage, asked: float, history: ReportHistory, window: int | None
 ) -> ReportVerdict:
     """What the report of a call for a summary is worth, whose input was estimated at ``asked`` at the most."""
-    if usage.context is None:
+    if not usage.context:
         return ReportVerdict(None, replace(history, refused=None, rule=""))
     expected = Expectation(asked, 0, asked, is_whole=True, may_clear=True, window=window)
     return judge_alone(usage.context, expected, history)

@@ -767,7 +767,7 @@ class Fold(State):
         is_own = event.provider in {"", self.provider}
         if usage is None or asked is None or event.outcome == "failed" or not is_own:
             self._note_spend(event, usage)
-            if usage is not None and usage.input is not None:
+            if usage is not None and usage.input:
                 self.reports = replace(self.reports, last=usage.input)
             return
         verdict = of_summary(usage, asked, self.reports, largest_window(self))

@@ -251,7 +251,7 @@ class _Queue:
         self._is_limited, self._known_until = True, self.clock() + KNOWN_S
 
     def ended(self, usage: Usage | None, cost: Amounts) -> None:
-        if usage is None or usage.input is None:
+        if usage is None or not usage.input:
             return
         sent = float(usage.input - (usage.cache_read or 0))
         written = float(usage.output or 0)
