@@ -63,8 +63,9 @@ def thought(
 ) -> tuple[Ask, Body]:
     """A request whose answer thinks and calls a tool, and that answer."""
     word = "secret" if redacted else "say"
+    thinking = {"type": "adaptive"} if model == BOUND else THINKING
     first = ask(
-        user(f"{word} get_weather"), model=model, tools=[TOOL], thinking=THINKING, **more
+        user(f"{word} get_weather"), model=model, tools=[TOOL], thinking=thinking, **more
     )
     answer = talk.ok("anthropic", first)
     return first, assistant(answer["content"])
@@ -364,6 +365,12 @@ CASES: dict[str, Maker] = {
         "Thinking may not be enabled when tool_choice forces tool use.",
         ask(tools=[TOOL], tool_choice={"type": "any"}, thinking=THINKING),
         ask(tools=[TOOL], tool_choice={"type": "any"}),
+    ),
+    "thinking_type": of(
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+        '"output_config.effort" to control thinking behavior.',
+        ask(model=BOUND, max_tokens=4_000, thinking=THINKING),
+        ask(model=BOUND, max_tokens=4_000, thinking={"type": "adaptive"}),
     ),
     "thinking_budget_small": of(
         "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",

@@ -70,15 +70,15 @@ def _claude(
     )
 
 
-_MANUAL: Final = ("manual-thinking", "prefill", "coarse-images")
-"""Claude models that think when told to, and continue an answer that the request begins."""
+_MANUAL: Final = ("manual-thinking", "budgeted", "prefill", "coarse-images")
+"""Claude models that think when told to, within a budget, and continue an answer that the request begins."""
 _BOUND: Final = ("system-messages", "thinks", "bound")
 """Claude models whose thinking is bound to what is in front of it; they think unasked and take system messages.
 
 https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks and, for the messages,
 https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages.
 """
-_ALWAYS_BOUND: Final = (*_BOUND, "unforced", "bound-always")
+_ALWAYS_BOUND: Final = (*_BOUND, "unforced", "bound-always", "always-thinks")
 """Those that are checked for every account, however old: Claude Fable 5.2, Claude Mythos 5.2 and 5.1.
 
 https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2.
@@ -108,18 +108,27 @@ MODELS: tuple[Model, ...] = (
     _claude("claude-haiku-4-5", *_MANUAL, wide=False, turns=False, cache_from=4_096),
     # Kept in both: n = 1,752 + 107 in loops, 88 + 4 + 7 after user messages.
     _claude("claude-opus-4-5", *_MANUAL, wide=False, cache_from=4_096),
-    _claude("claude-opus-4-6", "coarse-images", cache_from=4_096),
-    _claude("claude-sonnet-4-6", "coarse-images", cache_from=1_024),
+    _claude("claude-opus-4-6", "budgeted", "coarse-images", cache_from=4_096),
+    _claude("claude-sonnet-4-6", "budgeted", "coarse-images", cache_from=1_024),
     # https://platform.claude.com/docs/en/build-with-claude/thinking#thinking-block-preservation-by-model for the rest.
     _claude("claude-opus-4-7", cache_from=2_048),
     _claude("claude-opus-4-8", "system-messages", cache_from=1_024),
     _claude("claude-sonnet-5", "thinks", cache_from=1_024),
     _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
-    _claude("claude-fable-5", "system-messages", "thinks", cache_from=512),
-    _claude("claude-mythos-5", "system-messages", "thinks", cache_from=512),
+    _claude(
+        "claude-fable-5", "system-messages", "thinks", "always-thinks", cache_from=512
+    ),
+    _claude(
+        "claude-mythos-5", "system-messages", "thinks", "always-thinks", cache_from=512
+    ),
     _claude("claude-mythos-preview", "thinks", cache_from=512),
     _claude(
-        "claude-fable-5-1", *_BOUND, "unforced", reads=_READ_BY_FABLE, cache_from=512
+        "claude-fable-5-1",
+        *_BOUND,
+        "unforced",
+        "always-thinks",
+        reads=_READ_BY_FABLE,
+        cache_from=512,
     ),
     _claude("claude-mythos-5-1", *_ALWAYS_BOUND, reads=_READ_BY_FABLE, cache_from=512),
     _claude(
@@ -140,6 +149,7 @@ MODELS: tuple[Model, ...] = (
         "claude-sonnet-5-5",
         *_BOUND,
         "unforced",
+        "between-tools",
         reads=f"{_CLAUDE_4}|claude-haiku-5-5",
         cache_from=512,
     ),
@@ -147,6 +157,7 @@ MODELS: tuple[Model, ...] = (
         "claude-opus-5-5",
         *_BOUND,
         "unforced",
+        "always-thinks",
         reads=f"{_CLAUDE_4}|claude-opus-5|claude-haiku-5-5",
         cache_from=512,
     ),

@@ -471,6 +471,46 @@ DROPS = {"prefix_mismatch_behavior": "drop_block"}
 
 
 @pytest.mark.parametrize(
+    ("model", "options", "sent", "unsent"),
+    [
+        (
+            "claude-opus-4-7",
+            Options(thinking_budget=2048),
+            {"thinking": {"type": "adaptive"}},
+            ("thinking_budget",),
+        ),
+        (
+            "claude-fable-5-2",
+            Options(effort="none"),
+            {
+                "thinking": {"type": "adaptive", "block_binding": DROPS},
+                "output_config": {"effort": "low"},
+            },
+            (),
+        ),
+        (
+            "claude-sonnet-5-5",
+            Options(effort="none", thinking_budget=2048),
+            {"thinking": {"type": "between_tools"}},
+            (),
+        ),
+        (
+            "claude-opus-5",
+            Options(effort="none"),
+            {"thinking": {"type": "disabled"}},
+            (),
+        ),
+    ],
+)
+def test_a_model_that_takes_no_budget_or_always_thinks_is_asked_for_the_least_it_takes(
+    model: str, options: Options, sent: dict[str, object], unsent: tuple[str, ...]
+) -> None:
+    encoded = encode(request("messages", user(), model=model), options=options)
+    assert {name: body(encoded).get(name) for name in sent} == sent
+    assert encoded.unsent == unsent
+
+
+@pytest.mark.parametrize(
     ("given", "sent"),
     [
         (None, {"type": "adaptive", "block_binding": DROPS}),

@@ -193,6 +193,11 @@ RULES: Final[Mapping[str, Rule]] = {
         "Thinking may not be enabled when tool_choice forces tool use.",
         f"{_DOCS}build-with-claude/extended-thinking",
     ),
+    "thinking_type": Rule(
+        '"thinking.type.{type}" is not supported for this model. Use "thinking.type.{instead}" and '
+        '"output_config.effort" to control thinking behavior.',
+        "https://github.com/NousResearch/hermes-agent/issues/11137",
+    ),
     "thinking_budget_small": Rule(
         "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
         f"{_DOCS}build-with-claude/extended-thinking",

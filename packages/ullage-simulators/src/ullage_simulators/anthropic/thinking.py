@@ -89,6 +89,7 @@ def _check_settings(call: CallInProgress) -> None:
     given = call.body.get("thinking") or {}
     if "block_binding" in given and not has_controls(call):
         raise refuse(RULES, "binding_without_beta", type=given.get("type"))
+    _check_type(given.get("type"), call.model.traits)
     if given.get("type") != "enabled":
         return
     budget = given.get("budget_tokens", 0)
@@ -96,6 +97,20 @@ def _check_settings(call: CallInProgress) -> None:
         raise refuse(RULES, "thinking_budget_small")
     if budget >= call.body.get("max_tokens", budget + 1):
         raise refuse(RULES, "thinking_budget_large")
+
+
+def _check_type(given: object, traits: frozenset[str]) -> None:
+    """Newer models think adaptively alone, and the newest always, or at least between tools.
+
+    https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html and
+    https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5.
+    """
+    if given == "enabled" and "budgeted" not in traits:
+        raise refuse(RULES, "thinking_type", type=given, instead="adaptive")
+    if given == "disabled" and "always-thinks" in traits:
+        raise refuse(RULES, "thinking_type", type=given, instead="adaptive")
+    if given == "disabled" and "between-tools" in traits:
+        raise refuse(RULES, "thinking_type", type=given, instead="between_tools")
 
 
 def _check_blocks(

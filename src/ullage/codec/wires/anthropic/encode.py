@@ -11,6 +11,7 @@ the user's. Which of the two is settled by the answer behind it, before any reas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -95,6 +96,15 @@ _UNCOUNTED: Final = frozenset(
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
 _BETAS: Final = "anthropic-beta"
 
+_ADAPTS_ALONE: Final = re.compile(r"fable|mythos|opus-(4[-.][7-9]|5)|(sonnet|haiku)-5")
+"""Claude models that refuse a budget of thinking: they take ``adaptive`` and an effort
+(https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html; Claude 5:
+https://docs.memberjunction.org/v6.2/api/functions/_memberjunction_ai-anthropic.UsesAdaptiveThinking.html)."""
+_ALWAYS_THINKS: Final = re.compile(r"(fable|mythos)-5|opus-5[-.]5")
+_THINKS_BETWEEN_TOOLS: Final = re.compile(r"sonnet-5[-.]5")
+"""Claude models that refuse ``disabled``: the least is an effort of ``low``, or ``between_tools``
+(https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5)."""
+
 JsonBlock = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
 
@@ -114,6 +124,8 @@ def encode_head(sending: Sending) -> Encoded:
                 {**nested(request.params, "output_config"), "effort": options.effort},
             )
         )
+    if options.thinking_budget is not None:
+        blocks.miss("thinking_budget")
     params = merged({"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}, said)
     if request.stream:
         params["stream"] = True
@@ -161,18 +173,25 @@ def _dropping_unbound(given: object) -> dict[str, object] | None:
 
 def settle(request: Request, options: Options) -> tuple[Request, Options]:
     """The same call with thinking among its parameters, where the validator sees whether its history allows it."""
-    thinking: dict[str, object] | None = None
-    if options.effort == "none":
-        thinking = {"type": "disabled"}
-    elif options.thinking_budget is not None:
-        thinking = {"type": "enabled", "budget_tokens": options.thinking_budget}
-    if thinking is None:
+    thinking: dict[str, object]
+    effort, budget, model = options.effort, options.thinking_budget, request.model.lower()
+    if effort == "none":
+        thinking, effort = {"type": "disabled"}, None
+        if _ALWAYS_THINKS.search(model):
+            thinking, effort = {"type": "adaptive"}, "low"
+        elif _THINKS_BETWEEN_TOOLS.search(model):
+            thinking = {"type": "between_tools"}
+        budget = None
+    elif budget is None:
         return request, options
-    effort = None if options.effort == "none" else options.effort
+    elif _ADAPTS_ALONE.search(model):
+        thinking = {"type": "adaptive"}
+    else:
+        thinking, budget = {"type": "enabled", "budget_tokens": budget}, None
     asked = msgspec.structs.replace(
         request, params={**request.params, "thinking": thinking}
     )
-    return asked, replace(options, thinking_budget=None, effort=effort)
+    return asked, replace(options, thinking_budget=budget, effort=effort)
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
