@@ -56,7 +56,9 @@ def asked_of(server: LocalServer) -> list[Asked]:
     return [asked for asked in server.asked if asked.path == "/v1/messages"]
 
 
-def agent_at(server: LocalServer, place: Path, model: str) -> Agent:
+def agent_at(
+    server: LocalServer, place: Path, model: str, *, learns: bool = False
+) -> Agent:
     return Agent(
         f"anthropic:{model}",
         base_url=server.url.removesuffix("/v1"),
@@ -65,6 +67,7 @@ def agent_at(server: LocalServer, place: Path, model: str) -> Agent:
         stream=False,
         config=False,
         count="never",
+        learns=learns,
     )
 
 
@@ -83,6 +86,21 @@ async def test_a_refusal_is_answered_by_leaving_the_reasoning_out(
     refused = [event for event in events if isinstance(event, ReasoningRefused)]
     assert sent == [0, 1, 0, 1, 0], "each answer is refused once, and never sent again"
     assert [event.model for event in refused] == [model, model]
+
+
+async def test_a_model_that_has_refused_is_known_to_bind_in_later_sessions(
+    tmp_path: Path,
+) -> None:
+    async with serving(problem(404)) as server:
+        server.at["/v1/messages"] = refusing
+        agent = agent_at(server, tmp_path, "claude-opus-7", learns=True)
+        async with agent.session("first") as session:
+            await session.ask("How full?")
+            assert not (await session.meter())._fold.refuses_changes
+            await session.ask("And now?")
+        async with agent.session("later") as session:
+            await session.ask("How full?")
+            assert (await session.meter())._fold.refuses_changes
 
 
 async def test_a_refusal_of_a_request_without_reasoning_ends_the_turn_and_names_the_way_out(

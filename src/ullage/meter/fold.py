@@ -260,6 +260,9 @@ class Fold(State):
             UnreadableInput
         ):  # the session is opened all the same, and learns from the start
             return
+        for name, learnt in self.calibration.models.items():
+            if learnt.binds:
+                self.bound.learnt.add(name.partition("/")[2])
 
     def _overhead_learnt(self, event: OverheadLearnt) -> None:
         self.earlier_calls = kept(event.calls)
@@ -645,6 +648,7 @@ class Fold(State):
 
     def _reasoning_refused(self, event: ReasoningRefused) -> None:
         self.bound.refuse(event.model, self.view)
+        self.calibration = self.calibration.bound(self.provider, event.model)
 
     def _recarry(self) -> None:
         """Record the reasoning in view again, each message's in the turn it belongs to."""

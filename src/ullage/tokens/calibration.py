@@ -155,6 +155,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     before: float = 0.0
     after: float = 0.0
     residuals: tuple[Older, ...] = ()
+    binds: bool = False
+    """Whether the model has refused reasoning behind a changed prefix."""
 
     def correction(
         self, row: regression.TermValues, *, kind: str = "", is_known: bool = True
@@ -386,6 +388,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         suspicion=learnt.suspicion,
         before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
         after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
+        binds=learnt.binds,
     )
     if _turn_is_reversed(state, seen, kept):
         state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))
@@ -532,6 +535,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             models=self.models
             | {f"{provider}/{model}": learn(self.of(provider, model), seen)}
         )
+
+    def bound(self, provider: str, model: str) -> Calibration:
+        """The calibration after a model has refused reasoning behind a changed prefix."""
+        learnt = replace(self.of(provider, model), binds=True)
+        return Calibration(models=self.models | {f"{provider}/{model}": learnt})
 
     def as_json(self) -> bytes:
         """The state as JSON, for ``Calibrated.state``; ``calibration_from_json`` reads it."""

@@ -14,6 +14,8 @@ def joined(stored: Learnt, mine: Learnt) -> Learnt:
     Mostly one of them continued the other, and is the result. Otherwise ``stored`` learns again what only ``mine``
     saw, of which it keeps ``calibration.MEMORY`` observations at most.
     """
+    if mine.binds != stored.binds:
+        mine, stored = replace(mine, binds=True), replace(stored, binds=True)
     lacking, others = _beside(mine, stored), _beside(stored, mine)
     if not others:
         return mine if lacking or mine.n > stored.n else stored
