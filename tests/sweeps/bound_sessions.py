@@ -12,7 +12,8 @@ import random
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +24,13 @@ from ullage_simulators.scenario import Scenario, read
 from tests.promises.stage import ADDRESSES, KEYS
 from ullage import tool
 from ullage.errors import UllageError
-from ullage.events import CompactionCommitted, Event, Pruned, ReasoningRefused
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    Pruned,
+    ReasoningRefused,
+    TurnEnded,
+)
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
 from ullage.runtime.turn_instructions import TurnContext
@@ -105,12 +112,14 @@ class Outcome(NamedTuple):
         )
 
 
-class Stage(NamedTuple):
-    """A session under way, and what changes may need."""
+@dataclass
+class Stage:
+    """A session under way, and what changes may need. A fork goes on in its copy."""
 
     server: Server
     agent: Agent
     session: Session
+    opened: AsyncExitStack
     models: Sequence[str]
     rng: random.Random
     state: dict[str, Any]
@@ -140,6 +149,13 @@ async def rewind(stage: Stage) -> None:
     ]
     if len(answers) > 1:
         await stage.session.rewind(stage.rng.choice(answers[:-1]).id)
+
+
+async def fork(stage: Stage) -> None:
+    ends = [each for each in await stage.session.history() if isinstance(each, TurnEnded)]
+    made = await stage.session.fork(through=stage.rng.choice(ends).seq)
+    copy = stage.agent.session(made.session)
+    stage.session = await stage.opened.enter_async_context(copy)
 
 
 async def switch(stage: Stage) -> None:
@@ -174,6 +190,7 @@ CHANGES: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
     "compact": compact,
     "uncompact": uncompact,
     "rewind": rewind,
+    "fork": fork,
     "switch": switch,
     "instructions": instructions,
     "image": image,
@@ -260,8 +277,9 @@ async def session_with(
             count="never",
             strategy=strategy,
         )
-        async with agent.session("s") as session:
-            stage = Stage(server, agent, session, models or (model,), rng, state)
+        async with AsyncExitStack() as opened:
+            session = await opened.enter_async_context(agent.session("s"))
+            stage = Stage(server, agent, session, opened, models or (model,), rng, state)
             outcome = await _turns(stage, rng.randint(2, 4))
             for change in changes:
                 before = last_thoughts(server)
@@ -272,7 +290,7 @@ async def session_with(
                 after = _first_thoughts(server, sent)
                 outcome = outcome.plus(Outcome(before=before, after=after))
                 outcome = outcome.plus(await _turns(stage, rng.randint(0, 2)))
-            events = await session.history()
+            events = await stage.session.history()
         return outcome.plus(_judged(server, events))
 
 
@@ -326,6 +344,7 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], str | tuple[str, ...]]]] = {
     "switch": (("switch",), "hybrid"),
     "uncompact": (("compact", "uncompact"), "hybrid"),
     "rewind": (("rewind",), "hybrid"),
+    "fork": (("compact", "fork"), "hybrid"),
     "image": (("image",), "hybrid"),
     "steer": (("steer",), "hybrid"),
 }
