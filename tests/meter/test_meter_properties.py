@@ -55,7 +55,7 @@ def check(reading: Reading) -> None:
     )
 
 
-@settings(max_examples=MANY)
+@settings(max_examples=MANY // 4)
 @given(histories())
 def test_rows_sum_to_used_used_reserve_and_free_to_the_window_and_no_row_is_negative(
     events: list[Event],
