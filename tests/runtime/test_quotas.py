@@ -39,7 +39,7 @@ ACME = TenantQuota(quota=Quota(sessions=2, tokens=1_000))
 
 
 class FakeLaterStore:
-    """A store whose clock is ahead, where quotas are concerned. What is due later is looked at after a second already."""
+    """A store whose clock is ahead, where quotas are concerned. What is due later is looked at after a second."""
 
     def __init__(self, inner: Store) -> None:
         self._inner = inner
