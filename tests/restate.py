@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import shutil
+import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,33 @@ CACHE = cache_directory()
 """The user's, as it was before the tests got homes of their own."""
 
 
+GUARD = """
+read -r _
+for found in $(grep -lsF "$1/restate.toml" /proc/[0-9]*/cmdline); do
+    found=${found#/proc/}
+    kill -KILL "${found%/cmdline}"
+done
+rm -rf "$1"
+"""
+"""A shell that ends a server, and removes its folder, when the process that started it has ended."""
+
+
 def new_restate() -> LocalRestate:
-    """A new server that runs; the caller ends it. Fails with npm's own words where it can't be installed."""
+    """A new server that runs; the caller ends it, and so does the end of this process, also by a kill.
+
+    Fails with npm's own words where it can't be installed.
+    """
+    program = restate_program(CACHE)
     folder = Path(tempfile.mkdtemp(prefix="ullage-restate-"))
-    server = LocalRestate(folder, restate_program(CACHE))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = LocalRestate(folder, program)
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", GUARD, "guard", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    atexit.register(guard.communicate)
     atexit.register(server.kill)
     server.start()
     return server

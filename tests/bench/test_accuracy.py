@@ -1,10 +1,12 @@
+from importlib import import_module
+
 import pytest
 
 from tests.cli.recorded import pair
 from ullage.cli.recorded import pair_of
 
 pytest.importorskip("numpy")
-accuracy = pytest.importorskip("bench.accuracy")
+accuracy = import_module("bench.accuracy")
 
 PAIRS = [
     pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml"))

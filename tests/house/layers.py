@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -309,6 +310,7 @@ def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:
                 yield Violation(file, node.lineno, f"{name} waits for something")
 
 
+@cache
 def sources() -> dict[str, str]:
     """Every file of the package by its path below ``src/ullage``."""
     return {

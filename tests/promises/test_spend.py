@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -288,28 +289,30 @@ def endless() -> Scenario:
         ({"budget_calls": 3}, 3, 3),
         ({"budget_tokens": 700}, 100, 2),
         ({"budget_usd": 0.004}, 100, 2),
-        (
-            {"budget_s": 0.3},
-            100,
-            1,
-        ),  # how many calls fit into the time depends on the machine
+        ({"budget_s": 1_800}, 1, 1),  # the clock is put on by the first call of a tool
     ],
 )
 async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
     budget: dict[str, Any], most: int, least: int, tmp_path: Path
 ) -> None:
+    ahead_s = 0.0
+
     async def look(room: str) -> str:
         """Look into a room.
 
         Args:
             room: Which.
         """
+        nonlocal ahead_s
+        ahead_s = 3_600.0
         await asyncio.sleep(0.02)
         return "one goes on"
 
     with running(endless()) as server:
         agent = agent_for(tmp_path / "s.db", tools=[look], **budget, server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
+            assert agent._shared is not None
+            agent._shared.clock = lambda: time.time() + ahead_s
             await session.send("Go, go on.")
             first = await session.wait()
             assert (first.reason, first.is_paused) == ("budget", True) and first.note
@@ -320,6 +323,7 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
                 generated(server)
             ) == made
             assert [one.message.role for one in await session.pending()] == ["user"]
+            ahead_s = 0.0
             await session.resume()
             assert (await session.wait()).reason == "budget"
             assert len(generated(server)) > made

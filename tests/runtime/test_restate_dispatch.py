@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
@@ -57,6 +58,49 @@ async def test_a_drive_that_may_succeed_elsewhere_is_tried_again(
         await dispatch.wake(request.node.name, 1)
         await ended.wait()
     await dispatch.close()
+
+
+async def test_what_a_draining_worker_refuses_is_balanced_anew(
+    request: pytest.FixtureRequest,
+) -> None:
+    """A balancer chooses the worker of a connection, so no refused attempt may be repeated on a kept one."""
+    ingress = shared_restate().ingress
+    draining, other = RestateDispatch(ingress, FREE), RestateDispatch(ingress, FREE)
+    refusals, drives = 0, Drives()
+
+    async def refuse(session: str) -> bool:
+        nonlocal refusals
+        if session != request.node.name:  # an earlier test's, repeated at any worker
+            return True
+        refusals += 1
+        return refusals > 1 and await drives(session)
+
+    async def piped(here: asyncio.StreamReader, there: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while part := await here.read(65_536):
+                there.write(part)
+        there.close()
+
+    async def balanced(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        worker = other.address if refusals else draining.address
+        assert worker is not None
+        answer, question = await asyncio.open_connection(*worker)
+        await asyncio.gather(piped(reader, question), piped(answer, writer))
+
+    async with (
+        await asyncio.start_server(balanced, "127.0.0.1") as balancer,
+        background(draining.serve(refuse)),
+        background(other.serve(drives)),
+    ):
+        port = balancer.sockets[0].getsockname()[1]
+        await register_workers(shared_restate().admin, f"http://127.0.0.1:{port}")
+        await draining.wake(request.node.name, 1)
+        await drives.until(request.node.name, 1)
+        assert refusals == 1
+    await draining.close()
+    await other.close()
 
 
 async def test_a_wake_counts_again_once_its_drive_has_ended(

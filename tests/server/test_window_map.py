@@ -106,6 +106,7 @@ def test_a_group_says_how_many_tokens_it_had_at_each_call() -> None:
     assert (group.tokens, group.first_call, group.last_call) == (20, 1, 4)
 
 
+@pytest.mark.sweep
 def test_a_session_of_5000_calls_and_20000_items_has_a_small_map() -> None:
     items: list[ItemLife] = []
     for n in range(20_000):

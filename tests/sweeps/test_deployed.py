@@ -194,12 +194,25 @@ def test_what_compose_describes_outlives_its_parts(tmp_path: Path) -> None:
                 here.until_ready(name)
 
 
+OWNERS = """
+CREATE TABLE owners (session text, owner text);
+GRANT INSERT ON owners TO ullage;
+CREATE FUNCTION note_owner() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN INSERT INTO public.owners VALUES (NEW.id, NEW.owner); RETURN NEW; END$$;
+CREATE TRIGGER note_owner AFTER UPDATE ON sessions FOR EACH ROW
+WHEN (NEW.owner <> '' AND NEW.owner <> OLD.owner) EXECUTE FUNCTION note_owner();
+"""
+"""Keeps who drove each session, also of drives that began and ended between two looks."""
+
+
 def test_a_draining_worker_keeps_its_drives_and_gets_no_new_ones(tmp_path: Path) -> None:
+    new = [f"new{number}" for number in range(4)]
     with (
         running(script(STORY, delay_s=0.1)) as simulator,
         deployed(tmp_path, simulator.url("anthropic")) as here,
         here.api() as api,
     ):
+        here.postgres.sql(OWNERS, "ullage")
         api.session("long")
         api.say("long", "Tell me.", id="m")
         for _ in patiently():
@@ -213,18 +226,16 @@ def test_a_draining_worker_keeps_its_drives_and_gets_no_new_ones(tmp_path: Path)
                 worker
             ):
                 break
-        for number in range(4):
-            api.session(f"new{number}")
-            api.say(f"new{number}", "Tell me.", id=f"n{number}")
-        for number in range(4):
-            for _ in patiently():
-                if drivers(here).get(f"new{number}") == other:
-                    break
-            else:
-                raise AssertionError(f"new{number} has no driver at {other}")
-        for name in ("long", *(f"new{number}" for number in range(4))):
+        for name in new:
+            api.session(name)
+            api.say(name, "Tell me.", id=name)
+        for name in ("long", *new):
             for _ in patiently():
                 if any(isinstance(e, TurnEnded) for e in ledger(here, name)):
                     break
             calls = [e for e in ledger(here, name) if isinstance(e, CallStarted)]
             assert len(calls) == 1, f"{name} was cut"
+        found = here.postgres.sql("SELECT DISTINCT * FROM owners", "ullage")
+        drove = {line[: line.index("|") + len("|worker-1")] for line in found.split()}
+        mine = {f"long|{worker}", *(f"{name}|{other}" for name in new)}
+        assert drove - {f"long|{other}"} == mine  # who may end the turn after the call

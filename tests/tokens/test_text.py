@@ -20,8 +20,6 @@ def test_estimators_are_found_by_name(name: str) -> None:
 def test_auto_takes_the_tokenizer_where_it_is_installed(
     monkeypatch: pytest.MonkeyPatch, installed: bool, chosen: str
 ) -> None:
-    if installed and not bpe.is_available():
-        pytest.skip("needs ullage[bpe]")
     monkeypatch.setattr(bpe, "is_available", lambda: installed)
     assert counter_for("auto").name == chosen
 

@@ -61,6 +61,8 @@ async def serve_restate(listening: socket.socket, drive: Drive, place: str) -> N
     config = Config()
     config.bind = [f"fd://{listening.detach()}"]
     config.loglevel = "ERROR"
+    # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
+    config.keep_alive_max_requests = 1
     serving = start(
         serve(_watched(app), config, shutdown_trigger=driving.ending.wait)  # type: ignore[arg-type]
     )

@@ -1,0 +1,44 @@
+"""The tests' own Restate server."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.postgres import WAIT_S
+from tests.restate import CACHE
+
+pytestmark = pytest.mark.slow
+
+STARTS = """
+import sys
+from tests.restate import new_restate
+print(new_restate().admin, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_server_ends_with_the_process_that_started_it_also_after_a_kill() -> None:
+    starting = subprocess.Popen(
+        [sys.executable, "-c", STARTS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "XDG_CACHE_HOME": str(CACHE.parent)},
+    )
+    assert starting.stdout is not None
+    admin = starting.stdout.readline().strip()
+    with httpx2.Client(base_url=admin) as client:
+        assert client.get("/health").status_code == 200
+        starting.kill()
+        starting.communicate()
+        end = time.monotonic() + WAIT_S
+        with pytest.raises(httpx2.TransportError):
+            while time.monotonic() < end:
+                client.get("/health")
+                time.sleep(0.05)
