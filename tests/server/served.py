@@ -221,7 +221,7 @@ def first_line(output: IO[str]) -> str:
 
 
 class Process:
-    """``ullage serve`` in a process of its own."""
+    """``ullage serve`` in a process of its own. It lets everybody in, unless a test gives it a token."""
 
     def __init__(
         self,
@@ -234,7 +234,8 @@ class Process:
         database: str = "",
         **environment: str,
     ) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), *options]
+        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port)]
+        command += ["--no-token", *options]
         if simulate:  # a store, a model and an address of its own
             command += ["--simulate"]
         else:
@@ -263,6 +264,8 @@ class Process:
             self._process.kill()
             raise AssertionError(f"no address: {line!r} {self._process.communicate()}")
         self.url = found.group()
+        self.opened = self._process.stdout.readline()
+        """The second line, which says how the page is opened."""
 
     def api(self) -> Api:
         """A client of it."""

@@ -22,8 +22,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         serving(
             provider.url("anthropic"),
             tmp_path_factory.mktemp("guarded") / "sessions.db",
-            token="a-long-word",
-            headers={"authorization": "Bearer a-long-word"},
+            token="a-long-word-for-tests",
+            headers={"authorization": "Bearer a-long-word-for-tests"},
         ) as server,
     ):
         yield server
@@ -38,7 +38,7 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(
     box.fill("wrong")
     box.press("Enter")
     expect(screen.find("dialog")).to_contain_text("does not take this token")
-    screen.find("dialog input").fill("a-long-word")
+    screen.find("dialog input").fill("a-long-word-for-tests")
     screen.find("dialog input").press("Enter")
     screen.is_live()
     screen.say("Hello?")
@@ -46,7 +46,7 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(
     screen.page.reload()
     screen.is_live()
     expect(screen.find("dialog")).to_be_hidden()
-    assert "a-long-word" not in screen.page.url
+    assert "a-long-word-for-tests" not in screen.page.url
     assert screen.page.evaluate("localStorage.length + document.cookie.length") == 0
     assert set(screen.refused) == {401}
 
