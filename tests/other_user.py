@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -26,7 +27,11 @@ LISTENING = "0A"
 def as_user(user: int, attempt: Callable[[], object]) -> str:
     """What an attempt gives in a process of another user: its value as text, or the name of its error."""
     reads, writes = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # this process has threads; the child calls the system alone
+        child = os.fork()
     if child == 0:
         try:
             os.setgroups([])

@@ -28,7 +28,7 @@ from ullage.server.guard import LOOPBACK
 from ullage.server.live import LiveSessions
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import HttpServer, listener, url_of
-from ullage.server.tokens import TokenSource
+from ullage.server.tokens import Tokens, TokenSource
 from ullage.store.places import store_at
 from ullage.store.store import Store
 
@@ -147,6 +147,7 @@ class Local(NamedTuple):
     server: HttpServer
     streams: StreamSlots
     tokens: tuple[TokenSource, ...]
+    accepted: Tokens
 
 
 @contextmanager
@@ -205,7 +206,17 @@ def serving(
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
-                yield Local(api, url, agent, kept, metrics, server, made.streams, sources)
+                yield Local(
+                    api,
+                    url,
+                    agent,
+                    kept,
+                    metrics,
+                    server,
+                    made.streams,
+                    sources,
+                    made.tokens,
+                )
         finally:
             server.should_exit = True
             thread.join(WAIT_S)

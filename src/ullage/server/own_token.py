@@ -5,13 +5,14 @@ Loopback is no boundary: other users and commands in the network sandbox reach i
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 from typing import Final
 
 from ullage.errors import SettingError
-from ullage.server.tokens import new_token
+from ullage.server.tokens import SHORTEST, new_token
 from ullage.store.private_file import locked, read_file, replace_file
 
 FILE: Final = "server-token"
@@ -29,11 +30,13 @@ def own_token(path: Path) -> str:
                 replace_file(path, f"{new_token()}\n".encode())
             status = path.stat()
             token = read_file(path, most=LONGEST).decode().strip()
+            if len(token) < SHORTEST:
+                raise OSError(errno.EINVAL, "the file holds no token")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is no text"
         raise SettingError(
-            f"The token of this machine's servers can't be kept in {path}: {reason}. Allow writing there, or give a "
-            "token with ULLAGE_TOKEN."
+            f"The token of this machine's servers can't be kept in {path}: {reason}. Delete the file and allow "
+            "writing there, or give a token with ULLAGE_TOKEN."
         ) from problem
     is_shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     if is_shared or status.st_uid not in (0, os.geteuid()):

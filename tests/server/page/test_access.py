@@ -51,6 +51,26 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(
     assert set(screen.refused) == {401}
 
 
+def test_the_link_opens_the_page_once_for_all_tabs(
+    guarded: Local, open_page: Open
+) -> None:
+    name = guarded.api.session("linked")
+    link = f"{guarded.url}/#link={guarded.accepted.new_link()}"
+    screen = open_page(link)
+    screen.find(f'[data-session="{name}"]').click()
+    screen.is_live()
+    assert screen.page.url == f"{guarded.url}/#/s/{name}"
+    assert screen.refused == []
+    other = screen.page.context.new_page()
+    other.goto(f"{guarded.url}/#/s/{name}")
+    expect(other.locator("#subtitle")).to_contain_text(name)
+    expect(other.locator("dialog")).to_be_hidden()
+    late = open_page(link)
+    expect(late.find("#notices")).to_contain_text("This link was used")
+    expect(late.find("dialog")).to_contain_text("asks for a token")
+    assert set(late.refused) == {401, 403}
+
+
 def test_the_first_paint_is_small_and_comes_from_here(
     local: Local, open_page: Open
 ) -> None:
