@@ -17,11 +17,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-import httpx2
-
 from ullage.directories import cache_directory
 from ullage.errors import SettingError
-from ullage.runtime.restate_client import PUBLIC_KEY, UNIX, url_and_socket
+from ullage.runtime.restate_client import PUBLIC_KEY, UNIX, answers
 from ullage.store.private_file import replace_file
 
 PACKAGE: Final = "@restatedev/restate-server"
@@ -152,8 +150,7 @@ class LocalRestate:
             )
         ends = time.monotonic() + STARTED_IN_S
         while not (
-            self._answers(self.admin, "/health")
-            and self._answers(self.ingress, "/restate/health")
+            answers(self.admin, "/health") and answers(self.ingress, "/restate/health")
         ):
             if self.process.poll() is not None or time.monotonic() > ends:
                 self.kill()
@@ -164,15 +161,6 @@ class LocalRestate:
         said = re.search(PUBLIC_KEY, self._log.read_text(errors="replace"))
         assert said is not None, "Restate's log does not have the public key"
         self.key = said[0]
-
-    def _answers(self, address: str, path: str) -> bool:
-        url, socket = url_and_socket(address)
-        reached = httpx2.HTTPTransport(uds=socket, trust_env=False)
-        try:
-            with httpx2.Client(transport=reached, timeout=1.0, trust_env=False) as client:
-                return client.get(f"{url}{path}").is_success
-        except httpx2.HTTPError:
-            return False
 
     def _said(self) -> str:
         return self._log.read_text(errors="replace")[-1000:]

@@ -13,7 +13,23 @@ PUBLIC_KEY: Final = r"publickeyv1_[1-9A-HJ-NP-Za-km-z]{40,50}"
 """A key by which workers know Restate's requests (https://docs.restate.dev/services/security)."""
 
 
-def url_and_socket(address: str) -> tuple[str, str | None]:
+LOOKED_AT_S: Final = 1.0
+
+
+def answers(address: str, path: str) -> bool:
+    """Whether the server answers at this path. Blocks."""
+    url, socket = _url_and_socket(address)
+    reached = httpx2.HTTPTransport(uds=socket, trust_env=False)
+    try:
+        with httpx2.Client(
+            transport=reached, timeout=LOOKED_AT_S, trust_env=False
+        ) as client:
+            return client.get(f"{url}{path}").is_success
+    except httpx2.HTTPError:
+        return False
+
+
+def _url_and_socket(address: str) -> tuple[str, str | None]:
     """The base of URLs, and the socket to connect to instead of the host that they name."""
     if address.startswith(UNIX):
         return "http://restate", address.removeprefix(UNIX)
@@ -25,7 +41,7 @@ def restate_client(address: str, timeout_s: float) -> httpx2.AsyncClient:
 
     Raises ``httpx2.InvalidURL``.
     """
-    url, socket = url_and_socket(address)
+    url, socket = _url_and_socket(address)
     return httpx2.AsyncClient(
         base_url=url,
         timeout=timeout_s,
