@@ -20,10 +20,10 @@ from tests.other_user import (
     NOBODY,
     OTHER,
     as_user,
+    asked,
     connected,
     needs_root,
     ports_of,
-    status_of,
 )
 from tests.restate import shared_restate
 from tests.server.served import WAIT_S, script
@@ -65,13 +65,9 @@ def test_the_trial_s_database_is_reached_by_its_own_user_alone(
     folder = folder_of(postgres)
     assert connected(f"{folder}/.s.PGSQL.5432") == "connected"
     for path in (".s.PGSQL.5432", "../postgres/.s.PGSQL.5432"):
-        assert (
-            as_user(user, lambda path=path: connected(f"{folder}/{path}"))
-            == "PermissionError"
-        )  # type: ignore[misc]
+        assert as_user(user, connected, f"{folder}/{path}") == "PermissionError"
     for file in ("data/PG_VERSION", "postgres.log", "../pgpass"):
-        told = as_user(user, lambda file=file: Path(folder, file).read_text())  # type: ignore[misc]
-        assert told == "PermissionError"
+        assert as_user(user, os.stat, f"{folder}/{file}") == "PermissionError"
 
 
 async def test_a_command_that_runs_as_the_same_user_has_no_password(
@@ -120,7 +116,7 @@ def test_restate_s_sockets_are_reached_by_its_own_user_alone(user: int) -> None:
     for address in (shared_restate().ingress, shared_restate().admin):
         path = address.removeprefix(UNIX)
         assert connected(path) == "connected"
-        assert as_user(user, lambda path=path: connected(path)) == "PermissionError"  # type: ignore[misc]
+        assert as_user(user, connected, path) == "PermissionError"
 
 
 @contextmanager
@@ -143,15 +139,6 @@ def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], 
     finally:
         program.terminate()
         program.communicate(timeout=WAIT_S)
-
-
-def asked(port: int, path: str, method: str = "GET") -> str:
-    """What another user is told; the same as our own without the token where only root can be another user."""
-
-    def attempt() -> str:
-        return status_of(port, path, method)
-
-    return as_user(OTHER, attempt) if os.geteuid() == 0 else attempt()
 
 
 def test_a_server_tells_another_user_its_health_alone(tmp_path: Path) -> None:

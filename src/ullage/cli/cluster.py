@@ -169,7 +169,7 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
 def _link_of(server: ClusterPart) -> str:
     """What opens its page: the link that works once, or its address where the user has set a token."""
     server.until(lambda: "Ctrl-C stops it" in server.said())
-    addresses = re.findall(r"http://\S+", server.said())
+    addresses: list[str] = re.findall(r"http://\S+", server.said())
     return max(addresses, key=lambda address: "#link=" in address)
 
 
