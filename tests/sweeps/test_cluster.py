@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.other_user import OTHER, as_user, asked, family_of, ports_of
@@ -15,14 +17,15 @@ from tests.restate import CACHE
 from tests.server.served import WAIT_S, Api
 
 
-def opened(link: str) -> Api:
+@contextmanager
+def opened(link: str) -> Iterator[Api]:
     """A client with the token that the link is exchanged for."""
     url, _, word = link.partition("/#link=")
-    api = Api(base_url=url, timeout=WAIT_S)
-    assert api.get("/v1/sessions").status_code == 401
-    redeemed = api.post("/v1/link", json={"word": word})
-    api.headers["Authorization"] = f"Bearer {redeemed.json()['token']}"
-    return api
+    with Api(base_url=url, timeout=WAIT_S) as api:
+        assert api.get("/v1/sessions").status_code == 401
+        redeemed = api.post("/v1/link", json={"word": word})
+        api.headers["Authorization"] = f"Bearer {redeemed.json()['token']}"
+        yield api
 
 
 def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> None:
