@@ -78,23 +78,23 @@ class Program:
 
 
 class WorkerProcess(Program):
-    """``ullage worker`` in a process of its own."""
+    """``ullage worker`` in a process of its own, for everybody who reaches it."""
 
     def __init__(
         self, provider: str, store: str, folder: Path, *options: str, **variables: str
     ) -> None:
-        command = ["worker", "--store", store, "--model", MODEL]
+        command = ["worker", "--store", store, "--model", MODEL, "--no-token"]
         command += ["--base-url", provider, *options]
         super().__init__(command, folder, "drives sessions", **variables)
 
 
 class ServerProcess(Program):
-    """``ullage serve`` in a process of its own."""
+    """``ullage serve`` in a process of its own, for everybody who reaches it."""
 
     def __init__(
         self, provider: str, store: str, folder: Path, *options: str, **variables: str
     ) -> None:
-        command = ["serve", "--store", store, "--model", MODEL]
+        command = ["serve", "--store", store, "--model", MODEL, "--no-token"]
         command += ["--base-url", provider, *options]
         super().__init__(command, folder, "http://", **variables)
         self.url = next(

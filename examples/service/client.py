@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -13,7 +14,8 @@ WAIT_S = 60.0
 
 def request(method: str, url: str, body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
-    headers = {"content-type": "application/json"}
+    token = os.environ.get("ULLAGE_TOKEN", "")
+    headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
     asked = urllib.request.Request(url, data, headers, method=method)
     with urllib.request.urlopen(asked, timeout=WAIT_S) as answer:
         return json.load(answer)

@@ -53,8 +53,9 @@ def main() -> None:
             config=False,
             **reached,
         )
-        with ullage.http_server(agent, port=options.port) as url:
-            print(f"{url} (Ctrl-C stops it)", flush=True)
+        token = os.environ.get("ULLAGE_TOKEN")  # without one, that of this machine
+        with ullage.http_server(agent, port=options.port, token=token) as url:
+            print(f"{url} (Ctrl-C stops it)\nOnce, in a browser: {url.page}", flush=True)
             threading.Event().wait()
 
 

@@ -25,6 +25,7 @@ from ullage.runtime.agent import Agent
 from ullage.server.tokens import FILE, TokenStore
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
+TOKEN = "a-token-of-the-tests"
 HOSTILE: dict[str, Any] = {
     "unknown": "nothing-of-that-name",
     "path": "/etc/passwd",
@@ -243,17 +244,17 @@ async def test_over_http_a_token_is_asked_for_where_one_is_set(
     environment: dict[str, str],
 ) -> None:
     await own_session(environment)
-    environment["ULLAGE_TOKEN"] = "secret"
+    environment["ULLAGE_TOKEN"] = TOKEN
     async with over_http(environment) as address:
-        async with Client(sending(address, "secret")) as client:
+        async with Client(sending(address, TOKEN)) as client:
             found = await answer(client, "reading", session="cellar-1")
         assert found["used"]["tokens"] > 0
         async with httpx2.AsyncClient() as http:
-            for token in ("", "Bearer wrong", "Basic secret"):
+            for token in ("", "Bearer wrong", f"Basic {TOKEN}"):
                 refused = await http.post(address, headers={"Authorization": token}, json={})  # fmt: skip
                 assert refused.status_code == 401
                 assert "token" in refused.json()["detail"]
-            headers = {"Authorization": "Bearer secret", "Host": "evil.example"}
+            headers = {"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}
             refused = await http.post(address, headers=headers, json={})
             assert refused.status_code in (403, 421)
 

@@ -1,5 +1,7 @@
 """``ullage serve`` on the command line."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,12 +9,20 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 from tests.processes import run_python
-from tests.server.served import process
+from tests.server.served import Api, process
 from ullage.cli import main
 from ullage.cli.parser import parser
-from ullage.cli.serve import agent_of, greeting, should_show_live
+from ullage.cli.serve import (
+    LaunchToken,
+    agent_of,
+    greeting,
+    launch_token,
+    should_show_live,
+)
 from ullage.installation import extra_command
 from ullage.server.tokens import TokenStore
+
+SECRET = "a-secret-of-the-tests"
 
 
 def test_another_address_without_a_token_is_refused(
@@ -24,32 +34,69 @@ def test_another_address_without_a_token_is_refused(
 
 
 def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
-    said = greeting(
-        "http://127.0.0.1:8801",
-        "anthropic:claude-haiku-4-5",
-        is_local=True,
-        has_token=False,
-    )
-    assert "http://127.0.0.1:8801 (this machine only)" in said
-    assert "browser" in said and "Ctrl-C" in said
-    other = greeting("http://10.0.0.1:8801", "", is_local=False, has_token=True)
-    assert "everybody who has a token" in other and "asks for a token" in other
+    said = greeting("http://127.0.0.1:8801", "anthropic:m", "Open it.", is_local=True)
+    assert said.startswith("Ullage serves anthropic:m at http://127.0.0.1:8801 (this mac")
+    assert "Open it." in said and "Ctrl-C" in said
+    other = greeting("http://10.0.0.1:8801", "", "", is_local=False)
+    assert "everybody who has a token" in other
+
+
+def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
+    environment = {"ULLAGE_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    first = launch_token("", [], environment, is_off=False)
+    assert first.file == tmp_path / "server-token"
+    assert launch_token("", [], environment, is_off=False) == first
+    assert first.text in first.file.read_text()
+    assert launch_token("", [], environment, is_off=True) == LaunchToken("")
+    given = {**environment, "ULLAGE_TOKEN": "given"}
+    assert launch_token("", [], given, is_off=False) == LaunchToken("given")
+    named = TokenStore(tmp_path / "tokens.json")
+    named.add("ada", ("admin",), expires=None, now=0)
+    assert launch_token("", [named], environment, is_off=False) == LaunchToken("")
+
+
+def test_the_link_that_it_prints_opens_the_page_once(tmp_path: Path) -> None:
+    words = ["serve", "--port", "0", "--store", str(tmp_path / "s.db")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "ullage", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as program:
+        try:
+            assert program.stdout is not None
+            program.stdout.readline()
+            url, word = program.stdout.readline().split()[1].split("/#link=")
+            with Api(base_url=url) as api:
+                assert api.get("/v1/sessions").status_code == 401
+                redeemed = api.post("/v1/link", json={"word": word})
+                assert api.post("/v1/link", json={"word": word}).status_code == 403
+                headers = {"Authorization": f"Bearer {redeemed.json()['token']}"}
+                assert api.get("/v1/sessions", headers=headers).status_code == 200
+        finally:
+            program.terminate()
+
+
+def test_no_token_says_what_it_means(tmp_path: Path) -> None:
+    with process("http://127.0.0.1:9", tmp_path / "s.db") as server, server.api() as api:
+        assert api.get("/v1/sessions").status_code == 200
+    assert "--no-token every user and program of this machine" in server.opened
 
 
 def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
     with (
-        process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN="secret") as server,
+        process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN=SECRET) as server,
         server.api() as api,
     ):
         assert api.get("/v1/sessions").status_code == 401
         assert (
             api.get(
-                "/v1/sessions", headers={"Authorization": "Bearer secret"}
+                "/v1/sessions", headers={"Authorization": f"Bearer {SECRET}"}
             ).status_code
             == 200
         )
         code, said, errors = server.end()
-        assert (code, "secret" in said + errors) == (0, False)
+        assert (code, SECRET in said + errors) == (0, False)
 
 
 def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.house.test_user_documents import inner_imports
 EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if (path / "README.md").is_file())
 KEYLESS = {name: value for name, value in os.environ.items() if name[-8:] != "_API_KEY"}
+KEYLESS["ULLAGE_TOKEN"] = "a-token-of-the-examples"
 WAIT_S = 60
 
 

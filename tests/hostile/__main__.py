@@ -69,6 +69,10 @@ OTHERS = {
             "tests/server/test_scopes.py",
         ),
     ),
+    "this machine": (
+        "Another user, and a command with network, at everything that listens",
+        ("tests/hostile/test_other_users.py", "tests/hostile/test_network_sandbox.py"),
+    ),
     "approval": (
         "A call that hides what it runs",
         ("tests/runtime/test_approvals.py", "tests/server/test_steering.py"),

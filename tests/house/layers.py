@@ -162,7 +162,6 @@ PACKAGES: dict[str, frozenset[str]] = {
             "genai_prices",
             "opentelemetry",  # ``exporting.py`` alone, where there is a collector
             "mcp",  # ``mcp_server.py`` alone, when it is started
-            "starlette",  # ``mcp_http.py`` alone, for types of what the MCP SDK serves
             "uvicorn",  # ``mcp_http.py`` alone, when it is started
         }
     ),

@@ -20,6 +20,7 @@ from tests.runtime.test_dispatch import Drives
 from ullage.cli.local_restate import LocalRestate, free_ports
 from ullage.errors import SettingError
 from ullage.runtime.restate_admin import reason_of, register_workers
+from ullage.runtime.restate_client import restate_client
 from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.tasks import background
 
@@ -150,14 +151,32 @@ async def test_keys_that_no_worker_drives_are_refused(key: str) -> None:
     """Whoever reaches Restate's ingress may name any."""
     dispatch, drives = RestateDispatch(shared_restate().ingress, FREE), Drives()
     drives.may_end.set()
-    async with background(dispatch.serve(drives)), httpx2.AsyncClient() as client:
+    ingress = restate_client(shared_restate().ingress, timeout_s=60)
+    async with background(dispatch.serve(drives)), ingress as client:
         await register(dispatch, shared_restate())
-        url = f"{shared_restate().ingress}/UllageSession/{key}/drive"
-        answer = await client.post(url, json=1, timeout=60)
+        answer = await client.post(f"/UllageSession/{key}/drive", json=1)
         assert answer.is_error
         assert "is no session that a worker drives" in answer.json()["message"]
     # Restate may still call for sessions of earlier tests.
     assert drives.begun[unquote(key)] == 0
+    await dispatch.close()
+
+
+async def test_with_a_key_requests_that_restate_has_not_signed_are_refused(
+    request: pytest.FixtureRequest,
+) -> None:
+    server, drives = shared_restate(), Drives()
+    dispatch = RestateDispatch(server.ingress, FREE, key=server.key)
+    drives.may_end.set()
+    async with background(dispatch.serve(drives)), httpx2.AsyncClient() as client:
+        await register(dispatch, server)
+        assert dispatch.address is not None
+        url = f"http://127.0.0.1:{dispatch.address.port}"
+        assert (await client.get(f"{url}/health")).status_code == 200
+        for path in ("/discover", "/invoke/UllageSession/drive"):
+            assert (await client.post(url + path, content=b"x")).status_code == 401
+        await dispatch.wake(request.node.name, 1)
+        await drives.until(request.node.name, 1)
     await dispatch.close()
 
 

@@ -28,7 +28,7 @@ from ullage.server.guard import LOOPBACK
 from ullage.server.live import LiveSessions
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import HttpServer, listener, url_of
-from ullage.server.tokens import TokenSource
+from ullage.server.tokens import Tokens, TokenSource
 from ullage.store.places import store_at
 from ullage.store.store import Store
 
@@ -147,6 +147,7 @@ class Local(NamedTuple):
     server: HttpServer
     streams: StreamSlots
     tokens: tuple[TokenSource, ...]
+    accepted: Tokens
 
 
 @contextmanager
@@ -205,7 +206,17 @@ def serving(
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
-                yield Local(api, url, agent, kept, metrics, server, made.streams, sources)
+                yield Local(
+                    api,
+                    url,
+                    agent,
+                    kept,
+                    metrics,
+                    server,
+                    made.streams,
+                    sources,
+                    made.tokens,
+                )
         finally:
             server.should_exit = True
             thread.join(WAIT_S)
@@ -221,7 +232,7 @@ def first_line(output: IO[str]) -> str:
 
 
 class Process:
-    """``ullage serve`` in a process of its own."""
+    """``ullage serve`` in a process of its own. It lets everybody in, unless a test gives it a token."""
 
     def __init__(
         self,
@@ -234,7 +245,8 @@ class Process:
         database: str = "",
         **environment: str,
     ) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), *options]
+        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port)]
+        command += ["--no-token", *options]
         if simulate:  # a store, a model and an address of its own
             command += ["--simulate"]
         else:
@@ -263,6 +275,8 @@ class Process:
             self._process.kill()
             raise AssertionError(f"no address: {line!r} {self._process.communicate()}")
         self.url = found.group()
+        self.opened = self._process.stdout.readline()
+        """The second line, which says how the page is opened."""
 
     def api(self) -> Api:
         """A client of it."""

@@ -20,6 +20,9 @@ def test_it_serves_until_the_block_ends(tmp_path: Path) -> None:
         http_server(agent_at(tmp_path / "s.db", simulator.url("anthropic"))) as url,
     ):
         assert httpx2.get(f"{url}/healthz").status_code == 200
+        assert httpx2.get(f"{url}/v1/sessions").status_code == 401
+        known = {"Authorization": f"Bearer {url.token}"}
+        assert httpx2.get(f"{url}/v1/sessions", headers=known).status_code == 200
         assert (
             httpx2.get(
                 f"{url}/healthz", headers={"Host": "elsewhere.example"}
@@ -35,6 +38,26 @@ def test_with_a_token_each_request_needs_it(tmp_path: Path) -> None:
         assert httpx2.get(f"{url}/v1/sessions").status_code == 401
         headers = {"Authorization": f"Bearer {'t' * 40}"}
         assert httpx2.get(f"{url}/v1/sessions", headers=headers).status_code == 200
+
+
+def test_its_page_is_opened_once(tmp_path: Path) -> None:
+    with http_server(agent_at(tmp_path / "s.db")) as url:
+        word = url.page.removeprefix(f"{url}/#link=")
+        redeemed = httpx2.post(f"{url}/v1/link", json={"word": word})
+        known = {"Authorization": f"Bearer {redeemed.json()['token']}"}
+        assert redeemed.headers["cache-control"] == "no-store"
+        assert httpx2.get(f"{url}/v1/sessions", headers=known).status_code == 200
+        again = httpx2.post(f"{url}/v1/link", json={"word": word})
+        assert (again.status_code, again.json()["type"]) == (
+            403,
+            "urn:ullage:problem:link",
+        )
+        assert word not in again.text
+
+
+def test_with_an_empty_token_everybody_is_let_in(tmp_path: Path) -> None:
+    with http_server(agent_at(tmp_path / "s.db"), token="") as url:
+        assert httpx2.get(f"{url}/v1/sessions").status_code == 200
 
 
 def test_another_host_needs_a_token(tmp_path: Path) -> None:

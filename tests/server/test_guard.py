@@ -181,13 +181,13 @@ def test_a_server_without_names_answers_to_any() -> None:
         await send({"type": "http.response.body", "body": b""})
 
     async def ask(names: tuple[str, ...]) -> int:
-        guard: Any = Guard(inner, tokens=Tokens("x"), names=names)
+        guard: Any = Guard(inner, tokens=Tokens("x" * 16), names=names)
         transport = httpx2.ASGITransport(app=guard)
         async with httpx2.AsyncClient(
             transport=transport, base_url="http://anything.example"
         ) as client:
             return (
-                await client.get("/", headers={"Authorization": "Bearer x"})
+                await client.get("/", headers={"Authorization": f"Bearer {'x' * 16}"})
             ).status_code
 
     assert asyncio.run(ask(())) == 204

@@ -22,8 +22,12 @@ from ullage.runtime.hosting import Host
 from ullage.server.metrics import Metrics, measured
 from ullage.server.monitoring import serve_monitoring
 from ullage.server.serving import listener, url_of
+from ullage.server.tokens import Tokens
 from ullage.store.sqlite.store import SqliteStore
 from ullage.tasks import background
+
+TOKEN = "the-token-of-the-worker"
+KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class FakeLost(Embedded):
@@ -49,8 +53,8 @@ async def looked_at(
         url = url_of(listening)
         async with (
             Host(agent, attends=True, **given) as host,  # type: ignore[arg-type]
-            background(serve_monitoring(host, metrics, listening)),
-            httpx2.AsyncClient(base_url=url, timeout=60) as client,
+            background(serve_monitoring(host, metrics, listening, Tokens(TOKEN))),
+            httpx2.AsyncClient(base_url=url, timeout=60, headers=KNOWN) as client,
         ):
             yield client, host
     await store.close()

@@ -9,11 +9,12 @@ from litestar import get
 
 from tests.server.served import Local, serving
 from ullage.server.app import HANDLERS
+from ullage.server.guard import LINK
 from ullage.server.scopes import NEEDED, check_table, name_of
 from ullage.server.tokens import INCLUDED, SCOPES, TokenStore
 
 CHANGES = {"post", "put", "patch", "delete"}
-READING = {"look_at_log"}
+READING = {"look_at_log", "redeem_link"}
 """A POST that changes nothing: its body is too large for an address."""
 OWNERS = {"list_live", "follow_live"}
 """They change nothing, but show what was said to other programs: for the owner of the machine."""
@@ -54,7 +55,7 @@ def test_every_route_refuses_each_token_that_lacks_its_scope(
             for method in handler.http_methods:
                 if needed is None:
                     assert _status(server, method, path, "") < 400 or path.startswith(
-                        "/assets"
+                        ("/assets", LINK)
                     )
                     continue
                 assert _status(server, method, path, "") == 401, path

@@ -1,4 +1,5 @@
-"""``ullage cluster --local`` in a process of its own: a session at its two servers, and nothing is left at the end."""
+"""``ullage cluster --local`` in a process of its own: a session at its two servers, nothing for other users of the
+machine, and nothing is left at the end."""
 
 from __future__ import annotations
 
@@ -7,10 +8,24 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from tests.other_user import OTHER, as_user, asked, family_of, ports_of
 from tests.restate import CACHE
 from tests.server.served import WAIT_S, Api
+
+
+@contextmanager
+def opened(link: str) -> Iterator[Api]:
+    """A client with the token that the link is exchanged for."""
+    url, _, word = link.partition("/#link=")
+    with Api(base_url=url, timeout=WAIT_S) as api:
+        assert api.get("/v1/sessions").status_code == 401
+        redeemed = api.post("/v1/link", json={"word": word})
+        api.headers["Authorization"] = f"Bearer {redeemed.json()['token']}"
+        yield api
 
 
 def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> None:
@@ -31,11 +46,23 @@ def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> No
             assert line, said
             said += line
         first, second = re.findall(r"^Server \d +pid \d+ +(\S+)$", said, re.MULTILINE)
-        with Api(base_url=first, timeout=WAIT_S) as api:
+        with opened(first) as api:
             api.session("one")
             api.say("one", "Tell me.")
-        with Api(base_url=second, timeout=WAIT_S) as api:
+        with opened(second) as api:
             assert api.until("one")["ended"] == "finished"
+        ports = ports_of(family_of(trial.pid))
+        own = [port for port, owner in ports.items() if owner != trial.pid]
+        assert len(own) == 3, (
+            "two servers and the port of the workers; the simulated model is the trial's own"
+        )
+        for port in own:
+            for path in ("/v1/live", "/v1/sessions", "/metrics", "/discover"):
+                assert asked(port, path) in ("401", "404")
+                assert asked(port, f"/invoke/UllageSession/drive{path}", "POST") == "401"
+        for folder in re.findall(r"/tmp/ullage-cluster-\w+", said):
+            told = as_user(OTHER, os.listdir, folder) if os.geteuid() == 0 else ""
+            assert told in ("PermissionError", "")
     finally:
         trial.send_signal(signal.SIGINT)
         said += trial.communicate(timeout=WAIT_S)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -31,6 +32,7 @@ from ullage.cli.local_restate import (
 from ullage.cli.simulated import simulated
 from ullage.errors import SettingError
 from ullage.runtime.restate_admin import register_workers
+from ullage.store.private_file import replace_file
 
 COUNT: Final = 2
 """Servers, and workers."""
@@ -43,7 +45,7 @@ PAUSE_S: Final = 0.1
 
 TRY: Final = """
 Try:
-  - Open {first} in a browser, begin a session, and watch it at {second} as well.
+  - Open the link of server 1 in a browser, begin a session, and watch it by the link of server 2 as well.
   - `kill -9 {worker}` in the middle of an answer: the other worker gives the answer again, at once.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""
 
@@ -60,6 +62,7 @@ class ClusterPart:
     ) -> None:
         self.name = name
         self._log = folder / f"{name.replace(' ', '-')}.log"
+        replace_file(self._log, b"")
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - this program itself
                 [sys.executable, "-m", "ullage", *arguments],
@@ -71,14 +74,17 @@ class ClusterPart:
                 start_new_session=True,  # Ctrl-C is ours: it ends the parts in their order
             )
 
-    def until_listens(self, port: int) -> None:
-        """Return once it takes connections. Raises ``SettingError``."""
+    def said(self) -> str:
+        """What it has printed."""
+        return self._log.read_text(errors="replace")
+
+    def until(self, is_ready: Callable[[], bool]) -> None:
+        """Return once it is. Raises ``SettingError``."""
         ends = time.monotonic() + STARTED_IN_S
-        while not _listens(port):
+        while not is_ready():
             if self.process.poll() is not None or time.monotonic() > ends:
-                said = self._log.read_text(errors="replace")[-1000:]
                 raise SettingError(
-                    f"The {self.name} did not start. Correct what it says:\n{said}"
+                    f"The {self.name} did not start. Correct what it says:\n{self.said()[-1000:]}"
                 )
             time.sleep(0.05)
 
@@ -137,23 +143,21 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
         arguments = ["serve", "--port", str(port), "--no-live", *dispatch, *model]
         parts.append(ClusterPart(f"server {number}", arguments, environment, folder))
         if number == 1:  # it makes the tables
-            parts[0].until_listens(port)
-    listen = ["--listen", f"{LOOPBACK}:{workers_port}"]
+            _link_of(parts[0])
+    listen = ["--listen", f"{LOOPBACK}:{workers_port}", "--restate-key", restate.key]
     for number in range(1, COUNT + 1):
         arguments = ["worker", *dispatch, *listen, *model]
         parts.append(ClusterPart(f"worker {number}", arguments, environment, folder))
-    for part, port in zip(parts, [*ports, workers_port, workers_port], strict=True):
-        part.until_listens(port)
+    links = [_link_of(part) for part in parts[:COUNT]]
+    for part in parts[COUNT:]:
+        part.until(lambda: _listens(workers_port))
     asyncio.run(register_workers(restate.admin, f"http://{LOOPBACK}:{workers_port}"))
 
-    addresses = [f"http://{LOOPBACK}:{port}" for port in ports]
     print(f"PostgreSQL  {store}\nRestate     {restate.ingress} (admin {restate.admin})")
-    for part, address in zip(parts, [*addresses, "", ""], strict=True):
+    for part, address in zip(parts, [*links, "", ""], strict=True):
         print(f"{part.name.capitalize():<11} pid {part.process.pid}  {address}".rstrip())
     print(
         TRY.format(
-            first=addresses[0],
-            second=addresses[1],
             worker=parts[COUNT].process.pid,
             folder=folder,
         ),
@@ -162,9 +166,14 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
     return parts
 
 
+def _link_of(server: ClusterPart) -> str:
+    """What opens its page: the link that works once, or its address where the user has set a token."""
+    server.until(lambda: "Ctrl-C stops it" in server.said())
+    addresses: list[str] = re.findall(r"http://\S+", server.said())
+    return max(addresses, key=lambda address: "#link=" in address)
+
+
 def _database(folder: Path, stack: ExitStack) -> str:
-    folder.parent.chmod(0o755)  # PostgreSQL may run as another user
-    folder.mkdir()
     postgres = LocalPostgres(folder)
     stack.callback(postgres.stop)
     postgres.start()

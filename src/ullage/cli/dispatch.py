@@ -8,12 +8,13 @@ import asyncio
 from ullage.cli.exit_codes import DONE
 from ullage.errors import SettingError
 from ullage.runtime.restate_admin import register_workers
+from ullage.runtime.restate_client import UNIX
 
 
 def run(args: argparse.Namespace) -> int:
     """0 when Restate calls the workers. Raises ``SettingError``."""
-    for url in (args.workers, args.admin):
-        if not url.startswith(("http://", "https://")):
+    for url, also in ((args.workers, ()), (args.admin, (UNIX,))):
+        if not url.startswith(("http://", "https://", *also)):
             raise SettingError(f"{url} is no URL: give it as http://HOST:PORT.")
     asyncio.run(register_workers(args.admin, args.workers))
     print(

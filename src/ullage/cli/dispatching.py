@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Final
 
+from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.runtime.dispatch import Dispatch, Embedded
 from ullage.runtime.lease_dispatch import LeaseDispatch
+from ullage.runtime.restate_client import PUBLIC_KEY
 from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.store.places import calls_at
 
@@ -40,10 +43,27 @@ def dispatch_of(
         case "lease":
             return LeaseDispatch(calls_at(place), serves=drives, place=args.place)
         case "restate":
-            listen = host_and_port("--listen", args.listen) if drives else None
-            return RestateDispatch(args.restate, listen, place=args.place)
+            if not drives:
+                return RestateDispatch(args.restate, place=args.place)
+            key = _restate_key(args)
+            listen = host_and_port("--listen", args.listen)
+            return RestateDispatch(args.restate, listen, place=args.place, key=key)
         case _:
             return Embedded(args.place)
+
+
+def _restate_key(args: argparse.Namespace) -> str:
+    key: str = args.restate_key
+    if not key and not args.no_token:
+        raise SettingError(
+            f"Everybody who reaches {args.listen} could have sessions driven: give --restate-key with Restate's public "
+            "key (docs/scale.md says how to make one), or --no-token where only Restate reaches it."
+        )
+    if key and not re.fullmatch(PUBLIC_KEY, key):
+        raise SettingError(
+            f"--restate-key {quoted(key)} is no public key of Restate: its log has it, as publickeyv1_…"
+        )
+    return key
 
 
 def host_and_port(option: str, text: str) -> ListenAddress:

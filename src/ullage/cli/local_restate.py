@@ -1,20 +1,26 @@
-"""A Restate server on this machine, from its npm package: for `ullage cluster --local`, and for tests."""
+"""A Restate server on this machine, from its npm package: for `ullage cluster --local`, and for tests.
+
+It listens on Unix sockets of its folder alone, which only its own user reaches, and signs its requests to workers.
+"""
 
 from __future__ import annotations
 
+import base64
 import fcntl
+import os
+import re
 import shutil
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from ullage.directories import cache_directory
 from ullage.errors import SettingError
+from ullage.runtime.restate_client import PUBLIC_KEY, UNIX, answers
+from ullage.store.private_file import replace_file
 
 PACKAGE: Final = "@restatedev/restate-server"
 VERSION: Final = "1.7.12"
@@ -28,20 +34,21 @@ node-name = "here"
 cluster-name = "ullage-local"
 auto-provision = true
 base-dir = "{folder}"
-bind-ip = "127.0.0.1"
-bind-port = {node}
-advertised-address = "http://127.0.0.1:{node}"
+listen-mode = "unix"
 default-num-partitions = 4
 disable-telemetry = true
 rocksdb-total-memory-size = "256MB"
-[ingress]
-bind-address = "127.0.0.1:{ingress}"
 [admin]
-bind-address = "127.0.0.1:{admin}"
 disable-web-ui = true
 [worker.invoker]
 concurrent-invocations-limit = 10000
+request-identity-private-key-pem-file = "{key}"
 """
+"""The sockets are ``ingress.sock`` and ``admin.sock`` of the node's folder
+(https://docs.restate.dev/server/networking#unix-domain-sockets)."""
+
+ED25519: Final = bytes.fromhex("302e020100300506032b657004220420")
+"""Before the 32 bytes of a private key in PKCS #8 (https://www.rfc-editor.org/rfc/rfc8410#section-7)."""
 
 
 def is_installed() -> bool:
@@ -109,21 +116,24 @@ def _install(directory: Path) -> None:
 
 
 class LocalRestate:
-    """A Restate server with its data in ``folder``, at ports of this machine that were free."""
+    """A Restate server with its data and its sockets in ``folder``.
+
+    ``key`` is the public one by which workers know its requests, once it was started.
+    """
 
     def __init__(self, folder: Path, program: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
         self._program = program
         self._log = folder / "restate.log"
-        node, ingress, admin = free_ports(3)
-        self.ingress = f"http://{LOOPBACK}:{ingress}"
-        self.admin = f"http://{LOOPBACK}:{admin}"
+        self.ingress = f"{UNIX}{folder}/data/here/ingress.sock"
+        self.admin = f"{UNIX}{folder}/data/here/admin.sock"
+        self.key = ""
+        private_key = folder / "key.pem"
+        replace_file(private_key, _new_private_key())
         self._settings = folder / "restate.toml"
         self._settings.write_text(
-            SETTINGS.format(
-                folder=folder / "data", node=node, ingress=ingress, admin=admin
-            )
+            SETTINGS.format(folder=folder / "data", key=private_key)
         )
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -136,11 +146,11 @@ class LocalRestate:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                umask=0o077,
             )
         ends = time.monotonic() + STARTED_IN_S
         while not (
-            self._answers(self.admin, "/health")
-            and self._answers(self.ingress, "/restate/health")
+            answers(self.admin, "/health") and answers(self.ingress, "/restate/health")
         ):
             if self.process.poll() is not None or time.monotonic() > ends:
                 self.kill()
@@ -148,14 +158,9 @@ class LocalRestate:
                     f"The Restate server did not start. Its log: {self._log}\n{self._said()}"
                 )
             time.sleep(0.05)
-
-    def _answers(self, address: str, path: str) -> bool:
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with direct.open(f"{address}{path}", timeout=1.0):
-                return True
-        except (urllib.error.URLError, OSError):
-            return False
+        said = re.search(PUBLIC_KEY, self._log.read_text(errors="replace"))
+        assert said is not None, "Restate's log does not have the public key"
+        self.key = said[0]
 
     def _said(self) -> str:
         return self._log.read_text(errors="replace")[-1000:]
@@ -170,6 +175,11 @@ class LocalRestate:
     def forget(self) -> None:
         """Delete its data. It must not run."""
         shutil.rmtree(self._folder / "data", ignore_errors=True)
+
+
+def _new_private_key() -> bytes:
+    encoded = base64.b64encode(ED25519 + os.urandom(32)).decode()
+    return f"-----BEGIN PRIVATE KEY-----\n{encoded}\n-----END PRIVATE KEY-----\n".encode()
 
 
 def free_ports(count: int) -> list[int]:

@@ -1,29 +1,30 @@
-"""``ullage mcp --http``: the MCP server over HTTP on this machine, with the tokens of ``ullage serve``."""
+"""``ullage mcp --http``: the MCP server over HTTP on this machine, with the tokens of ``ullage serve``.
+
+Which hosts and pages may ask is checked by the SDK.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace
-
-from ullage.errors import SettingError, UllageError
-from ullage.server.api_types import Problem
-from ullage.server.guard import address_of, bearer_for, refuse
-from ullage.server.problems import of_error
-from ullage.server.scopes import check_bearer
-from ullage.server.tokens import Tokens, TokenScope
+from ullage.errors import SettingError
+from ullage.server.guarded import guarded
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from ullage.server.tokens import Tokens, TokenScope
 
 HOST: Final = "127.0.0.1"
 
 
-def serve(server: Any, port: int, tokens: Tokens, scope: TokenScope) -> None:
-    """Serve at ``/mcp`` until Ctrl-C or SIGTERM; ``scope`` is what a token has to allow. Raises ``SettingError``."""
+def serve(
+    server: Any, port: int, tokens: Tokens, scope: TokenScope, file: Path | None = None
+) -> None:
+    """Serve at ``/mcp`` until Ctrl-C or SIGTERM; ``scope`` is what a token has to allow. ``file`` has the token where
+    it is this machine's own. Raises ``SettingError``."""
     import uvicorn
 
     app = guarded(server.streamable_http_app(host=HOST), tokens, scope)
@@ -37,37 +38,9 @@ def serve(server: Any, port: int, tokens: Tokens, scope: TokenScope) -> None:
                 f"{HOST}:{port} can't be listened on: {problem}. --http 0 takes a free port."
             ) from problem
         address = f"http://{HOST}:{listening.getsockname()[1]}/mcp"
-        how = "a token" if tokens.are_required() else "no token: every program of this machine may ask"  # fmt: skip
+        how = "no token: every user and program of this machine may ask"
+        if tokens.are_required():
+            how = f"the token in {file}" if file else "a token"
         print(f"MCP at {address} ({how}). Ctrl-C ends it.", file=sys.stderr, flush=True)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
         asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
-
-
-def guarded(app: ASGIApp, tokens: Tokens, scope: TokenScope) -> ASGIApp:
-    """The application behind a check of the request's token. Which hosts and pages may ask is checked by the SDK."""
-
-    async def checked(request: Scope, receive: Receive, send: Send) -> None:
-        refused = None
-        if request["type"] == "http":
-            refused = _refusal(request, tokens, scope)
-        if refused is None:
-            await app(request, receive, send)
-        else:
-            await refuse(send, refused)  # type: ignore[arg-type]
-
-    return checked
-
-
-def _refusal(request: Scope, tokens: Tokens, scope: TokenScope) -> Problem | None:
-    authorization = dict(request["headers"]).get(b"authorization", b"").decode("latin-1")
-    address = address_of(request)  # type: ignore[arg-type]
-    bearer = bearer_for(tokens, authorization, address)
-    if isinstance(bearer, Problem):
-        return bearer
-    try:
-        # It shows logs of this machine, which belong to no tenant.
-        check_bearer(bearer, scope, is_operators=True)
-    except UllageError as problem:
-        # Not 404, by which a client of MCP understands that its session has ended.
-        return replace(of_error(problem), status=403, title="Forbidden")
-    return None

@@ -21,7 +21,7 @@ from ullage.cli.mcp_answers import (
 )
 from ullage.cli.mcp_compact import compacted
 from ullage.cli.mcp_http import serve
-from ullage.cli.serve import TOKEN
+from ullage.cli.serve import launch_token
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, UllageError
 from ullage.installation import extra_command
@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
     server = server_of(rules, may_compact=args.compact)
     if args.http is not None:
         store = TokenStore(data_directory(os.environ) / FILE)
-        tokens = Tokens(os.environ.get(TOKEN, ""), store)
-        serve(server, args.http, tokens, "write" if args.compact else "read")
+        launch = launch_token("", [store], os.environ, is_off=args.no_token)
+        tokens = Tokens(launch.text, store)
+        serve(server, args.http, tokens, "write" if args.compact else "read", launch.file)
         return 0
     if sys.stdin.isatty():
         print(

@@ -195,6 +195,13 @@ def _address(default: int, others: str = "") -> tuple[Option, ...]:
     )
 
 
+def _no_token(where: str) -> Option:
+    return flag(
+        "--no-token",
+        f"{where} without a token: every user and program of this machine, and every command in the network sandbox",
+    )
+
+
 def _dispatching(default: str) -> tuple[Option, ...]:
     return (
         choice(
@@ -213,7 +220,7 @@ def _dispatching(default: str) -> tuple[Option, ...]:
         ),
         text(
             "--restate URL",
-            f"where Restate takes requests, with --dispatch restate (default {INGRESS})",
+            f"where Restate takes requests, or unix:PATH, with --dispatch restate (default {INGRESS})",
             INGRESS,
         ),
         text(
@@ -419,8 +426,10 @@ COMMANDS = (
             *_address(8801),
             text(
                 "--token TEXT",
-                "a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage token add`)",
+                "a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage token add`); without "
+                "any, that of this machine in server-token in your data",
             ),
+            _no_token("let in who comes"),
             text(
                 "--tokens FILE",
                 "the file of `ullage token` (default: tokens.json in your data); those of a database count as well",
@@ -472,13 +481,20 @@ COMMANDS = (
             text(
                 "--listen HOST:PORT",
                 "where Restate calls this worker, with --dispatch restate (default 127.0.0.1:9080); workers of one "
-                "machine may share it. Whoever reaches it can have sessions driven: keep it in a private network",
+                "machine may share it",
                 "127.0.0.1:9080",
             ),
             text(
+                "--restate-key KEY",
+                "Restate's public key, as its log says it: requests that Restate has not signed are refused",
+            ),
+            _no_token(
+                "take requests at --listen that nobody signed, and show --metrics,"
+            ),
+            text(
                 "--metrics HOST:PORT",
-                "answer there to GET /healthz, /readyz, /drainz and /metrics (default: nowhere); nothing of a session "
-                "is told, and no token is asked for",
+                "answer there to GET /healthz, /readyz, /drainz and, with a token, /metrics (default: nowhere); "
+                "nothing of a session is told",
             ),
             value(
                 "--drives N",
@@ -517,7 +533,11 @@ COMMANDS = (
                     "workers URL",
                     "where Restate reaches them, as http://workers.example.org:9080",
                 ),
-                text("--admin URL", f"Restate's admin API (default {ADMIN})", ADMIN),
+                text(
+                    "--admin URL",
+                    f"Restate's admin API, or unix:PATH (default {ADMIN})",
+                    ADMIN,
+                ),
             )
         ],
     ),
@@ -528,8 +548,10 @@ COMMANDS = (
         value(
             "--http PORT",
             int,
-            "over HTTP at 127.0.0.1 (0: a free port); ULLAGE_TOKEN and `ullage token` ask for a token",
+            "over HTTP at 127.0.0.1 (0: a free port), with a token: ULLAGE_TOKEN, one of `ullage token`, or that of "
+            "this machine in server-token in your data",
         ),
+        _no_token("answer with --http"),
         flag("--here", "only sessions that were begun in this directory"),
         flag("--no-content", "no titles, paths and commands, only ids and numbers"),
         flag(

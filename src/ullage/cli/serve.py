@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ullage.cli.agent_options import (
     ASK_FIRST,
@@ -37,6 +37,8 @@ from ullage.runtime.agent import Agent
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER
+from ullage.server.own_token import FILE as OWN_TOKEN
+from ullage.server.own_token import own_token
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenSource, TokenStore, TokenTable
 from ullage.store.places import store_at
@@ -53,6 +55,11 @@ TOKEN: Final = "ULLAGE_TOKEN"
 SIMULATED_TOOLS: Final = f"{LOOKING},write"
 """Those of a simulated model where none are named: one of them asks, so that an approval can be seen."""
 
+OPEN_TO_ALL: Final = (
+    "Open it in a browser. With --no-token every user and program of this machine, and every command in the network "
+    "sandbox, may read and begin sessions here and approve tool calls."
+)
+
 STOPPED: Final = "Stopped. The next `ullage serve` resumes unfinished turns."
 
 
@@ -64,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
         raise MissingExtra(
             f"`ullage serve` needs more than is installed ({problem.name}). Install it: {extra_command('server')}"
         ) from problem
-    token = args.token or os.environ.get(TOKEN, "")
     if args.scenario and not args.simulate:
         raise SettingError(
             "--scenario is a script for the simulator: give --simulate as well."
@@ -83,14 +89,16 @@ def run(args: argparse.Namespace) -> int:
         store = store_at(place)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = token_sources(args.tokens, store, environment)
-        has_token = bool(token) or any(each.read() for each in tokens)
-        stack.enter_context(logged(args.log or "warning", environment, token))
+        has_named = any(each.read() for each in tokens)
+        launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
+        has_token = has_named or bool(launch.text and launch.file is None)
+        stack.enter_context(logged(args.log or "warning", environment, launch.text))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
         spans = stack.enter_context(exported_spans("ullage-server", environment))
         run_to_end(
-            _serve(args, token, tokens, store, listening, environment, dispatch, spans)
+            _serve(args, launch, tokens, store, listening, environment, dispatch, spans)
         )
     print(STOPPED if drives_here(args) else "Stopped.")
     return 0
@@ -98,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(
     args: argparse.Namespace,
-    token: str,
+    launch: LaunchToken,
     tokens: Sequence[TokenSource],
     store: Store,
     listening: Any,
@@ -140,7 +148,7 @@ async def _serve(
         app = application(
             agent,
             metrics=metrics,
-            token=token,
+            token=launch.text,
             tokens=tokens,
             names=names,
             origins=origins,
@@ -154,14 +162,42 @@ async def _serve(
             drives=ANY_NUMBER if drives_here(args) else 0,
             traces=RequestTraces(spans),
         )
-        has_token = bool(token) or are_required
-        print(
-            greeting(url, agent.settings.model, is_local=is_local, has_token=has_token),
-            flush=True,
-        )
+        if launch.file is not None:
+            page = args.public_url.rstrip("/") if args.public_url else url
+            opened = opens_once(f"{page}/#link={app.tokens.new_link()}", launch.file)
+        elif launch.text or are_required:
+            opened = "Open it in a browser; the page asks for a token."
+        else:
+            opened = OPEN_TO_ALL
+        print(greeting(url, agent.settings.model, opened, is_local=is_local), flush=True)
         await serve(app, listening)
     finally:
         await store.close()
+
+
+class LaunchToken(NamedTuple):
+    """The token that a server was started with, empty for none. ``file`` has it where it is this machine's own."""
+
+    text: str
+    file: Path | None = None
+
+
+def launch_token(
+    given: str,
+    tokens: Iterable[TokenSource],
+    environment: Mapping[str, str],
+    *,
+    is_off: bool,
+) -> LaunchToken:
+    """The token that was given; without one, and without named ones, this machine's own, unless it ``is_off``.
+
+    Raises ``UllageError`` for tokens that can't be read.
+    """
+    text = given or environment.get(TOKEN, "")
+    if text or is_off or any(each.read() for each in tokens):
+        return LaunchToken(text)
+    file = data_directory(environment) / OWN_TOKEN
+    return LaunchToken(own_token(file), file)
 
 
 def token_sources(
@@ -206,14 +242,20 @@ def proxies_of(text: str) -> list[str]:
     return proxies
 
 
-def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
-    """Where it is, who reaches it, and what to do now."""
+def opens_once(link: str, file: Path) -> str:
+    """How the page is opened, and programs let in, with this machine's own token."""
+    return f"Open {link} in a browser: it works once. Programs send the token in {file}."
+
+
+def greeting(url: str, model: str, opened: str, *, is_local: bool) -> str:
+    """Where it is, who reaches it, and what to do now. ``opened`` says how the page is opened."""
     who = "this machine only" if is_local else "everybody who has a token"
     said = (
         f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
     )
-    token = "; the page asks for a token" if has_token else ""
-    return f"{said}\nOpen it in a browser{token}. {url}/schema/openapi.json describes the API. Ctrl-C stops it."
+    return (
+        f"{said}\n{opened} {url}/schema/openapi.json describes the API. Ctrl-C stops it."
+    )
 
 
 def agent_of(

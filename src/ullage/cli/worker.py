@@ -14,7 +14,7 @@ from ullage.cli.agent_options import warn_of
 from ullage.cli.dispatching import dispatch_of, host_and_port
 from ullage.cli.exporting import exported_spans, span_hooks
 from ullage.cli.logged import logged
-from ullage.cli.serve import agent_of
+from ullage.cli.serve import agent_of, launch_token, token_sources
 from ullage.cli.stores import place_of
 from ullage.display.text import printable
 from ullage.errors import MissingExtra
@@ -41,27 +41,33 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         stack.enter_context(logged(args.log or "warning", os.environ, ""))
         spans = stack.enter_context(exported_spans("ullage-worker", os.environ))
-        looked_at = _monitored(args.metrics) if args.metrics else None
+        looked_at = _monitored(args, store) if args.metrics else None
         run_to_end(_work(args, store, dispatch, span_hooks(spans), looked_at))
     print("Stopped. The next worker or server resumes unfinished turns.")
     return 0
 
 
-def _monitored(address: str) -> Monitored:
+def _monitored(args: argparse.Namespace, store: Store) -> Monitored:
     """What answers at ``--metrics``. Raises ``MissingExtra`` and ``SettingError``."""
     try:
         from ullage.server.metrics import Metrics
         from ullage.server.monitoring import serve_monitoring
         from ullage.server.serving import listener
+        from ullage.server.tokens import Tokens
     except ImportError as problem:
         raise MissingExtra(
             f"`ullage worker --metrics` needs more than is installed ({problem.name}). Install it: "
             f"{extra_command('server')}"
         ) from problem
-    where = host_and_port("--metrics", address)
+    where = host_and_port("--metrics", args.metrics)
+    sources = token_sources("", store, os.environ)
+    launch = launch_token("", sources, os.environ, is_off=args.no_token)
+    tokens = Tokens(launch.text, *sources)
     listening = listener(where.host, where.port, has_token=True)
     metrics = Metrics()
-    return Monitored(metrics, lambda host: serve_monitoring(host, metrics, listening))
+    return Monitored(
+        metrics, lambda host: serve_monitoring(host, metrics, listening, tokens)
+    )
 
 
 class Monitored(NamedTuple):

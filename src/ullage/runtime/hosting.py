@@ -16,7 +16,12 @@ from typing import Any, Final
 
 from ullage.agent.quotas import TenantQuota
 from ullage.display.text import counted, quoted
-from ullage.errors import CommandRefused, StoreUnavailable, UllageError
+from ullage.errors import (
+    CommandRefused,
+    SessionNotFound,
+    StoreUnavailable,
+    UllageError,
+)
 from ullage.events import FirstCall
 from ullage.runtime.agent import Agent
 from ullage.runtime.attending import Attending
@@ -270,6 +275,9 @@ class Host:
         try:
             held = await self.look(session)
             await held.driven()
+        except SessionNotFound:  # deleted, or a wake that somebody else has sent
+            log.info("There is no session %s to be driven.", quoted(session))
+            return None
         except UllageError as problem:
             log.warning("The session %s can't be resumed: %s", session, problem)
             return problem

@@ -8,6 +8,7 @@ from typing import Final
 import httpx2
 
 from ullage.errors import SettingError
+from ullage.runtime.restate_client import restate_client
 
 DISCOVERED_IN_S: Final = 60.0
 
@@ -25,11 +26,10 @@ async def register_workers(admin: str, workers: str) -> None:
     HTTP/1.1: each drive then has a connection of its own, which anything that balances connections can spread.
     Raises ``SettingError`` if Restate does not answer or can't reach the workers.
     """
-    place = f"{admin.rstrip('/')}/deployments"
     said = {"uri": workers, "use_http_11": True, "force": True}
     try:
-        async with httpx2.AsyncClient(timeout=DISCOVERED_IN_S, trust_env=False) as client:
-            answer = await client.post(place, json=said)
+        async with restate_client(admin, DISCOVERED_IN_S) as client:
+            answer = await client.post("/deployments", json=said)
     except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
         raise SettingError(
             f"Restate's admin API does not answer at {admin} ({problem or type(problem).__name__}). Start the Restate "

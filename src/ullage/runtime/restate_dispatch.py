@@ -12,6 +12,7 @@ import httpx2
 from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
 from ullage.runtime.dispatch import Drive
+from ullage.runtime.restate_client import restate_client
 from ullage.runtime.restate_names import HANDLER, object_of
 
 log = logging.getLogger("ullage.runtime")
@@ -36,9 +37,11 @@ class ListenAddress(NamedTuple):
 
 
 class RestateDispatch:
-    """Has sessions driven by the workers that are registered at Restate. ``ingress`` is where it takes requests.
+    """Has sessions driven by the workers that are registered at Restate. ``ingress`` is where it takes requests: a URL,
+    or ``unix:PATH``.
 
-    A process with ``listen`` is such a worker. Workers of one machine may share an address: the system spreads
+    A process with ``listen`` is such a worker. It refuses requests that the owner of the public ``key`` has not signed;
+    without a key it takes all. Workers of one machine may share an address: the system spreads
     connections over them, and Restate makes one for each drive. Raises ``SettingError`` for an address that can't be
     listened on, and ``MissingExtra``.
     """
@@ -47,10 +50,16 @@ class RestateDispatch:
     sweep_s = SWEEP_S
 
     def __init__(
-        self, ingress: str, listen: ListenAddress | None = None, *, place: str = ""
+        self,
+        ingress: str,
+        listen: ListenAddress | None = None,
+        *,
+        place: str = "",
+        key: str = "",
     ) -> None:
         self.place = place
-        self._ingress = ingress.rstrip("/")
+        self._ingress = ingress
+        self._keys = [key] if key else []
         self.address = listen
         self._listening: socket.socket | None = None
         if listen is not None:
@@ -67,7 +76,7 @@ class RestateDispatch:
         key = quote(session, safe="")
         try:
             answer = await self._http().post(
-                f"{self._ingress}/{object_of(place)}/{key}/{HANDLER}/send",
+                f"/{object_of(place)}/{key}/{HANDLER}/send",
                 json=why,
                 headers={"idempotency-key": f"{key}@{why}"},
             )
@@ -96,12 +105,13 @@ class RestateDispatch:
         from ullage.runtime.restate_endpoint import serve_restate
 
         listening, self._listening = self._listening, None
-        await serve_restate(listening or _bound(self.address), drive, self.place)
+        bound = listening or _bound(self.address)
+        await serve_restate(bound, drive, self.place, self._keys)
 
     async def problem(self) -> str:
         """See ``Dispatch.problem``. Whether a worker is registered is known only when one is called."""
         try:
-            answer = await self._http().get(f"{self._ingress}/restate/health")
+            answer = await self._http().get("/restate/health")
         except httpx2.HTTPError as problem:
             reason = str(problem) or type(problem).__name__
             return f"Restate at {self._ingress} does not answer: {reason}."
@@ -117,8 +127,7 @@ class RestateDispatch:
 
     def _http(self) -> httpx2.AsyncClient:
         if self._client is None:
-            # As a database, Restate is reached directly and not by the proxy of the environment.
-            self._client = httpx2.AsyncClient(timeout=ANSWERS_IN_S, trust_env=False)
+            self._client = restate_client(self._ingress, ANSWERS_IN_S)
         return self._client
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, Final
@@ -18,6 +18,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from restate.exceptions import RetryableError, TerminalError
 
+from ullage.display.text import quoted
 from ullage.runtime.dispatch import Drive
 from ullage.runtime.hosting import is_child
 from ullage.runtime.restate_names import HANDLER, object_of
@@ -52,10 +53,15 @@ _given_up: ContextVar[asyncio.Event] = ContextVar("_given_up")
 handler has returned or awaited the SDK (restate-sdk 0.18.1 and 1.3.0: not set 0.1 s after Restate was killed)."""
 
 
-async def serve_restate(listening: socket.socket, drive: Drive, place: str) -> None:
-    """Serve Restate's calls for sessions of a place until cancelled, then end the drives. Closes the socket."""
+async def serve_restate(
+    listening: socket.socket, drive: Drive, place: str, keys: Sequence[str] = ()
+) -> None:
+    """Serve Restate's calls for sessions of a place until cancelled, then end the drives. Closes the socket.
+
+    With ``keys``, requests that none of them has signed get 401 before anything of them is read.
+    """
     driving = _Driving(drive)
-    app = restate.app([driving.sessions(place)])
+    app = restate.app([driving.sessions(place)], identity_keys=list(keys))
     # With the first request the SDK takes over SIGTERM of its loop. Here it can't: signals belong to the main thread.
     await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
     config = Config()
@@ -102,7 +108,7 @@ class _Driving:
             session = context.key()
             if is_child(session) or not session.isprintable():
                 raise TerminalError(
-                    f"{session!r} is no session that a worker drives. Wake the session of its tool call."
+                    f"{quoted(session)} is no session that a worker drives. Wake the session of its tool call."
                 )
             if self.ending.is_set() or not await self._driven(session):
                 raise RetryableError(f"{session} could not be driven to its rest here.")

@@ -88,6 +88,7 @@ HANDLERS = (
     live.follow_live,
     page.index,
     page.asset,
+    page.redeem_link,
     health.health,
     health.ready,
     health.drain,
@@ -106,6 +107,7 @@ class Application(NamedTuple):
     metrics: Metrics
     limits: ConnectionLimits
     streams: StreamSlots
+    tokens: Tokens
 
 
 def application(
@@ -132,7 +134,7 @@ def application(
     ``shows`` what runs on this machine; by default nothing of it is shown. ``dispatch`` says where sessions are driven,
     ``drives`` how many of them here, ``traces`` where spans of requests go. As long as it runs, it takes over the
     sessions of its store whose driver ended; at its end the current steps of sessions get ``drain_s`` seconds.
-    Raises ``SettingError`` for tokens that can't be read.
+    Raises ``SettingError`` for tokens that can't be read, and for a ``token`` that can be guessed.
     """
     scopes.check_table(HANDLERS)
     limits = process_limits()
@@ -189,7 +191,7 @@ def application(
     guard: Any = Guard(app, tokens=accepted, names=names, origins=origins)
     if proxies:
         guard = ProxyHeadersMiddleware(guard, list(proxies))
-    return Application(guard, closing, hurry, measures, limits, streams)
+    return Application(guard, closing, hurry, measures, limits, streams, accepted)
 
 
 async def _drain(

@@ -13,20 +13,32 @@ from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
 
 
+class ServerAddress(str):
+    """The address of a server. ``token`` is what programs send, ``page`` a link that opens the page once."""
+
+    __slots__ = ("page", "token")
+
+    page: str
+    token: str
+
+
 @contextmanager
 def http_server(
-    agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: str = ""
-) -> Iterator[str]:
+    agent: Agent, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
+) -> Iterator[ServerAddress]:
     """Serves an agent's sessions over HTTP until the block ends, and gives the address: docs/http.md lists its paths.
 
     Runs in a thread with its own event loop, so the agent must not be used elsewhere meanwhile. Port 0 is a free port.
-    With a ``token`` each request needs it; another host than this machine requires one. Raises ``SettingError`` for an
-    address that can't be listened on, ``StoreUnavailable``, and ``MissingExtra`` without ``ullage[server]``.
+    Each request needs the ``token``; by default that of this machine, in ``server-token`` of the data directory, which
+    its user alone reads. With an empty one every user and program of the machine is let in. Another host than this
+    machine requires one. Raises ``SettingError`` for an address that can't be listened on and for a token that can be
+    guessed, ``StoreUnavailable``, and ``MissingExtra`` without ``ullage[server]``.
     """
     try:
         from ullage.server.app import application
         from ullage.server.guard import LOOPBACK
         from ullage.server.masking import secrets_in
+        from ullage.server.own_token import FILE, own_token
         from ullage.server.serving import HttpServer, is_loopback, listener, url_of
     except ImportError as problem:
         raise MissingExtra(
@@ -34,6 +46,8 @@ def http_server(
         ) from problem
     with listener(host, port, has_token=bool(token)) as listening:
         names = LOOPBACK if is_loopback(host) else ()
+        if token is None:
+            token = own_token(agent._data / FILE)
         app = application(
             agent, token=token, names=names, hidden=secrets_in(agent._environment)
         )
@@ -67,7 +81,10 @@ def http_server(
         thread.start()
         try:
             started.result()
-            yield url_of(listening)
+            address = ServerAddress(url_of(listening))
+            address.token = token
+            address.page = f"{address}/#link={app.tokens.new_link()}"
+            yield address
         finally:
             server.should_exit = True
             thread.join()

@@ -1,6 +1,7 @@
 """Checks every request before the application sees it, including its token if one is required.
 
-Without any token the server listens on loopback alone, for every program of the machine. No CORS header is ever sent.
+Without any token (``--no-token``) the server listens on loopback alone, for every user and program of the machine. No
+CORS header is ever sent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ SLASH: Final = "\x1f"
 
 _FILES: Final = "/assets/"
 
-OPEN: Final = ("/healthz", "/readyz", "/drainz", "/schema/", _FILES)
+HEALTH: Final = ("/healthz", "/readyz", "/drainz")
+
+LINK: Final = "/v1/link"
+
+OPEN: Final = (*HEALTH, "/schema/", _FILES, LINK)
 """Paths that need no token besides the page itself: they hold nothing of a session."""
 
 POLICY: Final = (
@@ -126,10 +131,10 @@ def bearer_for(tokens: Tokens, authorization: str, address: str) -> Bearer | Pro
     token = given.strip() if scheme.lower() == "bearer" else ""
     if not token:
         return problem(401, "token", "This request needs the server's token.")
-    wait_s = tokens.wrong.wait_s(address)
-    found = tokens.bearer(token, is_limited=wait_s > 0)
+    found = tokens.bearer(token)
     if isinstance(found, Bearer):
         return found
+    wait_s = tokens.wrong.wait_s(address)
     if wait_s:
         seconds = f"{wait_s:.0f} s"
         return problem(

@@ -1,4 +1,5 @@
-"""The address of a worker at which it is looked at: health, readiness and metrics, nothing of a session."""
+"""The address of a worker at which it is looked at: health, readiness and, with a token, metrics. Nothing of a
+session is told."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ from litestar.datastructures import State
 
 from ullage.runtime.hosting import Host
 from ullage.server import health
+from ullage.server.guard import HEALTH
+from ullage.server.guarded import guarded
 from ullage.server.metrics import Metrics
+from ullage.server.tokens import Tokens
 
 HANDLERS = (health.health, health.ready, health.drain, health.get_metrics)
 
@@ -26,7 +30,7 @@ class _LookedAt(uvicorn.Server):
 
 
 async def serve_monitoring(
-    host: Host, metrics: Metrics, listening: socket.socket
+    host: Host, metrics: Metrics, listening: socket.socket, tokens: Tokens
 ) -> None:
     """Answer until cancelled, also while the host drains."""
     app = Litestar(
@@ -36,7 +40,7 @@ async def serve_monitoring(
         logging_config=None,
     )
     config = uvicorn.Config(
-        app,
+        guarded(app, tokens, "read", is_open=HEALTH),
         http="h11",
         ws="none",
         lifespan="off",

@@ -7,9 +7,14 @@ import gzip
 from pathlib import Path
 from typing import Any, Final
 
-from litestar import Request, Response, get
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
+
+from ullage.server.guard import LINK
+from ullage.server.problems import LinkVoid
 
 PAGE: Final = Path(__file__).parent / "page"
 
@@ -32,6 +37,29 @@ KINDS: Final = {
 async def index(request: Request[Any, Any, Any]) -> Response[bytes]:
     """The page."""
     return await _served("index.html", request)
+
+
+class LinkWord(msgspec.Struct, frozen=True):
+    """What the one-time link has behind ``#link=``."""
+
+    word: str
+
+
+class PageToken(msgspec.Struct, frozen=True):
+    """The token of the page."""
+
+    token: str
+
+
+@post(LINK, status_code=200, include_in_schema=False)
+async def redeem_link(data: JSONBody[LinkWord], state: State) -> Response[PageToken]:
+    """The page's token for the word of its link, once. Raises ``LinkVoid``."""
+    token = state.tokens.redeem(data.word)
+    if not token:
+        raise LinkVoid(
+            "This link was used, or an earlier start of the server printed it."
+        )
+    return Response(PageToken(token), headers={"cache-control": "no-store"})
 
 
 @get("/assets/{path:path}", include_in_schema=False)

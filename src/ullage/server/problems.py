@@ -57,6 +57,10 @@ class OperatorOnly(UllageError):
     """A tenant's token asks for what belongs to all tenants."""
 
 
+class LinkVoid(UllageError):
+    """The link that opens the page was used, or is of an earlier start."""
+
+
 class TooManyStreams(UllageError):
     """The server has no slot for another stream."""
 
@@ -92,6 +96,9 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ),
     OperatorOnly: ProblemKind(
         404, "operator-only", "Use a token that was made without `--tenant`."
+    ),
+    LinkVoid: ProblemKind(
+        403, "link", "Give the page a token, or start the server again: it prints a link."
     ),
     TooManyStreams: ProblemKind(
         503, "busy", "Close unused streams, or try again in a moment."
@@ -168,7 +175,8 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
 
 NEXT: Final[Mapping[int, str]] = {
     400: "Compare the request with GET /schema/openapi.json.",
-    401: "Send `Authorization: Bearer TOKEN` with a token of this server: `ullage token add NAME` makes one.",
+    401: "Send `Authorization: Bearer TOKEN` with a token of this server: it said at its start where one is, and "
+    "`ullage token add NAME` makes one.",
     404: "GET /schema/openapi.json lists every path.",
     405: "GET /schema/openapi.json lists the methods of every path.",
     413: "Send less at once, or set a higher limit where the server is started.",

@@ -19,6 +19,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     # The page without content, and the server's health: they hold nothing of a session.
     "index": None,
     "asset": None,
+    "redeem_link": None,
     "health": None,
     "ready": None,
     "drain": None,

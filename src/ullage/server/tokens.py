@@ -55,8 +55,12 @@ TENANTS_VERSION: Final = 2
 LARGEST_FILE: Final = 1_000_000
 """Bytes of the file: some 5,000 tokens."""
 
+SHORTEST: Final = 16
+"""Characters of a token that a person chooses. A right token is always accepted, whatever other clients of its address
+try, so it may not be guessable."""
+
 WRONG_AT_ONCE: Final = 10
-"""Wrong tokens from one address within ``WRONG_S`` until it has to wait."""
+"""Wrong tokens from one address within ``WRONG_S`` until further ones are only told to wait."""
 WRONG_S: Final = 60.0
 ADDRESSES_KEPT: Final = 10_000
 
@@ -119,7 +123,7 @@ class TokenSource(ABC):
         tenant: str = DEFAULT_TENANT,
     ) -> str:
         """Store a new token; returns its text, which can't be retrieved again. Raises ``SettingError``."""
-        token = PREFIX + secrets.token_urlsafe(32)
+        token = new_token()
         record = TokenRecord(
             name=name,
             sha256=digest_of(token),
@@ -154,7 +158,7 @@ class Bearer(NamedTuple):
 
 
 ANYONE: Final = Bearer("", frozenset(SCOPES))
-"""Every program of this machine, as long as no token exists."""
+"""Every user and program of this machine, where no token is required."""
 
 
 class TokenStore(TokenSource):
@@ -328,10 +332,16 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def new_token() -> str:
+    """The text of a new token."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
 class Tokens:
     """The tokens a server accepts: the token it was started with, and those now in each of ``sources``.
 
-    If a source becomes unreadable none of its tokens is accepted; the log says so.
+    If a source becomes unreadable none of its tokens is accepted; the log says so. Raises ``SettingError`` for a
+    ``token`` that can be guessed.
     """
 
     def __init__(
@@ -340,7 +350,14 @@ class Tokens:
         *sources: TokenSource,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._own = digest_of(token) if token else ""
+        if token and len(token) < SHORTEST:
+            raise SettingError(
+                f"A token of {len(token)} characters can be guessed. Give one of at least {SHORTEST}, such as "
+                "`openssl rand -hex 32` prints."
+            )
+        self._launched = [digest_of(token)] if token else []
+        """Digests of tokens that allow everything until the server ends."""
+        self._link = ""
         self._clock = clock
         self._read = [_ReadTokens(source) for source in sources]
         self.wrong = WrongTokens(clock)
@@ -348,21 +365,31 @@ class Tokens:
     def are_required(self) -> bool:
         """Whether a request needs a token now."""
         self._refresh()
-        return bool(self._own) or any(each.is_required for each in self._read)
+        return bool(self._launched) or any(each.is_required for each in self._read)
 
-    def bearer(
-        self, token: str, *, is_limited: bool = False
-    ) -> Bearer | TokenRecord | None:
-        """The bearer of a token; the record of an expired token, ``None`` for a wrong token.
+    def new_link(self) -> str:
+        """A word that ``redeem`` exchanges for a token, once. The link before is void."""
+        word = secrets.token_urlsafe(32)
+        self._link = digest_of(word)
+        return word
 
-        ``is_limited``: too many wrong tokens came from this address. Then only generated tokens are compared, which
-        can't be guessed.
-        """
+    def redeem(self, word: str) -> str:
+        """A token that allows everything until the server ends; empty if the word was used, or never was one."""
+        if not self._link or not hmac.compare_digest(digest_of(word), self._link):
+            return ""
+        self._link = ""
+        token = new_token()
+        self._launched.append(digest_of(token))
+        return token
+
+    def bearer(self, token: str) -> Bearer | TokenRecord | None:
+        """The bearer of a token; the record of an expired token, ``None`` for a wrong token."""
         self._refresh()
         given = digest_of(token)
         found: Bearer | TokenRecord | None = None
-        if self._own and not is_limited and hmac.compare_digest(given, self._own):
-            found = Bearer("the launch", frozenset(SCOPES), None, self._own)
+        for launched in self._launched:
+            if hmac.compare_digest(given, launched):
+                found = Bearer("the launch", frozenset(SCOPES), None, launched)
         for record in self._records():
             if hmac.compare_digest(given, record.sha256):
                 found = record if record.is_expired(self._clock()) else _bearer_of(record)
@@ -370,7 +397,7 @@ class Tokens:
 
     def is_valid(self, bearer: Bearer) -> bool:
         """Whether a bearer is still accepted: for answers that last for hours."""
-        if not self.are_required() or (self._own and bearer.digest == self._own):
+        if not self.are_required() or bearer.digest in self._launched:
             return True
         now = self._clock()
         return any(

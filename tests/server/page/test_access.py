@@ -22,8 +22,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         serving(
             provider.url("anthropic"),
             tmp_path_factory.mktemp("guarded") / "sessions.db",
-            token="a-long-word",
-            headers={"authorization": "Bearer a-long-word"},
+            token="a-long-word-for-tests",
+            headers={"authorization": "Bearer a-long-word-for-tests"},
         ) as server,
     ):
         yield server
@@ -38,7 +38,7 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(
     box.fill("wrong")
     box.press("Enter")
     expect(screen.find("dialog")).to_contain_text("does not take this token")
-    screen.find("dialog input").fill("a-long-word")
+    screen.find("dialog input").fill("a-long-word-for-tests")
     screen.find("dialog input").press("Enter")
     screen.is_live()
     screen.say("Hello?")
@@ -46,9 +46,29 @@ def test_the_token_is_asked_for_once_and_kept_in_the_tab(
     screen.page.reload()
     screen.is_live()
     expect(screen.find("dialog")).to_be_hidden()
-    assert "a-long-word" not in screen.page.url
+    assert "a-long-word-for-tests" not in screen.page.url
     assert screen.page.evaluate("localStorage.length + document.cookie.length") == 0
     assert set(screen.refused) == {401}
+
+
+def test_the_link_opens_the_page_once_for_all_tabs(
+    guarded: Local, open_page: Open
+) -> None:
+    name = guarded.api.session("linked")
+    link = f"{guarded.url}/#link={guarded.accepted.new_link()}"
+    screen = open_page(link)
+    screen.find(f'[data-session="{name}"]').click()
+    screen.is_live()
+    assert screen.page.url == f"{guarded.url}/#/s/{name}"
+    assert screen.refused == []
+    other = screen.page.context.new_page()
+    other.goto(f"{guarded.url}/#/s/{name}")
+    expect(other.locator("#subtitle")).to_contain_text(name)
+    expect(other.locator("dialog")).to_be_hidden()
+    late = open_page(link)
+    expect(late.find("#notices")).to_contain_text("This link was used")
+    expect(late.find("dialog")).to_contain_text("asks for a token")
+    assert set(late.refused) == {401, 403}
 
 
 def test_the_first_paint_is_small_and_comes_from_here(

@@ -1,8 +1,10 @@
 // Requests to the server that served this page. The token, where it wants one, is asked for once and kept as long as
-// the tab is open.
+// the tab is open. That of a one-time link ends with the server, and is kept for all tabs.
 
 const KEY = "ullage.token";
 const NOT_MODIFIED = 304;
+
+const heldToken = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
 
 /** What the server answers when it did not do it: what happened, and what to do next (RFC 9457). */
 export class Refusal extends Error {
@@ -26,18 +28,18 @@ export class Api {
   }
 
   headers() {
-    const token = sessionStorage.getItem(KEY);
+    const token = heldToken();
     return token ? { authorization: `Bearer ${token}` } : {};
   }
 
   /** A response that is a success. Raises `Refusal`, `Unreachable`, or the `AbortError` of `signal`. */
   async open(path, { method = "GET", body, headers = {}, signal } = {}) {
     for (;;) {
-      const before = sessionStorage.getItem(KEY);
+      const before = heldToken();
       const response = await this.fetch(path, method, body, { ...this.headers(), ...headers }, signal);
       if (response.ok || response.status === NOT_MODIFIED) return response;
       if (response.status !== 401) throw new Refusal(response.status, await problemOf(response));
-      if (sessionStorage.getItem(KEY) === before) await this.newToken(Boolean(before));
+      if (heldToken() === before) await this.newToken(Boolean(before));
     }
   }
 
@@ -48,6 +50,13 @@ export class Api {
       if (problem.name === "AbortError") throw problem;
       throw new Unreachable("The server can't be reached.");
     }
+  }
+
+  /** Exchanges the word of a one-time link for a token. Raises `Refusal` for a link that was used. */
+  async redeem(word) {
+    const { token } = await this.post("/link", { word });
+    localStorage.setItem(KEY, token);
+    sessionStorage.removeItem(KEY);
   }
 
   async newToken(wasWrong) {

@@ -61,7 +61,7 @@ export const askForModel = (hint) => ask("New session", { hint, label: "Model, s
 /** Asks for the server's token, again and again: nothing works without it. */
 export async function askForToken(wasWrong) {
   for (;;) {
-    const token = await ask("Token", { label: "Token", secret: true, hint: wasWrong ? "The server does not take this token." : "The server asks for a token; `ullage token add` makes one. It is kept until this tab is closed." });
+    const token = await ask("Token", { label: "Token", secret: true, hint: wasWrong ? "The server does not take this token any more. One that was started again prints a new link." : "The server asks for a token: open the link that it printed, or give one here; `ullage token add` makes one. It is kept until this tab is closed." });
     if (token?.trim()) return token.trim();
   }
 }

@@ -86,11 +86,12 @@ class Page {
     this.tab("conversation");
     takeFiles((file) => this.look(file), (files) => this.composer.attach(files));
     listen(this.keys(), (event) => this.escape(event));
-    window.addEventListener("hashchange", () => this.route().catch(tell));
+    window.addEventListener("hashchange", () => (location.hash.startsWith("#link=") ? this.arrive() : this.route().catch(tell)));
     this.arrive();
   }
 
   async arrive() {
+    await this.redeem().catch(tell);
     try {
       await this.access.load();
       if (this.access.live) (await this.lives()).list.follow();
@@ -100,6 +101,14 @@ class Page {
       tell(problem);
       setTimeout(() => this.following ?? this.arrive(), 3_000);
     }
+  }
+
+  /** Takes a one-time link out of the address, and its token. */
+  async redeem() {
+    const word = /^#link=(.+)$/.exec(location.hash)?.[1];
+    if (!word) return;
+    history.replaceState(null, "", location.pathname);
+    await this.api.redeem(word);
   }
 
   keys() {
