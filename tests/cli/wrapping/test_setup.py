@@ -109,7 +109,7 @@ def test_an_env_file_of_empty_lines_takes_no_time(tmp_path: Path) -> None:
 def test_an_address_of_a_directory_is_no_upstream_before_the_user_agrees(
     tmp_path: Path,
 ) -> None:
-    asked = []
+    asked: list[tuple[str, str, Path]] = []
 
     def agree(url: str, where: str, place: Path) -> None:
         asked.append((url, where, place))
