@@ -111,9 +111,11 @@ def agree_to_address(
         )
     if answer is None:
         screen = Screen(sys.stderr)
-        screen.show([*_wrapped(said, screen.width - 1, "warn"), ()])
-        asked = "Send them there from now on? [y/N]"
-        answer = typed_now(screen, asked).strip().lower() in ("y", "yes")
+        answer = _says_yes(
+            screen,
+            [*_wrapped(said, screen.width - 1, "warn"), ()],
+            "Send them there from now on? [y/N]",
+        )
         answers.add(place, url, is_agreed=answer)
     if not answer:
         forgets = f"`ullage untrust {shlex.quote(str(place))}`"
@@ -173,15 +175,21 @@ def _changed(project: Layer, answers: ProjectAnswers) -> str:
 def _asked(request: TrustRequest, answers: ProjectAnswers) -> bool:
     """Show all that the file asks for, page by page, ask, and keep the answer. No yes counts before the last page."""
     screen = Screen(sys.stderr)
-    forget_typed_ahead()
-    answer = False
-    if show_pages_now(
-        screen, described(request, screen, _changed(request.project, answers))
-    ):
-        asked = "Use these settings for as long as the file stays as it is? [y/N]"
-        answer = typed_now(screen, asked).strip().lower() in ("y", "yes")
+    answer = _says_yes(
+        screen,
+        described(request, screen, _changed(request.project, answers)),
+        "Use these settings for as long as the file stays as it is? [y/N]",
+    )
     answers.add(_directory(request.project), request.project.digest, is_agreed=answer)
     return answer
+
+
+def _says_yes(screen: Screen, lines: list[Line], asked: str) -> bool:
+    """Show all of it, page by page, and ask. What was typed before counts for nothing."""
+    forget_typed_ahead()
+    if not show_pages_now(screen, lines):
+        return False
+    return typed_now(screen, asked).strip().lower() in ("y", "yes")
 
 
 def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[Line]:
