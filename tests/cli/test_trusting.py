@@ -253,7 +253,7 @@ def test_an_address_of_a_clone_is_asked_about_once(
     again = ullage(clone, addressed, "wrap", "claude")
     assert again.returncode == 2 and f"`ullage untrust {clone}`" in again.stderr
     listed = ullage(clone, addressed, "trust", "--list").stdout
-    assert listed == f"refused  {clone}  http://127.0.0.1:9/a\n"
+    assert listed == f"refused  {clone}: http://127.0.0.1:9/a\n"
     assert ullage(clone, addressed, "untrust").returncode == 0
     assert ullage(clone, addressed, "untrust").returncode == 2
     settings.write_text('{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9/b"}}')

@@ -266,7 +266,7 @@ def trust(options: argparse.Namespace) -> int:
     answers = ProjectAnswers(data_directory(os.environ))
     if options.list:
         for answer in answers.all():
-            about = f"{answer.directory}  {answer.address}".rstrip()
+            about = ": ".join(filter(None, [answer.directory, answer.address]))
             print(f"{_standing(answer)}  {printable(about)}")
         return 0
     request = _request_in(Path(options.directory or Path.cwd()))
