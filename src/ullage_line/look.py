@@ -174,11 +174,16 @@ def write_text(path: str, content: str) -> None:
     beside = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(beside, "w", encoding="utf-8") as file:
+        with open(beside, "x", encoding="utf-8", opener=private) as file:
             file.write(content)
         os.replace(beside, path)
     except OSError:
         remove(beside)
+
+
+def private(path: str, flags: int) -> int:
+    """Opens a file that nobody else may read."""
+    return os.open(path, flags, 0o600)
 
 
 def remove(path: str) -> None:

@@ -25,8 +25,8 @@ def settings(tmp_path: Path) -> Path:
     return path
 
 
-def run(home: Path, *words: str) -> Ended:
-    return perform(home, {"HOME": str(home)}, *words)
+def run(place: Path, *words: str, home: Path | None = None) -> Ended:
+    return perform(place, {"HOME": str(home or place)}, *words)
 
 
 def test_install_and_uninstall_leave_a_file_of_comments_as_it_was(
@@ -90,6 +90,83 @@ def test_in_a_project_the_users_own_settings_of_it_are_changed(tmp_path: Path) -
     assert (tmp_path / ".claude" / "settings.local.json").exists()
     run(tmp_path, "uninstall", "claude-code")
     assert not (tmp_path / ".claude").exists()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    place = tmp_path / "clone"
+    (place / ".claude").mkdir(parents=True)
+    return place
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling", "directory"])
+def test_a_link_that_leads_out_of_the_project_is_not_followed(
+    clone: Path, tmp_path: Path, kind: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    target = outside / "settings.local.json"
+    if kind == "directory":
+        (clone / ".claude").rmdir()
+        (clone / ".claude").symlink_to("../outside")
+    else:
+        (clone / ".claude" / "settings.local.json").symlink_to(target)
+    if kind == "file":
+        target.write_text("{}")
+    refused = run(clone, "install", "claude-code", "--project", home=tmp_path)
+    assert refused.returncode == 2
+    assert f"leads out of the project to {target}" in refused.stderr
+    assert target.read_text() == "{}" if kind == "file" else not target.exists()
+
+
+def test_a_link_within_the_project_is_followed(clone: Path, tmp_path: Path) -> None:
+    (clone / ".claude" / "settings.local.json").symlink_to("mine.json")
+    run(clone, "install", "claude-code", "--statusline", "--project", home=tmp_path)
+    assert "statusLine" in (clone / ".claude" / "mine.json").read_text()
+
+
+def test_a_file_that_became_a_link_out_of_the_project_is_not_taken_back(
+    clone: Path, tmp_path: Path
+) -> None:
+    run(clone, "install", "claude-code", "--statusline", "--project", home=tmp_path)
+    settings = clone / ".claude" / "settings.local.json"
+    outside = settings.rename(tmp_path / "outside.json")
+    settings.symlink_to(outside)
+    before = outside.read_text()
+    refused = run(clone, "uninstall", "claude-code", home=tmp_path)
+    assert refused.returncode == 2 and str(outside) in refused.stderr
+    assert outside.read_text() == before
+
+
+def test_a_status_line_of_a_project_never_becomes_the_users_own(
+    clone: Path, tmp_path: Path
+) -> None:
+    settings = clone / ".claude" / "settings.local.json"
+    hostile = '{"statusLine": {"type": "command", "command": "touch PWNED"}}'
+    settings.write_text(hostile)
+    refused = run(clone, "install", "claude-code", "--project", home=tmp_path)
+    assert refused.returncode == 2
+    assert "another status line" in refused.stderr
+    assert not (tmp_path / ".config" / "ullage" / "line.json").exists()
+    assert settings.read_text() == hostile
+
+
+def test_what_a_project_sets_is_no_address_for_all_projects(
+    clone: Path, tmp_path: Path
+) -> None:
+    other = '{"env": {"ANTHROPIC_BASE_URL": "https://api.deepseek.com/v1"}}'
+    (clone / ".claude" / "settings.json").write_text(other)
+    run(clone, "install", "claude-code", "--proxy", home=tmp_path)
+    text = (tmp_path / ".claude" / "settings.json").read_text()
+    assert "/anthropic" in text and "deepseek" not in text
+    refused = run(clone, "install", "claude-code", "--proxy", "--project", home=tmp_path)
+    assert refused.returncode == 2 and "Nothing was done" in refused.stderr
+
+
+def test_a_new_file_is_the_users_alone(clone: Path, tmp_path: Path) -> None:
+    run(clone, "install", "claude-code", home=tmp_path)
+    for path in tmp_path.glob(".*/**/*.json"):
+        assert path.stat().st_mode & 0o777 == 0o600, path
 
 
 def test_invalid_json_is_refused_with_what_to_do(settings: Path, tmp_path: Path) -> None:

@@ -77,6 +77,10 @@ OTHERS = {
         "A call that hides what it runs",
         ("tests/runtime/test_approvals.py", "tests/server/test_steering.py"),
     ),
+    "clone": (
+        "A clone that names addresses, programs and links for the clients in it",
+        ("tests/hostile/test_clones.py", "tests/cli/test_install.py"),
+    ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
 }
 """Tests of one kind of attack that stand beside the code; counted, not listed."""

@@ -234,3 +234,13 @@ def test_a_state_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) -
     state.mkdir(parents=True)
     assert look(str(log)) is not None
     assert list(state.parent.iterdir()) == [state]
+
+
+def test_what_is_kept_is_the_users_alone(tmp_path: Path) -> None:
+    log = tmp_path / "session.jsonl"
+    log.write_bytes(calls(0, 2))
+    place = Path(session_file(str(log), ".json"))
+    for _ in range(2):
+        looking.write_object(str(place), {"log": str(log)})
+        assert place.stat().st_mode & 0o777 == 0o600
+        assert place.parent.stat().st_mode & 0o777 == 0o700

@@ -228,3 +228,12 @@ async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file
     os.truncate(path, 1 << 40)
     with pytest.raises(UnreadableInput, match="the most that is imported"):
         await import_file(store, path)
+
+
+async def test_a_file_of_a_session_is_the_users_alone(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.touch(mode=0o644)
+    await exported(store, path)
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -31,6 +31,36 @@ def test_an_answer_is_for_one_directory_and_one_content(
     assert answers.of(project, "b") is None and not answers.all()
 
 
+def test_an_answer_about_an_address_stands_beside_that_about_the_file(
+    tmp_path: Path, project: Path
+) -> None:
+    answers = ProjectAnswers(tmp_path / "data")
+    one, other = "http://one.example/v1", "http://other.example/v1"
+    answers.add(project, "a", is_agreed=False)
+    answers.add(project, one, is_agreed=True)
+    assert answers.of(project, "a") is False
+    assert answers.of_address(project, one) is True
+    assert answers.of_address(project, other) is None
+    assert answers.of_address(tmp_path, one) is None
+    answers.add(project, other, is_agreed=False)
+    assert answers.of_address(project, one) is True
+    assert [each.address for each in answers.all()] == ["", one, other]
+    assert answers.remove(project)
+    assert answers.of_address(project, one) is None and not answers.all()
+    assert answers.knows(project)
+
+
+def test_no_answer_about_an_address_is_believed_that_tools_could_write(
+    project: Path,
+) -> None:
+    address = "http://one.example"
+    inside = ProjectAnswers(project / "data")
+    with pytest.raises(CommandRefused):
+        inside.add(project, address, is_agreed=True)
+    inside._write(project, address, is_agreed=True)
+    assert inside.of_address(project, address) is None
+
+
 def test_a_note_of_a_session_is_no_answer_and_takes_none_away(
     tmp_path: Path, project: Path
 ) -> None:

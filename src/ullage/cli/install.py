@@ -27,7 +27,7 @@ from ullage.cli.wrapping import codex as codex_start
 from ullage.cli.wrapping import opencode as opencode_start
 from ullage.cli.wrapping import pi as pi_start
 from ullage.cli.wrapping import qwen_code as qwen_code_start
-from ullage.cli.wrapping.setup import Start, UsedAddress
+from ullage.cli.wrapping.setup import Start, UsedAddress, asking
 from ullage.display.text import safe
 from ullage.errors import SettingError
 from ullage.installation import is_temporary
@@ -62,7 +62,8 @@ def install(options: argparse.Namespace) -> int:
     """Change the client's configuration. Gives ``FAILED`` when a file could not be changed."""
     if is_temporary() and not options.dry_run:
         return _refuse("install", FROM_CACHE)
-    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
+    project = Path.cwd() if options.project else None
+    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run, project=project)
     try:
         planned = _planned(options)
     except SettingError as problem:
@@ -126,7 +127,7 @@ def _no_place(client: str) -> str:
 def _planned(options: argparse.Namespace) -> list[PlannedChange]:
     everything = not (options.statusline or options.hooks or options.proxy)
     if options.proxy == USUAL_PROXY:
-        options.proxy = _own_proxy(options.client)
+        options.proxy = _own_proxy(options.client, is_project=options.project)
     return CHANGES[options.client](
         statusline=options.statusline or everything,
         hooks=options.hooks or everything,
@@ -135,13 +136,19 @@ def _planned(options: argparse.Namespace) -> list[PlannedChange]:
     )
 
 
-def _own_proxy(client: str) -> str:
-    """The address of ``ullage proxy`` that leads to where the client's calls go today. Raises ``SettingError``."""
+def _own_proxy(client: str, *, is_project: bool) -> str:
+    """The address of ``ullage proxy`` that leads to where the client's calls go today. Raises ``SettingError``.
+
+    What a project sets is no address for all projects.
+    """
     used_address = USED_ADDRESSES.get(client)
     if used_address is None:
         return PROXY
-    used = used_address(Start(os.environ, Path.cwd()))
-    address = through_proxy(used.url, default_upstreams(user_endpoints()))
+    directory = Path.cwd() if is_project else None
+    start = Start(os.environ, directory, agree=asking(client, os.environ))
+    used = used_address(start)
+    address = start.agreed(used)
+    address = through_proxy(address, default_upstreams(user_endpoints()))
     if address:
         return address
     raise SettingError(

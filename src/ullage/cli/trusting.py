@@ -1,7 +1,7 @@
-"""Asks the user once whether a project's ``ullage.toml`` may set more than harmless settings.
+"""Asks the user once about what a directory sets: more than harmless settings in ``ullage.toml``, a client's address.
 
-The answer is for the directory and the content of the file. ``ullage trust`` asks the same question,
-``ullage trust --yes`` shows it and answers it, and ``ullage untrust`` forgets the answer.
+The answer is for the directory and the content of the file, or the address. ``ullage trust`` asks about the file,
+``ullage trust --yes`` shows it and answers it, and ``ullage untrust`` forgets the answers.
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ from ullage.directories import data_directory
 from ullage.display.text import Line, Span, printable
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.approvals import MCP
-from ullage.runtime.config_file import FILE, project_config, read_config, read_configs
-from ullage.runtime.layers import Layer
+from ullage.runtime.config_file import (
+    FILE,
+    project_config,
+    read_config,
+    read_configs,
+    user_config,
+)
+from ullage.runtime.layers import Layer, is_inside
 from ullage.runtime.precedence import Narrowed, resolve
 from ullage.runtime.setting_values import plain_value, shown
 from ullage.runtime.settings import Settings, meaning_of
-from ullage.store.project_answers import ProjectAnswers
+from ullage.store.project_answers import ProjectAnswer, ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
 
 
@@ -86,6 +92,44 @@ def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
     return layers
 
 
+def agree_to_address(
+    client: str, url: str, where: str, place: Path, environment: Mapping[str, str]
+) -> None:
+    """Ask whether a client's calls may go to the address that a file of ``place`` sets. The answer is kept.
+
+    ``trusted`` of the user answers too. Raises ``CommandRefused`` for a no, and where nobody can be asked.
+    """
+    answers = ProjectAnswers(data_directory(environment))
+    said = f"{spelled(where)} sends {client}'s calls, with your key, to {spelled(url)}."
+    answer = answers.of_address(place, url)
+    if answer is None and not answers.knows(place):
+        answer = is_inside(place, _trusted(environment)) or None
+    if answer is None and not _can_ask():
+        raise CommandRefused(
+            f"Nothing was done: {said} You were not asked about it, and there is no terminal to ask you. Run this "
+            "once on a terminal, or add the directory to `trusted` in your own ullage.toml."
+        )
+    if answer is None:
+        screen = Screen(sys.stderr)
+        answer = _says_yes(
+            screen,
+            [*_wrapped(said, screen.width - 1, "warn"), ()],
+            "Send them there from now on? [y/N]",
+        )
+        answers.add(place, url, is_agreed=answer)
+    if not answer:
+        forgets = f"`ullage untrust {shlex.quote(str(place))}`"
+        raise CommandRefused(
+            f"Nothing was done: {said} You refused that; {forgets} forgets it."
+        )
+
+
+def _trusted(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    path = user_config(environment)
+    layers = [read_config(path)] if path.is_file() else []
+    return resolve({}, {}, layers, environment).settings.trusted
+
+
 def _request(
     layers: Sequence[Layer], environment: Mapping[str, str]
 ) -> TrustRequest | None:
@@ -131,15 +175,21 @@ def _changed(project: Layer, answers: ProjectAnswers) -> str:
 def _asked(request: TrustRequest, answers: ProjectAnswers) -> bool:
     """Show all that the file asks for, page by page, ask, and keep the answer. No yes counts before the last page."""
     screen = Screen(sys.stderr)
-    forget_typed_ahead()
-    answer = False
-    if show_pages_now(
-        screen, described(request, screen, _changed(request.project, answers))
-    ):
-        asked = "Use these settings for as long as the file stays as it is? [y/N]"
-        answer = typed_now(screen, asked).strip().lower() in ("y", "yes")
+    answer = _says_yes(
+        screen,
+        described(request, screen, _changed(request.project, answers)),
+        "Use these settings for as long as the file stays as it is? [y/N]",
+    )
     answers.add(_directory(request.project), request.project.digest, is_agreed=answer)
     return answer
+
+
+def _says_yes(screen: Screen, lines: list[Line], asked: str) -> bool:
+    """Show all of it, page by page, and ask. What was typed before counts for nothing."""
+    forget_typed_ahead()
+    if not show_pages_now(screen, lines):
+        return False
+    return typed_now(screen, asked).strip().lower() in ("y", "yes")
 
 
 def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[Line]:
@@ -216,8 +266,8 @@ def trust(options: argparse.Namespace) -> int:
     answers = ProjectAnswers(data_directory(os.environ))
     if options.list:
         for answer in answers.all():
-            standing = _standing(answer.is_agreed, Path(answer.directory), answer.digest)
-            print(f"{standing}  {printable(answer.directory)}")
+            about = ": ".join(filter(None, [answer.directory, answer.address]))
+            print(f"{_standing(answer)}  {printable(about)}")
         return 0
     request = _request_in(Path(options.directory or Path.cwd()))
     name = _name(request.project)
@@ -245,26 +295,31 @@ def trust(options: argparse.Namespace) -> int:
 
 
 def untrust(options: argparse.Namespace) -> int:
-    """``ullage untrust``: forget the answer about a project's file. 0 when there was one. Raises ``UllageError``."""
+    """``ullage untrust``: forget the answers about a directory. 0 when there were some. Raises ``UllageError``."""
     directory = Path(options.directory or Path.cwd())
+    answers = ProjectAnswers(data_directory(os.environ))
     path = project_config(directory)
     found = path.parent if path is not None else directory
-    if not ProjectAnswers(data_directory(os.environ)).remove(found):
+    forgotten = [answers.remove(place) for place in {found, directory.absolute()}]
+    if not any(forgotten):
         print(
             f"There is no answer about {printable(str(found))}. `ullage trust --list` shows all.",
             file=sys.stderr,
         )
         return FAILED
-    print(f"Forgotten: {printable(str(found))}. Its file is asked about again.")
+    print(f"Forgotten: {printable(str(found))}. Its files are asked about again.")
     return 0
 
 
-def _standing(is_agreed: bool, directory: Path, digest: str) -> str:
+def _standing(answer: ProjectAnswer) -> str:
+    word = "allowed" if answer.is_agreed else "refused"
+    if answer.address:
+        return word
     try:
-        is_same = read_config(directory / FILE, place="project file").digest == digest
+        path = Path(answer.directory) / FILE
+        is_same = read_config(path, place="project file").digest == answer.digest
     except SettingError:
         is_same = False
-    word = "allowed" if is_agreed else "refused"
     return word if is_same else f"{word}, but the file has changed"
 
 

@@ -28,7 +28,7 @@ from ullage.cli.wrapping import (
     pi,
     qwen_code,
 )
-from ullage.cli.wrapping.setup import ClientSetup, Start, WrapRefused
+from ullage.cli.wrapping.setup import ClientSetup, Start, WrapRefused, asking
 from ullage.display.text import quoted, safe
 from ullage.errors import SettingError
 from ullage.similar import similar
@@ -73,7 +73,8 @@ def wrap(options: argparse.Namespace) -> int:
     """Start the client and wait for its end; gives its exit code. Raises ``SettingError``."""
     client, command = _command(options)
     environment = dict(os.environ)
-    start = Start(environment, Path.cwd(), command[1:])
+    agree = asking(client.title, environment)
+    start = Start(environment, Path.cwd(), command[1:], agree)
     planned = client.setup(start)
     _refuse_a_proxy_behind_ours(client, start)
     metering = metering_settings(options, start.upstreams, lines=False)

@@ -495,7 +495,7 @@ class Settings:
     )
     trusted: tuple[Path, ...] = _setting(
         (),
-        "directories in and below which an `ullage.toml` may set what needs consent elsewhere",
+        "directories in and below which `ullage.toml` may set what needs consent, and files a client's address",
         values.directories,
         who=authority.TRUSTED,
     )

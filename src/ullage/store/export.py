@@ -149,7 +149,7 @@ async def export_file(store: Store, session: str, path: Path) -> None:
     await store.about(session)
     part = path.with_name(f".{path.name}.part")
     try:
-        with await asyncio.to_thread(part.open, "wb") as whole:
+        with await asyncio.to_thread(_private, part) as whole:
             is_packed = path.suffix == PACKED
             file = gzip.GzipFile("", "wb", LEVEL, whole) if is_packed else whole
             waiting: list[bytes] = []
@@ -168,6 +168,13 @@ async def export_file(store: Store, session: str, path: Path) -> None:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _private(path: Path) -> IO[bytes]:
+    """A new file that nobody else may read, as the store."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def _on_the_disk(file: IO[bytes]) -> None:

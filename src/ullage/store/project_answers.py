@@ -1,8 +1,9 @@
-"""The user's answers to the question whether a project's ``ullage.toml`` may set more than harmless settings.
+"""The user's answers about a directory: may ``ullage.toml`` set more than harmless settings, may files set an address.
 
-One small file for each directory, in the user's data directory. An answer is valid for one content of the file: after a
-change the user is asked again. An answer without a digest records that sessions have worked in a directory, so that
-files there and below may come from their commands.
+Small files in the user's data directory: one for each directory, and one for each address that its files set. An answer
+is valid for one content of ``ullage.toml``, or for one address: after a change the user is asked again. An answer
+without a digest records that sessions have worked in a directory, so that files there and below may come from their
+commands.
 """
 
 from __future__ import annotations
@@ -16,17 +17,22 @@ import msgspec
 
 from ullage.directories import data_directory
 from ullage.errors import CommandRefused
-from ullage.store.private_file import read_json, write_json
+from ullage.store.private_file import delete_files, read_json, write_json
 
 DIRECTORY: Final = "projects"
 
 
 class ProjectAnswer(NamedTuple):
-    """The answer for the file in ``directory`` while its content has this digest."""
+    """The answer for ``ullage.toml`` in ``directory`` while its content has this digest; or for this address."""
 
     directory: str
     digest: str
     is_agreed: bool
+
+    @property
+    def address(self) -> str:
+        """The address that it is about; empty for an answer about ``ullage.toml``."""
+        return self.digest if "://" in self.digest else ""
 
 
 class _AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +87,20 @@ class ProjectAnswers:
             return None
         return answer
 
+    def of_address(self, place: Path, address: str) -> bool | None:
+        """Whether the user agreed that files in ``place`` send calls to this address; ``None`` without an answer."""
+        directory = str(place.resolve())
+        answer = _read(self._path(directory, address))
+        if self._lies_in(place) or answer is None:
+            return None
+        is_same = (answer.directory, answer.digest) == (directory, address)
+        return answer.is_agreed if is_same else None
+
     def add(self, project: Path, digest: str, *, is_agreed: bool) -> None:
-        """Store an answer. Raises ``CommandRefused`` for a directory that can't have one, ``UllageError``."""
+        """Store an answer about a content of ``ullage.toml``, or about an address.
+
+        Raises ``CommandRefused`` for a directory that can't have one, ``UllageError``.
+        """
         if self._lies_in(project):
             raise CommandRefused(
                 f"The answer for {project} was not stored: it contains Ullage's own data, so tools could write one. "
@@ -105,20 +123,23 @@ class ProjectAnswers:
     def _write(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         directory = str(project.resolve())
         content = _AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed)
-        write_json(self._path(directory), content, "The answer")
+        address = ProjectAnswer(directory, digest, is_agreed).address
+        write_json(self._path(directory, address), content, "The answer")
 
     def remove(self, project: Path) -> bool:
-        """Forget the answer for a directory; false where there is none. Raises ``UllageError``."""
-        answer = _read(self._path(str(project.resolve())))
-        if answer is None or not answer.digest:
-            return False
-        self._write(
-            project, "", is_agreed=False
-        )  # the directory stays known, so that the user is asked about its file
-        return True
+        """Forget all answers for a directory; false where there are none. Raises ``UllageError``."""
+        directory = str(project.resolve())
+        found = [answer for answer in self.all() if answer.directory == directory]
+        for answer in found:
+            if answer.address:
+                delete_files([self._path(directory, answer.address)])
+            else:  # the directory stays known, so that the user is asked about its file
+                self._write(project, "", is_agreed=False)
+        return bool(found)
 
-    def _path(self, directory: str) -> Path:
-        return self.directory / f"{sha256(os.fsencode(directory)).hexdigest()[:32]}.json"
+    def _path(self, directory: str, address: str = "") -> Path:
+        name = f"{directory}\n{address}" if address else directory
+        return self.directory / f"{sha256(os.fsencode(name)).hexdigest()[:32]}.json"
 
     def _lies_in(self, project: Path) -> bool:
         return self.directory.resolve().is_relative_to(project.resolve())

@@ -67,6 +67,11 @@ def test_the_choice_is_kept_and_what_can_not_be_read_is_none(tmp_path: Path) -> 
         assert remembered_theme(file) == TERMINAL
 
 
+def test_the_choice_is_the_users_alone(tmp_path: Path) -> None:
+    remember_theme(tmp_path / "theme.json", "dracula")
+    assert (tmp_path / "theme.json").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_choice_that_can_not_be_kept_is_said(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(InputError, match=r"The theme is set, and can't be kept"):

@@ -49,10 +49,25 @@ def test_an_address_in_its_settings_comes_before_the_environment(tmp_path: Path)
 def test_a_projects_own_settings_come_first(tmp_path: Path) -> None:
     start = start_in(tmp_path)
     write(tmp_path / ".claude" / "settings.json", {"env": {ADDRESS: "https://a.example"}})
-    local = start.directory / ".claude" / "settings.local.json"
+    local = tmp_path / "project" / ".claude" / "settings.local.json"
     write(local, {"env": {ADDRESS: "https://b.example"}})
     assert used_address(start).url == "https://b.example"
     assert str(local) in used_address(start).where
+    assert used_address(start).place == start.directory
+
+
+def test_settings_of_a_directory_whose_dialog_was_accepted_are_not_asked_about(
+    tmp_path: Path,
+) -> None:
+    start = start_in(tmp_path)
+    assert start.directory is not None
+    settings = start.directory / ".claude" / "settings.json"
+    write(settings, {"env": {ADDRESS: "https://a.example"}})
+    state = {"projects": {str(start.directory): {"hasTrustDialogAccepted": True}}}
+    write(tmp_path / ".claude" / ".claude.json", state)
+    own = start_in(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / ".claude"))
+    assert used_address(own).place is None
+    assert used_address(start).place is not None
 
 
 @pytest.mark.parametrize("chosen", ["false", "true", "auto:10"])

@@ -51,7 +51,8 @@ def test_a_projects_settings_come_before_the_users(tmp_path: Path) -> None:
     for place, url in (("config/opencode", "https://a"), ("project", "https://b")):
         entry = {"anthropic": {"options": {"baseURL": f"{url}.example"}}}
         write(tmp_path / place / "opencode.json", {"provider": entry})
-    assert used_address(start_of(tmp_path)).url == "https://b.example"
+    used = used_address(start_of(tmp_path))
+    assert (used.url, used.place) == ("https://b.example", tmp_path / "project")
 
 
 def test_the_users_own_content_is_kept(tmp_path: Path) -> None:

@@ -63,6 +63,28 @@ def test_each_of_its_model_providers_gets_another_address(tmp_path: Path) -> Non
     assert settings["modelProviders"]["odd"] == 3
 
 
+def test_a_projects_settings_come_first_and_are_asked_about(tmp_path: Path) -> None:
+    for place in ("", "project"):
+        settings = {"env": {ADDRESS: f"https://{place or 'own'}.example"}}
+        write(tmp_path / place / ".qwen" / "settings.json", settings)
+    used = used_address(start_in(tmp_path))
+    assert (used.url, used.place) == ("https://project.example", tmp_path / "project")
+    rules = tmp_path / ".qwen" / "trustedFolders.json"
+    write(rules, {str(tmp_path / "project"): "TRUST_FOLDER"})
+    assert used_address(start_in(tmp_path)).place is None
+    write(rules, {str(tmp_path / "project"): "DO_NOT_TRUST"})
+    assert used_address(start_in(tmp_path)).url == "https://own.example"
+
+
+def test_models_of_a_project_without_addresses_do_not_become_system_settings(
+    tmp_path: Path,
+) -> None:
+    providers = {"openai": [{"id": "three", "envKey": "AWS_SECRET_ACCESS_KEY"}]}
+    settings = tmp_path / "project" / ".qwen" / "settings.json"
+    write(settings, {"modelProviders": providers})
+    assert not setup(start_in(tmp_path)).files
+
+
 def test_system_settings_that_can_not_be_read_start_nothing(tmp_path: Path) -> None:
     write(tmp_path / ".qwen" / "settings.json", {"modelProviders": PROVIDERS})
     write(tmp_path / "system.json", "{")

@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.setup import BASE, ClientSetup, UsedAddress, WrapRefused
+from ullage.cli.wrapping.setup import (
+    BASE,
+    ClientSetup,
+    Start,
+    UsedAddress,
+    WrapRefused,
+)
 from ullage.errors import SettingError
 
 
@@ -63,13 +69,61 @@ def test_settings_that_may_not_be_written_are_read(tmp_path: Path) -> None:
     assert start_in(tmp_path).setting(path, ["env", "A"]) == "b"
 
 
+def dotenv(start: Start, name: str, trust: bool | None = None) -> UsedAddress:
+    return start.from_dotenv(UsedAddress("", name, "lab"), ".gemini", lambda place: trust)
+
+
 def test_the_nearest_env_file_counts_and_no_other(tmp_path: Path) -> None:
     write(tmp_path / ".env", "ADDRESS=http://far.example\nOTHER=1\n")
     start = start_in(tmp_path)
-    assert start.from_dotenv("ADDRESS", ".gemini") == "http://far.example"
-    write(start.directory / ".gemini" / ".env", "export ADDRESS = 'http://near.example'")
-    assert start.from_dotenv("ADDRESS", ".gemini") == "http://near.example"
-    assert start.from_dotenv("OTHER", ".gemini") == ""
+    assert dotenv(start, "ADDRESS").url == "http://far.example"
+    near = tmp_path / "project" / ".gemini" / ".env"
+    write(near, "export ADDRESS = 'http://near.example'")
+    found = dotenv(start, "ADDRESS")
+    assert (found.url, found.where) == ("http://near.example", f"ADDRESS in {near}")
+    assert dotenv(start, "OTHER").url == ""
+
+
+def test_an_env_file_of_a_directory_is_asked_about_unless_the_client_trusts_it(
+    tmp_path: Path,
+) -> None:
+    start = start_in(tmp_path)
+    write(tmp_path / "project" / ".env", "ADDRESS=http://near.example")
+    assert dotenv(start, "ADDRESS").place == tmp_path / "project"
+    assert dotenv(start, "ADDRESS", trust=True).place is None
+    assert dotenv(start, "ADDRESS", trust=False).url == ""
+
+
+def test_the_users_own_env_file_is_not_asked_about(tmp_path: Path) -> None:
+    write(tmp_path / ".env", "ADDRESS=http://far.example")
+    for trust in (None, False):
+        found = dotenv(start_in(tmp_path), "ADDRESS", trust)
+        assert (found.url, found.place) == ("http://far.example", None)
+
+
+def test_an_env_file_of_empty_lines_takes_no_time(tmp_path: Path) -> None:
+    write(tmp_path / "project" / ".env", "\n" * 2_000_000)
+    assert dotenv(start_in(tmp_path), "ADDRESS").url == ""
+
+
+def test_an_address_of_a_directory_is_no_upstream_before_the_user_agrees(
+    tmp_path: Path,
+) -> None:
+    asked: list[tuple[str, str, Path]] = []
+
+    def agree(url: str, where: str, place: Path) -> None:
+        asked.append((url, where, place))
+        raise WrapRefused("no")
+
+    start = start_in(tmp_path)
+    start.agree = agree
+    foreign = UsedAddress("http://one.example/", "opencode.json", "lab", tmp_path)
+    with pytest.raises(WrapRefused):
+        start.through(foreign)
+    assert asked == [("http://one.example", "opencode.json", tmp_path)]
+    assert not start.upstreams
+    start.through(foreign._replace(place=None))
+    assert len(asked) == 1
 
 
 def test_the_address_is_filled_in_once_the_proxy_listens() -> None:

@@ -15,6 +15,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.similar import similar
+from ullage.store.private_file import replace_file
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -115,8 +116,8 @@ def remembered_theme(file: Path) -> str:
 def remember_theme(file: Path, name: str) -> None:
     """Keep the choice. Raises ``InputError`` where it can't be written."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"theme": name}) + "\n", "utf-8")
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(file, json.dumps({"theme": name}).encode() + b"\n")
     except OSError as problem:
         raise InputError(
             f"The theme is set, and can't be kept for the next time: {file} can't be written: {problem.strerror}."

@@ -9,7 +9,13 @@ from typing import Any
 
 import ullage_line
 from ullage.cli.installing import jsonc
-from ullage.cli.installing.plan import PlannedChange, configured, json_item, setting
+from ullage.cli.installing.plan import (
+    PlannedChange,
+    configured,
+    json_item,
+    own_status_line,
+    setting,
+)
 from ullage.cli.installing.splice import Splice
 from ullage_line.places import settings_file
 
@@ -38,7 +44,12 @@ def changes(
     """What an installation changes."""
     path = settings_path(project=project)
     planned = []
-    if statusline:
+    if statusline and project:
+        # A project's command may come with a clone: it does not become the user's own, which runs everywhere.
+        keys = ["statusLine"]
+        own_command = command("claude_code.py")
+        planned.append(own_status_line(CLIENT, path, keys, own_command))
+    elif statusline:
         earlier = _earlier_command(path)
         if earlier:
             planned.append(_composed(earlier))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -171,19 +172,28 @@ class ChangeOutcome(NamedTuple):
 
 
 class ConfigurationEditor:
-    """Carries out changes and takes them back. ``directory`` holds the record."""
+    """Carries out changes and takes them back. ``directory`` holds the record.
+
+    Files below ``project`` stay there: a link that leads out of it is not followed.
+    """
 
     def __init__(
         self,
         directory: Path,
         *,
         dry_run: bool = False,
+        project: Path | None = None,
     ) -> None:
         self.directory = directory
         self.dry_run = dry_run
+        self.project = project
 
     def install(self, change: PlannedChange) -> ChangeOutcome:
         """Make a change, or find that it is made."""
+        project = ""
+        if self.project is not None and change.path.is_relative_to(self.project):
+            project = str(self.project)
+        _refuse_leaving(change.path, project)
         record = read_record(self.directory)
         old = _entry(record, change)
         text = read_text(change.path)
@@ -215,6 +225,7 @@ class ConfigurationEditor:
             is_item=change.is_item,
             made_file=not change.path.exists() or _made_file(record, change.path),
             made_directories=_missing_directories(change.path),
+            project=project,
         )
         difference = _difference(
             change.path,
@@ -249,6 +260,7 @@ class ConfigurationEditor:
 
     def _take_back(self, entry: InstalledChange) -> ChangeOutcome:
         path = Path(entry.path)
+        _refuse_leaving(path, entry.project)
         what = f"{entry.kind} in {path}"
         text = read_text(path)
         restored = _restored(entry, text)
@@ -293,6 +305,14 @@ class ConfigurationEditor:
         left = tuple(each for each in record.changes if each != old)
         record = msgspec.structs.replace(record, changes=left)
         return (text if restored is None else restored), record
+
+
+def _refuse_leaving(path: Path, project: str) -> None:
+    real = os.path.realpath(path)
+    if project and not Path(real).is_relative_to(os.path.realpath(project)):
+        raise CannotEdit(
+            f"{path} is a link, or lies behind one, that leads out of the project to {real}"
+        )
 
 
 def read_text(path: Path) -> str:

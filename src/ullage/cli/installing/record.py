@@ -31,6 +31,8 @@ class InstalledChange(msgspec.Struct, frozen=True):
     """Whether the value is an item of the list at ``keys``."""
     made_file: bool = False
     made_directories: tuple[str, ...] = ()
+    project: str = ""
+    """The directory that the file may not leave by a link; empty for a file of the user's own."""
 
 
 class InstalledChanges(msgspec.Struct, frozen=True):
@@ -70,12 +72,15 @@ def write_record(directory: Path, record: InstalledChanges) -> None:
 
 
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """The whole new content at once, through a symbolic link, with the permissions that the file had."""
+    """The whole new content at once, through a symbolic link, with the permissions that the file had.
+
+    A new file is the user's alone: an address in it may hold a token.
+    """
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
     beside = real.with_name(f".{real.name}.ullage-{os.getpid()}")
     if mode is None:
-        mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
+        mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
     beside.unlink(missing_ok=True)
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

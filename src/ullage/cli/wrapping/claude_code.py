@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ullage.cli.installing.claude_code import settings_path
+from ullage.cli.wrapping.folder_trust import accepted_dialog
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
@@ -33,7 +34,8 @@ def used_address(start: Start) -> UsedAddress:
     for path in _settings(start):
         url = start.setting(path, ["env", ADDRESS])
         if isinstance(url, str) and url:
-            return UsedAddress(url, f"{ADDRESS} in {path}", PROVIDER)
+            where = f"{ADDRESS} in {path}"
+            return UsedAddress(url, where, PROVIDER, _unasked(start, path))
     url = start.environment.get(ADDRESS, "")
     return UsedAddress(url or USUAL, ADDRESS, PROVIDER)
 
@@ -61,9 +63,21 @@ def setup(start: Start) -> ClientSetup:
 
 def _settings(start: Start) -> Iterator[Path]:
     """The files with settings, the strongest first."""
-    yield start.directory / ".claude" / "settings.local.json"
-    yield start.directory / ".claude" / "settings.json"
+    for place in start.places[:1]:
+        yield place / ".claude" / "settings.local.json"
+        yield place / ".claude" / "settings.json"
     yield settings_path(project=False)
+
+
+def _unasked(start: Start, path: Path) -> Path | None:
+    """The directory of these settings, unless its user trusts it. With ``-p`` it trusts every directory (2.1.332)."""
+    own = settings_path(project=False)
+    if path == own or start.directory is None:
+        return None
+    own = own.parent if "CLAUDE_CONFIG_DIR" in start.environment else start.home
+    if accepted_dialog(own / ".claude.json", start.directory):
+        return None
+    return start.unless_own(start.directory)
 
 
 def _set(start: Start, name: str) -> object:

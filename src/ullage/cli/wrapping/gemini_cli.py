@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
@@ -10,14 +11,21 @@ ADDRESS: Final = "GOOGLE_GEMINI_BASE_URL"
 PROVIDER: Final = "gemini"
 USUAL: Final = "https://generativelanguage.googleapis.com"
 
+TRUST: Final = "GEMINI_CLI_TRUST_WORKSPACE"
+RESTRICTED: Final = "GEMINI_RESTRICTED_MODE"
+"""Variables that answer for every directory (https://geminicli.com/docs/cli/trusted-folders)."""
+
 METERED: Final = (None, "gemini-api-key", "gateway")
 """Ways to sign in whose calls go to the address. The others speak to Code Assist or Vertex AI."""
 
 
 def used_address(start: Start) -> UsedAddress:
     """The environment comes before ``.env`` files (seen with 0.61.0)."""
-    url = start.environment.get(ADDRESS) or start.from_dotenv(ADDRESS, ".gemini")
-    return UsedAddress(url or USUAL, ADDRESS, PROVIDER)
+    url = start.environment.get(ADDRESS)
+    used = UsedAddress(url or USUAL, ADDRESS, PROVIDER)
+    if url:
+        return used
+    return start.from_dotenv(used, ".gemini", lambda place: _trusts(start, place))
 
 
 def setup(start: Start) -> ClientSetup:
@@ -30,3 +38,15 @@ def setup(start: Start) -> ClientSetup:
             "can't be metered. Start `gemini` by itself, or choose an API key with /auth."
         )
     return ClientSetup({ADDRESS: start.through(used_address(start))})
+
+
+def _trusts(start: Start, place: Path) -> bool | None:
+    """In a directory that it may not trust it reads nothing but keys from ``.env`` (0.61.0)."""
+    word = start.environment.get(TRUST)
+    if word == "false" or start.environment.get(RESTRICTED) == "true":
+        return False
+    if word == "true" or "--skip-trust" in start.arguments:
+        return True
+    own = start.environment.get("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "")
+    path = Path(own) if own else start.home / ".gemini" / "trustedFolders.json"
+    return start.trusts(path, place)

@@ -55,35 +55,39 @@ def used_addresses(start: Start) -> dict[str, UsedAddress]:
     for row in TABLE:
         if row.base_url and (row.name in signed_in or _has_key(start, row)):
             found[row.name] = UsedAddress(row.base_url, row.name, row.name)
-    for path in _files(start):
+    for path, place in _files(start):
         providers = start.setting(path, ["provider"])
         if isinstance(providers, Mapping):
-            found.update(_configured(path, providers))
+            found.update(_configured(path, place, providers))
     return found
 
 
 def _configured(
-    path: Path, providers: Mapping[str, Any]
+    path: Path, place: Path | None, providers: Mapping[str, Any]
 ) -> Iterator[tuple[str, UsedAddress]]:
     for name, entry in providers.items():
         options = entry.get("options") if isinstance(entry, Mapping) else None
         url = options.get("baseURL") if isinstance(options, Mapping) else None
         if isinstance(url, str) and url and "{" not in url:
-            yield name, UsedAddress(url, f"provider.{name} in {path}", name)
+            yield name, UsedAddress(url, f"provider.{name} in {path}", name, place)
 
 
-def _files(start: Start) -> Iterator[Path]:
-    """The files with settings, the weakest first."""
+def _files(start: Start) -> Iterator[tuple[Path, Path | None]]:
+    """The files with settings, the weakest first, and the directory of those that someone else may have written.
+
+    OpenCode reads them without asking (1.18.33).
+    """
     directory = config_directory(start.environment)
     for name in FILES:
-        yield directory / name
+        yield directory / name, None
     own = start.environment.get("OPENCODE_CONFIG", "")
     if own:
-        yield Path(own)
-    for parent in (*reversed(start.directory.parents), start.directory):
+        yield Path(own), None
+    for place in reversed(start.places):
         for name in FILES[:2]:
-            yield parent / name
-    yield start.directory / ".opencode" / FILES[0]
+            yield place / name, start.unless_own(place)
+    for place in start.places[:1]:
+        yield place / ".opencode" / FILES[0], start.unless_own(place)
 
 
 def _has_key(start: Start, row: Provider) -> bool:

@@ -6,7 +6,7 @@ https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings/. Tried 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,51 +27,78 @@ USUAL_SYSTEM_SETTINGS: Final = Path("/etc/qwen-code/settings.json")
 
 def used_address(start: Start) -> UsedAddress:
     """The environment comes before the settings (seen with 0.24.4)."""
-    path = _settings(start)
-    url = start.environment.get(ADDRESS) or start.from_dotenv(ADDRESS, ".qwen")
-    where = ADDRESS
+    url = start.environment.get(ADDRESS, "")
+    used = UsedAddress(url, ADDRESS, PROVIDER)
+    if not url:
+        used = start.from_dotenv(used, ".qwen", lambda place: _trusts(start, place))
     for keys in (["env", ADDRESS], ["security", "auth", "baseUrl"]):
-        found = start.setting(path, keys)
-        if not url and isinstance(found, str):
-            url = found
-            where = f"{'.'.join(keys)} in {path}"
-    return UsedAddress(url or USUAL, where, PROVIDER)
+        for path, place in _settings(start):
+            found = start.setting(path, keys)
+            if not used.url and isinstance(found, str):
+                where = f"{'.'.join(keys)} in {path}"
+                used = UsedAddress(found, where, PROVIDER, place)
+    return used if used.url else used._replace(url=USUAL)
 
 
 def setup(start: Start) -> ClientSetup:
     """A variable; and settings with the same ``modelProviders`` at other addresses, which come before the variable."""
     values = {ADDRESS: start.through(used_address(start))}
-    providers = start.setting(_settings(start), ["modelProviders"])
-    if not isinstance(providers, Mapping) or not providers:
+    moved = _moved_providers(start)
+    if not moved:
         return ClientSetup(values)
-    moved = _moved(start, providers)
     settings = _system_settings(start)
     settings["modelProviders"] = moved
     said = [f"{SYSTEM_SETTINGS} with the addresses of your modelProviders"]
     return ClientSetup(values, said=said, files={SYSTEM_SETTINGS: json.dumps(settings)})
 
 
-def _settings(start: Start) -> Path:
-    return start.home / ".qwen" / "settings.json"
+def _settings(start: Start) -> Iterator[tuple[Path, Path | None]]:
+    """The files with settings, the strongest first, and the directory of those that someone else may have written."""
+    for place in start.places[:1]:
+        foreign = start.unless_own(place)
+        trust = None if foreign is None else _trusts(start, place)
+        if trust is not False:
+            yield place / ".qwen" / "settings.json", None if trust else foreign
+    yield start.home / ".qwen" / "settings.json", None
 
 
-def _moved(start: Start, providers: Mapping[str, Any]) -> dict[str, Any]:
+def _trusts(start: Start, place: Path) -> bool | None:
+    """Its own question is off unless ``security.folderTrust.enabled`` is set; an answer counts in any case."""
+    own = start.environment.get("QWEN_CODE_TRUSTED_FOLDERS_PATH", "")
+    path = Path(own) if own else start.home / ".qwen" / "trustedFolders.json"
+    return start.trusts(path, place)
+
+
+def _moved_providers(start: Start) -> dict[str, Any]:
+    """Those of the first file that has any; empty where none has an address."""
+    for path, place in _settings(start):
+        providers = start.setting(path, ["modelProviders"])
+        if isinstance(providers, Mapping) and providers:
+            used = UsedAddress("", f"modelProviders in {path}", "", place)
+            moved = _moved(start, used, providers)
+            return moved if moved != providers else {}
+    return {}
+
+
+def _moved(
+    start: Start, used: UsedAddress, providers: Mapping[str, Any]
+) -> dict[str, Any]:
     """The models, each at its address through the proxy. One without an address stays as it is."""
     moved: dict[str, Any] = {}
     for wire, models in providers.items():
         moved[wire] = models
         if not isinstance(models, list):
             continue
-        moved[wire] = [_moved_model(start, wire, model) for model in models]
+        of_wire = used._replace(provider=wire)
+        moved[wire] = [_moved_model(start, of_wire, model) for model in models]
     return moved
 
 
-def _moved_model(start: Start, wire: str, model: Any) -> Any:
+def _moved_model(start: Start, used: UsedAddress, model: Any) -> Any:
     url = model.get("baseUrl") if isinstance(model, dict) else None
     if not isinstance(url, str) or not url:
         return model
-    used = UsedAddress(url, f"modelProviders in {_settings(start)}", wire)
-    return {**model, "baseUrl": start.through(used)}
+    return {**model, "baseUrl": start.through(used._replace(url=url))}
 
 
 def _system_settings(start: Start) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -11,6 +10,7 @@ from typing import Final, NamedTuple
 from ullage.cli.installing.plan import configured, text_of
 from ullage.cli.installing.splice import CannotEdit
 from ullage.cli.upstreams import checked_address, name_for
+from ullage.cli.wrapping.folder_trust import trusted_folders
 from ullage.errors import SettingError
 
 _MOST_UPSTREAMS: Final = 50
@@ -49,32 +49,77 @@ class UsedAddress(NamedTuple):
     url: str
     where: str
     provider: str
+    place: Path | None = None
+    """The directory whose files set it, where the client has not been told to trust them: its user is asked first."""
+
+
+Agree = Callable[[str, str, Path], None]
+"""Asks the user about an address that a directory sets: the address, where, and the directory. Raises ``UllageError``
+unless the answer is yes."""
+
+
+def asking(client: str, environment: Mapping[str, str]) -> Agree:
+    """Asks about the addresses of this client."""
+
+    def agree(url: str, where: str, place: Path) -> None:
+        from ullage.cli.trusting import agree_to_address
+
+        agree_to_address(client, url, where, place, environment)
+
+    return agree
 
 
 class Start:
     """A client that is about to start: the user's environment, directory and arguments.
 
-    ``upstreams`` is filled by ``through``.
+    The directory is ``None`` where only what the user has set counts. ``upstreams`` is filled by ``through``.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str],
-        directory: Path,
+        directory: Path | None,
         arguments: Sequence[str] = (),
+        agree: Agree | None = None,
     ) -> None:
         self.environment = environment
         self.directory = directory
         self.arguments = arguments
+        self.agree = agree or asking("the client", environment)
         self.upstreams: dict[str, str] = {}
 
     @property
     def home(self) -> Path:
         return Path(self.environment.get("HOME") or Path.home())
 
-    def through(self, used: UsedAddress) -> str:
-        """The address that leads to the same place through the proxy."""
+    @property
+    def places(self) -> list[Path]:
+        """The directory and all above it, whose files a client may read."""
+        if self.directory is None:
+            return []
+        return [self.directory, *self.directory.parents]
+
+    def unless_own(self, place: Path) -> Path | None:
+        """The place, unless it is the user's home directory, whose files are the user's own."""
+        return None if place.resolve() == self.home.resolve() else place
+
+    def trusts(self, path: Path, place: Path) -> bool | None:
+        """What ``trustedFolders.json`` at ``path`` says of a place's files in this directory."""
+        rules = self.setting(path, [])
+        answers = [trusted_folders(rules, self.directory or place)]
+        answers.append(trusted_folders(rules, place))
+        return False if False in answers else answers[0]
+
+    def agreed(self, used: UsedAddress) -> str:
+        """The address as it is checked; one of a directory only with the user's yes. Raises ``UllageError``."""
         address = checked_address(used.url, used.where)
+        if used.place is not None:
+            self.agree(address, used.where, used.place)
+        return address
+
+    def through(self, used: UsedAddress) -> str:
+        """The address that leads to the same place through the proxy. Raises ``UllageError``, as ``agreed``."""
+        address = self.agreed(used)
         first = name = name_for(address, used.provider)
         for number in range(2, _MOST_UPSTREAMS):
             if self.upstreams.setdefault(name, address) == address:
@@ -93,18 +138,29 @@ class Start:
                 f"{problem}. Its addresses can't be read, so nothing was started. Repair the file."
             ) from None
 
-    def from_dotenv(self, name: str, own: str) -> str:
-        """A variable of the first ``.env`` that a client reads: upwards from the directory, then at home.
+    def from_dotenv(
+        self, used: UsedAddress, own: str, trusts: Callable[[Path], bool | None]
+    ) -> UsedAddress:
+        """The address with that of the first ``.env`` that a client reads: upwards from the directory, then at home.
 
-        ``own`` is the client's directory, whose file comes before the other in the same place.
+        ``used.where`` is the variable's name, and ``own`` the client's directory, whose file comes before the other in
+        the same place. Where its user said that it ``trusts`` no file of a directory, none is read.
         """
-        places = [self.directory, *self.directory.parents, self.home]
-        for place in places:
+        for place in [*self.places, self.home]:
+            foreign = self.unless_own(place)
+            trust = None if foreign is None else trusts(place)
+            if trust is False:
+                continue
             for path in (place / own / ".env", place / ".env"):
                 text = _text_of(path)
-                if text:
-                    return _variable(text, name)
-        return ""
+                if not text:
+                    continue
+                url = _variable(text, used.where)
+                if not url:
+                    return used
+                where = f"{used.where} in {path}"
+                return UsedAddress(url, where, used.provider, None if trust else foreign)
+        return used
 
 
 def _filled_in(texts: Mapping[str, str], base: str) -> dict[str, str]:
@@ -119,8 +175,8 @@ def _text_of(path: Path) -> str:
 
 
 def _variable(text: str, name: str) -> str:
-    pattern = rf"^\s*(?:export\s+)?{name}\s*=\s*(.*?)\s*$"
-    found = re.search(pattern, text, re.MULTILINE)
-    if found is None:
-        return ""
-    return found[1].strip("'\"")
+    for line in text.splitlines():
+        words, _, value = line.partition("=")
+        if words.split() in ([name], ["export", name]):
+            return value.strip().strip("'\"")
+    return ""
