@@ -71,7 +71,11 @@ OTHERS = {
     ),
     "approval": (
         "A call that hides what it runs",
-        ("tests/runtime/test_approvals.py", "tests/server/test_steering.py"),
+        (
+            "tests/runtime/test_approvals.py",
+            "tests/runtime/test_tool_names.py",
+            "tests/server/test_steering.py",
+        ),
     ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
 }

@@ -506,7 +506,7 @@ class Agent(Generic[OutputT, DepsT]):
         check_new_id(session)
         resolved = self._shared.commanded(settings)
         events = await self._first_events(resolved, settings)
-        self._check_settings(resolved)
+        self._check_settings(resolved, settings)
         resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has just created it
             async with new_session(store, session):
@@ -522,10 +522,16 @@ class Agent(Generic[OutputT, DepsT]):
         overhead = await asyncio.to_thread(self._overhead, resolved)
         return first_events(resolved, own, learnt, overhead)
 
-    def _check_settings(self, settings: Settings) -> None:
-        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read."""
+    def _check_settings(self, settings: Settings, own: Mapping[str, object]) -> None:
+        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read.
+
+        ``own`` are the session's own settings. The agents that it may be handed over to are checked with it.
+        """
+        assert self._shared is not None
         self._tools(settings)
         self._system(settings)
+        for agent in (self._shared, *self._shared.team.values()):
+            self._shared.check_tool_names(agent.resolve(own), agent)
 
     def _learns(self, settings: Settings) -> bool:
         """Whether to store what a session with these settings learns: not from a provider's simulator."""

@@ -127,6 +127,11 @@ class McpServer:
         if tell not in self._state_listeners:
             self._state_listeners.append(tell)
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether its tools are unknown: it can't be used, and has offered none before."""
+        return bool(self.problem) and not self.tools
+
     async def open(self, *, patience_s: float = PATIENCE_S) -> None:
         """Enter the block even if the server can't be used: ``problem`` says why, and it is tried again.
 
