@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from ullage.loop_thread import LoopThread, ThreadClosed, run_to_end
+from ullage.errors import CommandRefused
+from ullage.loop_thread import LoopInUse, LoopThread, ThreadClosed, run_to_end
 
 
 async def forever() -> None:
@@ -157,3 +158,115 @@ def test_an_interrupt_cancels_the_work_and_is_raised() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_to_end(interrupted())
+
+
+def test_a_call_inside_the_thread_which_would_wait_for_itself_is_refused() -> None:
+    thread = LoopThread("test")
+
+    async def calls() -> None:
+        assert thread.is_current
+        thread.run(nothing)
+
+    with pytest.raises(CommandRefused, match="would wait for itself"):
+        thread.run(calls)
+    assert not thread.is_current
+    thread.close()
+
+
+def test_an_interrupted_caller_waits_until_its_coroutine_has_ended() -> None:
+    thread = LoopThread("test")
+    main, has_ended = threading.get_ident(), threading.Event()
+
+    async def interrupted() -> None:
+        try:
+            signal.pthread_kill(main, signal.SIGINT)
+            await forever()
+        finally:
+            await asyncio.sleep(0)
+            has_ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.run(interrupted)
+    assert has_ended.is_set()
+    thread.run(nothing)
+    thread.close()
+
+
+async def test_a_blocked_thread_is_left_at_the_end_of_the_process() -> None:
+    thread = LoopThread("test")
+    is_free = threading.Event()
+
+    async def blocks() -> None:
+        is_free.wait(60)
+
+    waiting = asyncio.create_task(thread.run_async(blocks))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(thread.close, within_s=0.01)
+    is_free.set()
+    async with asyncio.timeout(60):
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_an_object_of_one_loop_at_a_time_refuses_a_second_and_follows_a_closed_one() -> (
+    None
+):
+    used = LoopInUse("The thing")
+
+    async def enter() -> bool:
+        return used.enter()
+
+    assert used.enter() and not used.enter()
+    with pytest.raises(CommandRefused, match="The thing is in use in another event loop"):
+        await asyncio.to_thread(asyncio.run, enter())
+    used.leave()
+    used.leave()
+    used.leave()  # once too often changes nothing
+    assert await asyncio.to_thread(asyncio.run, enter())
+    assert used.enter(), "that loop is closed, and its user with it"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_ends_threads_but_the_shared_one_which_begins_anew() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == ["ThreadClosed", "ullage", "0", "test"]
+    assert ended.stderr == ""
+
+
+FORKS = """
+import os
+import threading
+from ullage.loop_thread import SHARED, LoopThread, ThreadClosed
+
+async def named():
+    return threading.current_thread().name
+
+thread = LoopThread("test")
+thread.run(named)
+SHARED.run(named)
+child = os.fork()
+if child == 0:
+    try:
+        thread.run(named)
+    except ThreadClosed as problem:
+        print(type(problem).__name__, flush=True)
+    print(SHARED.run(named), flush=True)
+    os._exit(0)
+print(os.waitpid(child, 0)[1], flush=True)
+print(thread.run(named))
+"""
+
+
+def test_the_shared_thread_does_not_begin_before_it_is_used() -> None:
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import threading, ullage; ullage.Agent; print(threading.active_count())",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == ["1"]

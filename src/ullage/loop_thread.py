@@ -1,16 +1,26 @@
-"""Event loops: uvloop's where it is installed; and one in a thread of its own, for callers without a loop."""
+"""Event loops: uvloop's where it is installed; and one in a thread of its own, for callers without a loop.
+
+``SHARED`` is the one of the process, in which every synchronous call to an agent does its work: any thread may wait for
+it, also one whose own event loop stands still meanwhile. A shared thread begins with the first call, ends with the
+process, and begins anew in a process that was forked while no call was under way.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import logging
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import thread as pools
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+from weakref import WeakSet
 
+from ullage.errors import CommandRefused
 from ullage.tasks import start
 
 log = logging.getLogger("ullage")
@@ -18,7 +28,24 @@ log = logging.getLogger("ullage")
 T = TypeVar("T")
 
 CANCEL_S: Final = 5.0
-"""How long a thread that is closed waits for the coroutines that it cancelled."""
+"""How long a thread that is closed, or a caller that is interrupted, waits for the coroutines that it cancelled."""
+
+EXIT_S: Final = 2 * CANCEL_S
+"""How long the end of the process waits for the shared thread, whatever blocks it."""
+
+FORKED: Final = (
+    "This process was forked from one in which other threads had calls under way: their locks and open files are here, "
+    "and nobody ends the calls. Fork while no call is under way, or start processes by `spawn`. Nothing was sent."
+)
+
+INSIDE: Final = (
+    "A synchronous call was made by a function that runs in the event loop of such calls, which would wait for itself. "
+    "In an async function write await agent.ask(…) or await compactor.fit(…). A tool may also be a function that is "
+    "not async. Nothing was sent."
+)
+
+_changing: Final = threading.Lock()
+"""Held for a few instructions while a thread begins or ends, gets work, or changes its loop; and during a fork."""
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -47,30 +74,48 @@ class LoopThread:
     """Runs coroutines in a thread of its own, which is started by the first and ended by ``close`` or ``end``.
 
     The thread does not keep the process alive. Everything that is submitted gets an answer, also when it meets the end
-    of the thread.
+    of the thread. A fork leaves the child without the thread: there it is ended. With ``begins_anew`` another one is
+    started by the first coroutine, unless the fork came while some coroutine had a caller.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, begins_anew: bool = False) -> None:
         self._name = name
-        self._lock = threading.Lock()
+        self._begins_anew = begins_anew
         self._serving: _Serving | None = None
         self._is_ended = False
+        self._was_forked_in_calls = False
+        _threads.add(self)
 
     @property
     def is_running(self) -> bool:
         """Whether the thread was started and not closed since."""
         return self._serving is not None
 
-    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What the coroutine returns or raises. An interrupt of the caller (Ctrl-C) cancels it.
+    @property
+    def is_ended(self) -> bool:
+        """Whether the thread was ended for good, by ``end`` or by a fork."""
+        return self._is_ended
 
-        Raises ``ThreadClosed`` where the thread was closed before the coroutine ended.
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs in this thread."""
+        serving = self._serving
+        return serving is not None and serving.thread is threading.current_thread()
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What the coroutine returns or raises. An interrupt of the caller (Ctrl-C) cancels it and waits for its end.
+
+        Raises ``CommandRefused`` in the thread itself, and ``ThreadClosed`` where the thread was closed before the
+        coroutine ended.
         """
-        future = self._submit(make)
+        if self.is_current:
+            raise CommandRefused(INSIDE)
+        submitted = self._submit(make)
         try:
-            return future.result()
+            return submitted.future.result()
         except BaseException:
-            future.cancel()
+            if submitted.future.cancel():
+                submitted.ended.wait(CANCEL_S)
             raise
 
     async def run_async(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -78,34 +123,35 @@ class LoopThread:
         serving = self._serving
         if serving is not None and asyncio.get_running_loop() is serving.loop:
             return await make()
-        return await asyncio.wrap_future(self._submit(make))
+        return await asyncio.wrap_future(self._submit(make).future)
 
     def call(self, function: Callable[[], object]) -> None:
         """Call a function in the thread, in the order of these calls and of the coroutines. Raises ``ThreadClosed``."""
-        with self._lock:
+        with _changing:
             self._started().loop.call_soon_threadsafe(function)
 
-    def close(self) -> None:
+    def close(self, *, within_s: float | None = None) -> None:
         """End the thread; a later coroutine starts another one.
 
-        What still runs in it is cancelled, and given up if it has not ended after ``CANCEL_S``.
+        What still runs in it is cancelled, and given up if it has not ended after ``CANCEL_S``. A thread that is
+        blocked is left after ``within_s``.
         """
-        with self._lock:
+        with _changing:
             serving, self._serving = self._serving, None
             if serving is None:
                 return
             # Under the lock, so that everything submitted before comes before it, and nothing behind it.
             serving.loop.call_soon_threadsafe(serving.loop.stop)
-        serving.thread.join()
+        serving.thread.join(within_s)
 
     def end(
         self, last: Callable[[], Coroutine[Any, Any, None]], *, within_s: float
     ) -> None:
         """Run the last coroutine for at most ``within_s`` seconds, and end the thread for good. Blocks until then."""
-        with self._lock:
+        with _changing:
             future = None
             if self._serving is not None and not self._is_ended:
-                future = _submitted(self._serving, last)
+                future = _submitted(self._serving, last).future
             self._is_ended = True
         try:
             if future is not None:
@@ -119,11 +165,26 @@ class LoopThread:
         finally:
             self.close()
 
-    def _submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        with self._lock:
+    def _forget(self) -> None:
+        """In the child of a fork: the thread is not here."""
+        serving, self._serving = self._serving, None
+        if serving is None:
+            return
+        _left_behind.append(serving)
+        self._was_forked_in_calls = bool(serving.waiting)
+        self._is_ended |= self._was_forked_in_calls or not self._begins_anew
+
+    def _submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> _Submitted[T]:
+        caller = threading.current_thread()
+        is_of_program = not caller.daemon and caller not in pools._threads_queues
+        with _changing:
+            if is_of_program and caller is not threading.main_thread():
+                _callers.add(caller)
             return _submitted(self._started(), make)
 
     def _started(self) -> _Serving:
+        if self._was_forked_in_calls:
+            raise CommandRefused(FORKED)
         if self._is_ended:
             raise ThreadClosed
         if self._serving is None:
@@ -175,27 +236,38 @@ async def _outcome(make: Callable[[], Coroutine[Any, Any, T]]) -> T | _Exit:
         return _Exit(error)
 
 
+class _Submitted(NamedTuple, Generic[T]):
+    """The answer that a caller waits for; ``ended`` is set when the coroutine has ended, also after its cancel."""
+
+    future: Future[T]
+    ended: threading.Event
+
+
 def _submitted(
     serving: _Serving, make: Callable[[], Coroutine[Any, Any, T]]
-) -> Future[T]:
+) -> _Submitted[T]:
     future: Future[T] = Future()
+    submitted = _Submitted(future, threading.Event())
     serving.waiting.add(future)
     future.add_done_callback(serving.waiting.discard)
     context = contextvars.copy_context()
-    serving.loop.call_soon_threadsafe(_start, serving.loop, make, future, context=context)
-    return future
+    serving.loop.call_soon_threadsafe(
+        _start, serving.loop, make, submitted, context=context
+    )
+    return submitted
 
 
 def _start(
     loop: asyncio.AbstractEventLoop,
     make: Callable[[], Coroutine[Any, Any, T]],
-    future: Future[T],
+    submitted: _Submitted[T],
 ) -> None:
-    """Run the coroutine in a task of this loop, and tell ``future`` how it ends.
+    """Run the coroutine in a task of this loop, and tell the caller how it ends.
 
     A ``SystemExit`` inside would end the loop and leave its caller waiting: it is raised there instead.
     """
     task = start(_outcome(make))
+    future = submitted.future
 
     def cancel(waiting: Future[T]) -> None:
         if waiting.cancelled():
@@ -203,6 +275,7 @@ def _start(
                 loop.call_soon_threadsafe(task.cancel)
 
     def settle(done: asyncio.Task[T | _Exit]) -> None:
+        submitted.ended.set()
         if done.cancelled():
             future.cancel()
             return
@@ -219,3 +292,84 @@ def _start(
 
     future.add_done_callback(cancel)
     task.add_done_callback(settle)
+
+
+class LoopInUse:
+    """In which event loop an object is in use that belongs to one at a time."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = 0
+        self._users = 0
+
+    def enter(self) -> bool:
+        """Count a user in the running loop. True if it is another loop than before, whose locks and tasks are void.
+
+        Raises ``CommandRefused`` while another loop uses it. A closed loop uses nothing, nor does one that a fork left.
+        """
+        loop, process = asyncio.get_running_loop(), os.getpid()
+        with _changing:
+            before = self._loop
+            is_same = before is loop and self._process == process
+            if not is_same:
+                is_void = before is None or before.is_closed()
+                if self._users and not is_void and self._process == process:
+                    raise CommandRefused(
+                        f"{self._what} is in use in another event loop. Use agent.run_sync(…), which every thread may "
+                        "call at the same time, or make another one for each event loop. Nothing was sent."
+                    )
+                self._loop, self._process, self._users = loop, process, 0
+            self._users += 1
+        return not is_same
+
+    def leave(self) -> None:
+        """Count one user less."""
+        with _changing:
+            self._users = max(0, self._users - 1)
+
+
+_threads: Final[WeakSet[LoopThread]] = WeakSet()
+_callers: Final[WeakSet[threading.Thread]] = WeakSet()
+"""Threads of the program that have made calls and that Python waits for at its end."""
+
+_left_behind: Final[list[_Serving]] = []
+"""What a fork left of the parent's threads, kept as it is: a collected loop would close what the parent uses."""
+
+
+def _forget_threads() -> None:
+    for thread in _threads:
+        thread._forget()
+    _changing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_changing.acquire,
+        after_in_parent=_changing.release,
+        after_in_child=_forget_threads,
+    )
+
+
+def shared_thread(name: str) -> LoopThread:
+    """A thread for the whole process, made once where a module is imported."""
+    thread = LoopThread(name, begins_anew=True)
+    atexit.register(thread.close, within_s=EXIT_S)
+    return thread
+
+
+SHARED: Final = shared_thread("ullage")
+"""The thread of all synchronous calls to agents."""
+
+
+def _await_callers() -> None:
+    """Wait for the threads that make calls, as Python does too, but before it takes no more work into thread pools."""
+    for thread in tuple(_callers):
+        thread.join()
+
+
+# Private, but without another way: what is registered by `atexit` comes after the pools (`concurrent.futures.thread`).
+# https://github.com/python/cpython/blob/main/Lib/concurrent/futures/thread.py
+if hasattr(threading, "_register_atexit"):
+    with suppress(RuntimeError):  # imported while the process ends
+        threading._register_atexit(_await_callers)

@@ -330,6 +330,8 @@ def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(
         ),
         ('["write", "mcp"]', "", "WITHOUT asking you: edit, shell"),
         ('["shell"]', "shell,deploy", "WITHOUT asking you: deploy"),
+        ('["shell"]', "*", "WITHOUT asking you: every other tool"),
+        ("true", "", "Everything that asks you now still does."),
         (
             '["read", "write", "edit", "shell", "mcp"]',
             "",

@@ -75,7 +75,11 @@ OTHERS = {
     ),
     "approval": (
         "A call that hides what it runs",
-        ("tests/runtime/test_approvals.py", "tests/server/test_steering.py"),
+        (
+            "tests/runtime/test_approvals.py",
+            "tests/runtime/test_tool_names.py",
+            "tests/server/test_steering.py",
+        ),
     ),
     "clone": (
         "A clone that names addresses, programs and links for the clients in it",

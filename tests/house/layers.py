@@ -64,9 +64,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agent": frozenset({"types", *(CORE - {"agent"})}),
     "installation": frozenset(),
     "tasks": frozenset(),
-    "loop_thread": frozenset({"tasks"}),
+    "loop_thread": frozenset({"types", "tasks"}),
     "wire": frozenset({"types", "installation", "tasks", *CORE}),
-    "tools": frozenset({"types", "installation", "tasks", *CORE}),
+    "tools": frozenset({"types", "installation", "tasks", "loop_thread", *CORE}),
     "store": frozenset({"types", "installation", "tasks", "loop_thread", *CORE}),
     "importers": frozenset({"types", *CORE}),
     "runtime": frozenset(

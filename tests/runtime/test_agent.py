@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ullage_simulators import running
 
-from tests.promises.stage import CLAUDE, agent_for, generated, script
+from tests.promises.stage import CLAUDE, agent_for, script
 from ullage import Agent
-from ullage.errors import CommandRefused, WrongType
+from ullage.errors import WrongType
 
 
 def test_run_sync_asks_in_a_program_without_an_event_loop(tmp_path: Path) -> None:
@@ -19,18 +18,6 @@ def test_run_sync_asks_in_a_program_without_an_event_loop(tmp_path: Path) -> Non
         agent = agent_for(tmp_path / "s.db", server=server, **CLAUDE.settings())
         assert agent.run_sync("What is a cask?").text == "A barrel."
         assert agent.run_sync("And now?", session="one").text == "A barrel."
-
-
-async def test_run_sync_in_a_running_event_loop_says_what_to_write_and_sends_nothing(
-    tmp_path: Path,
-) -> None:
-    with running(script({"text": "A barrel."})) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, **CLAUDE.settings())
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a coroutine that nothing awaits
-            with pytest.raises(CommandRefused, match=r"await agent\.ask"):
-                agent.run_sync("What is a cask?")
-        assert generated(server) == []
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_directories_of_a_file_are_relative_to_it() -> None:
 
 @pytest.mark.parametrize("key", ["sandbox_read", "sandbox_write"])
 def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -> None:
-    for places in ([".git"], ["/x", "./sub"], "sub"):
+    for places in ([".git"], ["/x", "./sub"], ["sub"]):
         with pytest.raises(
             SettingError, match=rf"{key}.*absolute path or one that begins with ~/"
         ):

@@ -50,8 +50,25 @@ def test_none_unsets_what_is_optional_unless_it_is_a_word_of_its_own() -> None:
     assert values.or_none(values.one_of("none", "low"))(None) is None
 
 
-def test_a_list_may_be_one_text_with_commas() -> None:
-    assert values.names("a, b,,c ") == ("a", "b", "c") == values.names(["a", "b", "c"])
+def test_a_text_where_a_list_is_meant_is_an_error() -> None:
+    assert values.names(["a", "b"]) == ("a", "b")
+    for text in ("a, b", "a", "", b"ab"):
+        with pytest.raises(ValueError, match="list of names"):
+            values.names(text)
+    for text in ("/a", "~/a,/b", ""):
+        with pytest.raises(ValueError, match="list of directories"):
+            values.directories(text)
+
+
+def test_a_text_from_a_variable_has_commas_between_names() -> None:
+    assert values.split("a, b,,c ") == ("a", "b", "c")
+    assert values.split(" ") == ()
+
+
+def test_all_tools_may_be_asked_about_in_one_word() -> None:
+    assert values.tools_to_ask(True) == (values.EVERY,)
+    assert values.tools_to_ask(False) == ()
+    assert values.tools_to_ask(("a", values.EVERY)) == ("a", values.EVERY)
 
 
 def test_instruction_files_do_not_lead_out_of_the_root() -> None:

@@ -295,6 +295,26 @@ def test_params_that_are_nested_without_end_begin_no_session(cellar: Local) -> N
     assert refused.status_code == 422 and "no deeper than" in refused.text
 
 
+@pytest.mark.parametrize("approve", ["never", ["pres"], ["press", "*x"], 3, {}])
+def test_an_approval_of_a_tool_that_there_is_not_is_422_and_changes_nothing(
+    cellar: Local, approve: object
+) -> None:
+    body = {"id": "mistyped", "settings": {"approve": approve}}
+    refused = cellar.api.post("/v1/sessions", json=body)
+    assert refused.status_code == 422, refused.text
+    assert cellar.api.get("/v1/sessions/mistyped").status_code == 404
+    session = cellar.api.post("/v1/sessions", json={}).json()["id"]
+    path = f"/v1/sessions/{session}/settings"
+    assert cellar.api.patch(path, json={"approve": approve}).status_code == 422
+    assert cellar.api.get(path).json()["own"] == {}
+
+
+def test_every_tool_can_be_asked_about(cellar: Local) -> None:
+    session = cellar.api.session("every", settings={"approve": True})
+    told = cellar.api.get(f"/v1/sessions/{session}/settings").json()
+    assert told["effective"]["approve"] == ["*"]
+
+
 def test_settings_tell_no_secrets(cellar: Local) -> None:
     session = cellar.api.session("secrets")
     told = cellar.api.get(f"/v1/sessions/{session}/settings").json()

@@ -16,7 +16,7 @@ from tests.tools.mcp_places import (
     on_stdio,
     serving,
 )
-from ullage.errors import SettingError
+from ullage.errors import CommandRefused, SettingError
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer
 from ullage.tools.mcp_connection import ServerUnavailable
@@ -317,3 +317,17 @@ async def test_a_server_that_can_not_be_sandboxed_is_not_started(tmp_path: Path)
         async with server:
             pass
     assert not (tmp_path / "started").exists()
+
+
+async def test_a_server_that_one_event_loop_uses_is_refused_to_another() -> None:
+    server = McpServer("one", command=sys.executable, args=["-c", "input()"])
+    await server.open(patience_s=0.01)
+    with pytest.raises(CommandRefused, match=r"MCP server one is in use in another"):
+        await asyncio.to_thread(asyncio.run, server.open())
+    await server.close()
+
+    async def opened_and_closed() -> None:
+        await server.open(patience_s=0.01)
+        await server.close()
+
+    await asyncio.to_thread(asyncio.run, opened_and_closed())

@@ -28,7 +28,6 @@ from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.text import Line, Span, printable
 from ullage.errors import CommandRefused, InputError, SettingError
-from ullage.runtime.approvals import MCP
 from ullage.runtime.config_file import (
     FILE,
     project_config,
@@ -38,7 +37,7 @@ from ullage.runtime.config_file import (
 )
 from ullage.runtime.layers import Layer, is_inside
 from ullage.runtime.precedence import Narrowed, resolve
-from ullage.runtime.setting_values import plain_value, shown
+from ullage.runtime.setting_values import EVERY, MCP, plain_value, shown
 from ullage.runtime.settings import Settings, meaning_of
 from ullage.store.project_answers import ProjectAnswer, ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
@@ -231,9 +230,12 @@ def _consequence(request: TrustRequest, one: Narrowed, width: int) -> list[Line]
 def _unasked(request: TrustRequest) -> str:
     """Which tools the file's ``approve`` would no longer ask about, as a sentence; empty where there are none."""
     listed = cast(Sequence[str], request.project.values["approve"])
+    if EVERY in listed:
+        return ""
     lost = [name for name in request.without.approve if name not in listed]
-    names = ["tools of MCP servers" if name == MCP else spelled(name) for name in lost]
-    if not listed:
+    kinds = {MCP: "tools of MCP servers", EVERY: "every other tool"}
+    names = [kinds.get(name) or spelled(name) for name in lost]
+    if not listed and EVERY not in lost:
         names.append("and every other tool")
     if not names:
         return ""

@@ -42,6 +42,7 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
@@ -118,7 +119,8 @@ else:
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
-    Opens nothing before its first session; usable by one event loop at a time.
+    Opens nothing before its first session. Any thread may call ``run_sync``; the other methods are for one event loop
+    at a time.
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
     built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
@@ -141,6 +143,13 @@ class Agent(Generic[OutputT, DepsT]):
 
     _place = ""
     """The place whose sessions it drives, where a host or a parent has one."""
+
+    _shared: AgentRuntime | None
+    _resources: AsyncExitStack | None
+    _open: int
+    _opening: asyncio.Lock
+    _servers: tuple[McpServer, ...]
+    _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
 
     def __init__(
         self,
@@ -203,20 +212,18 @@ class Agent(Generic[OutputT, DepsT]):
             one for one in given if not isinstance(one, str | McpServer)
         )
         self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
-        self._servers: tuple[McpServer, ...] = ()
-        self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
-        self._shared: AgentRuntime | None = None
         self._records: Records | None = None
         """Where the store's machines keep what they learn; ``None``: in ``_data``."""
-        self._open = 0
-        self._resources: AsyncExitStack | None = None
-        self._opening = asyncio.Lock()
+        self._in_use = LoopInUse("The agent")
+        self._forget_opened()
         self._guest: Agent[OutputT, DepsT] | None = None
+        self._in_background: Agent[OutputT, DepsT] | None = None
+        """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
         resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
@@ -329,18 +336,24 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         output_type: Any = None,
     ) -> Result[Any]:
-        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would, without loss.
+        """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
 
-        Raises ``CommandRefused`` inside a running event loop, as in a notebook: ``await agent.ask("…")`` works there.
+        All synchronous calls of the process do their work in one event loop in the background, where async tools and
+        hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
+        would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
         """
-        if _is_in_event_loop():
-            raise CommandRefused(
-                "agent.run_sync(…) was called inside a running event loop, which it would block. In a notebook or an "
-                "async function, write: await agent.ask(…). Nothing was sent."
+
+        async def asked() -> Result[Any]:
+            agent = self._in_background
+            if agent is None:
+                agent = self._copied(self._given_store, self._given_client)
+                self._in_background = agent
+            result: Result[Any] = await agent.ask(
+                *pieces, session=session, deps=deps, output_type=output_type
             )
-        asked = self.ask(*pieces, session=session, deps=deps, output_type=output_type)
-        result: Result[Any] = asyncio.run(asked)
-        return result
+            return result
+
+        return SHARED.run(asked)
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""
@@ -358,20 +371,34 @@ class Agent(Generic[OutputT, DepsT]):
 
     async def _enter(self) -> AgentRuntime:
         """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
-        async with self._opening:
-            if self._shared is None:
-                shared = await self._begin()
-                try:
-                    await self._begin_team(shared)
-                except BaseException:
-                    resources, self._resources = self._resources, None
-                    if resources is not None:
-                        await resources.aclose()
-                    raise
-                self._shared = shared
-            self._shared.place = self._place
-            self._open += 1
-            return self._shared
+        if self._in_use.enter():
+            self._forget_opened()
+        try:
+            async with self._opening:
+                if self._shared is None:
+                    self._shared = await self._begun()
+                self._shared.place = self._place
+                self._open += 1
+                return self._shared
+        except BaseException:
+            self._in_use.leave()
+            raise
+
+    async def _begun(self) -> AgentRuntime:
+        shared = await self._begin()
+        try:
+            await self._begin_team(shared)
+        except BaseException:
+            resources, self._resources = self._resources, None
+            if resources is not None:
+                await resources.aclose()
+            raise
+        return shared
+
+    def _forget_opened(self) -> None:
+        """Nothing of it is open in this event loop."""
+        self._shared, self._resources, self._open = None, None, 0
+        self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
     def _within(
         self, store: Store, client: Client, place: str = ""
@@ -391,7 +418,9 @@ class Agent(Generic[OutputT, DepsT]):
             self._guest = guest
         return guest
 
-    def _copied(self, store: Store, client: Client) -> Agent[OutputT, DepsT]:
+    def _copied(
+        self, store: Store | Path | str | None, client: Client | None
+    ) -> Agent[OutputT, DepsT]:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
         if isinstance(store, TenantStore):
@@ -401,8 +430,8 @@ class Agent(Generic[OutputT, DepsT]):
                 guest._arguments, {}, self._files, self._environment
             ).settings
         guest._given_store, guest._given_client, guest._guest = store, client, None
-        guest._shared, guest._resources, guest._open = None, None, 0
-        guest._opening, guest._servers, guest._made = asyncio.Lock(), (), {}
+        guest._in_use, guest._in_background = LoopInUse("The agent"), None
+        guest._forget_opened()
         return guest
 
     async def _begin_team(self, first: AgentRuntime) -> None:
@@ -432,12 +461,15 @@ class Agent(Generic[OutputT, DepsT]):
 
     async def _leave(self) -> None:
         """Close the shared resources after the last session."""
-        async with self._opening:
-            self._open -= 1
-            if self._open > 0 or self._resources is None:
-                return
-            resources, self._resources, self._shared = self._resources, None, None
-            await resources.aclose()
+        try:
+            async with self._opening:
+                self._open -= 1
+                if self._open > 0 or self._resources is None:
+                    return
+                resources, self._resources, self._shared = self._resources, None, None
+                await resources.aclose()
+        finally:
+            self._in_use.leave()
 
     async def _begin(self) -> AgentRuntime:
         settings = self.settings
@@ -506,7 +538,7 @@ class Agent(Generic[OutputT, DepsT]):
         check_new_id(session)
         resolved = self._shared.commanded(settings)
         events = await self._first_events(resolved, settings)
-        self._check_settings(resolved)
+        self._check_settings(resolved, settings)
         resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has just created it
             async with new_session(store, session):
@@ -522,10 +554,16 @@ class Agent(Generic[OutputT, DepsT]):
         overhead = await asyncio.to_thread(self._overhead, resolved)
         return first_events(resolved, own, learnt, overhead)
 
-    def _check_settings(self, settings: Settings) -> None:
-        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read."""
+    def _check_settings(self, settings: Settings, own: Mapping[str, object]) -> None:
+        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read.
+
+        ``own`` are the session's own settings. The agents that it may be handed over to are checked with it.
+        """
+        assert self._shared is not None
         self._tools(settings)
         self._system(settings)
+        for agent in (self._shared, *self._shared.team.values()):
+            self._shared.check_tool_names(agent.resolve(own), agent)
 
     def _learns(self, settings: Settings) -> bool:
         """Whether to store what a session with these settings learns: not from a provider's simulator."""
@@ -640,14 +678,6 @@ def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
     """The functions in ``instructions=``; what else is in it is read as a setting."""
     listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
     return tuple(one for one in listed if callable(one))
-
-
-def _is_in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 @cache

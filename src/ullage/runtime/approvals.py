@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ullage.agent.grants import (
     SHELL,
@@ -22,14 +22,12 @@ from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
 from ullage.messages import Tool
 from ullage.runtime.session_runtime import SessionRuntime
+from ullage.runtime.setting_values import EVERY, MCP
 from ullage.tools.call_text import CallLine, call_lines
 from ullage.tools.running import parse_arguments
 from ullage.tools.tool import AgentTool, BadArguments
 
 log = logging.getLogger("ullage.runtime")
-
-MCP: Final = "mcp"
-"""In the setting ``approve``: every tool of an MCP server."""
 
 GrantScope = Literal["session", "project"]
 
@@ -105,8 +103,10 @@ def may_ask(runtime: SessionRuntime, tool: AgentTool) -> bool:
 
 
 def is_listed(runtime: SessionRuntime, tool: AgentTool) -> bool:
-    """Whether the setting ``approve`` names the tool or its kind."""
+    """Whether the setting ``approve`` names the tool or its kind. The answer of a turn is no call."""
     approve = runtime.settings.approve
+    if EVERY in approve and not tool.is_answer:
+        return True
     return tool.name in approve or (MCP in approve and bool(tool.declaration.server))
 
 

@@ -40,7 +40,7 @@ from ullage.events import (
     Outcome,
     ReasoningRefused,
 )
-from ullage.loop_thread import LoopThread
+from ullage.loop_thread import shared_thread
 from ullage.meter.limits import lookup
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -60,6 +60,11 @@ from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
 
 log = logging.getLogger("ullage.compactor")
+
+THREAD: Final = shared_thread("ullage: compactors")
+"""Where clients and stores of all Compactors live. Not the thread of agents: there an async tool may call a synchronous
+client with a Compactor, for which the agents' event loop stands still.
+"""
 
 IN_USE: Final = (
     "This Compactor is in use by another task or thread. Use one Compactor for each conversation, and one call at a "
@@ -140,7 +145,6 @@ class Compactor:
         self._strict = strict
         self._on_event = on_event
         self._lock = threading.Lock()
-        self._thread = LoopThread("ullage: compactor")
         rules = _rules(keep, protect_tokens, order, summary_model, known)
         if (store is None) != (not session):
             raise SettingError(
@@ -211,13 +215,13 @@ class Compactor:
         """The same for a program without an event loop. A summary is asked for from another thread."""
         with self._alone():
             if self._ledger is not None:
-                return self._thread.run(
+                return THREAD.run(
                     lambda: self._fit(body, wire, provider, is_held=is_held)
                 )
             trigger = self._take(body, wire, provider, is_held=is_held)
             if trigger is not None:
                 due = trigger
-                self._thread.run(lambda: self._compact(due))
+                THREAD.run(lambda: self._compact(due))
             return self._start_call()
 
     async def recover(self, error: BaseException) -> Fitted | None:
@@ -234,7 +238,7 @@ class Compactor:
     def recover_sync(self, error: BaseException) -> Fitted | None:
         """The same for a program without an event loop."""
         with self._alone():
-            return self._thread.run(lambda: self._recover(error))
+            return THREAD.run(lambda: self._recover(error))
 
     # -- after a call --
 
@@ -284,19 +288,26 @@ class Compactor:
     # -- closing --
 
     async def aclose(self) -> None:
-        """Write what was not yet written, and let the store, connections and threads go. It may be used again."""
-        await asyncio.to_thread(self.close)
+        """Write what was not yet written, and let the store and connections go. It may be used again."""
+        with self._alone():
+            if self._is_anything_open:
+                await THREAD.run_async(self._close)
 
     def close(self) -> None:
         """The same for a program without an event loop."""
         with self._alone():
-            ledger = self._ledger
-            if ledger is not None:
-                self._thread.run(lambda: self._stored(durable=False))
-                self._thread.run(ledger.close)
-            if self._summaries.has_client:
-                self._thread.run(self._summaries.close)
-            self._thread.close()
+            if self._is_anything_open:
+                THREAD.run(self._close)
+
+    @property
+    def _is_anything_open(self) -> bool:
+        return self._ledger is not None or self._summaries.has_client
+
+    async def _close(self) -> None:
+        if self._ledger is not None:
+            await self._stored(durable=False)
+            await self._ledger.close()
+        await self._summaries.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -384,7 +395,7 @@ class Compactor:
         ledger = self._ledger
         if ledger is None or self._is_restored:
             return
-        events = await self._thread.run_async(ledger.read)
+        events = await THREAD.run_async(ledger.read)
         self._is_restored = True
         if events:
             self._unstored.clear()
@@ -397,7 +408,7 @@ class Compactor:
             return
         events = tuple(self._unstored)
         await to_completion(
-            self._thread.run_async(lambda: ledger.write(events, durable=durable))
+            THREAD.run_async(lambda: ledger.write(events, durable=durable))
         )
         del self._unstored[: len(events)]
 
@@ -494,7 +505,7 @@ class Compactor:
         summarise = summaries.summarise
         if summarise is not None:
             return await summaries.sent_by_caller(summarise, wanted, call)
-        return await self._thread.run_async(lambda: summaries.sent_by_us(wanted, call))
+        return await THREAD.run_async(lambda: summaries.sent_by_us(wanted, call))
 
 
 class SummaryTimeout(Exception):

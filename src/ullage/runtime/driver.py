@@ -332,6 +332,8 @@ class Driver:
         await sync_settings(runtime)
         loop, view = runtime.ledger.loop, runtime.ledger.meter._fold.view
         is_compaction_asked = loop.compact_asked is not None
+        if (loop.turn or loop.queue) and not loop.cancel:
+            runtime.check_tool_names()
         may_call = bool(loop.turn or is_compaction_asked) and not loop.cancel
         if may_call and lacks_limits(runtime):
             await self._interruptible(runtime, learn_limits(runtime))

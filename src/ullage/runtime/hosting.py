@@ -193,7 +193,7 @@ class Host:
         shared = await self._shared_by(tenant)
         agent = self._agents.get(tenant, self.agent)
         resolved = shared.commanded(own)
-        agent._check_settings(resolved)
+        agent._check_settings(resolved, own)
         name = session or prefix_of(tenant) + new_session_id()
         _check_driven(name)
         events = await agent._first_events(resolved, own)

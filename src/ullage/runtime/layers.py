@@ -14,7 +14,14 @@ from typing import Final
 from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.runtime.setting_values import is_secret_name, literal_secrets
-from ullage.runtime.settings import KEYS, Place, environment_name, nearest, read_value
+from ullage.runtime.settings import (
+    KEYS,
+    Place,
+    environment_name,
+    from_text,
+    nearest,
+    read_value,
+)
 from ullage.runtime.toml_lines import line_of
 
 NO_SETTINGS: Final = frozenset(
@@ -98,7 +105,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
                 raise SettingError(
                     f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml."
                 )
-            values[key] = value
+            values[key] = from_text(key, value)
         elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_TYPO):
             meant = f"ULLAGE_{alike[0].upper()}"
             raise SettingError(

@@ -23,7 +23,14 @@ from ullage.errors import SettingError
 from ullage.models.providers import Provider, read_name
 from ullage.runtime.layers import TABLES, Layer, environment_layer, is_inside, read_layer
 from ullage.runtime.setting_values import shown
-from ullage.runtime.settings import KEYS, Place, Settings, environment_name, meaning_of
+from ullage.runtime.settings import (
+    KEYS,
+    Place,
+    Settings,
+    environment_name,
+    from_text,
+    meaning_of,
+)
 from ullage.wire.endpoints import destination_of
 
 log = logging.getLogger(__name__)
@@ -208,10 +215,11 @@ def _ranked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
 
 
 def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
-    """The layer with the values that can be read, and the others."""
+    """The layer with the values that can be read, and the others. Earlier versions stored a list as one text too."""
     good: dict[str, object] = {}
     bad: list[Narrowed] = []
-    for key, value in layer.values.items():
+    for key, given in layer.values.items():
+        value = from_text(key, given) if isinstance(given, str) else given
         try:
             good |= read_layer(replace(layer, values={key: value})).values
         except SettingError as problem:

@@ -61,6 +61,7 @@ from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.setting_values import is_storable
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
+from ullage.runtime.tool_names import NAMING, unknown_name, unknown_tool
 from ullage.runtime.turn_instructions import InstructionWriter, WrittenInstructions
 from ullage.store.grants import ProjectGrants
 from ullage.store.store import Store
@@ -181,7 +182,32 @@ class AgentRuntime:
         after = {**kept, **values}
         resolved = self.resolve(after, changed={*changed, *changes})
         refuse_beyond(resolved, changes)
+        self.check_tool_names(resolved, keys=values)
         return resolved.settings
+
+    def check_tool_names(
+        self,
+        resolved: Resolved,
+        acting: AgentRuntime | None = None,
+        *,
+        keys: Collection[str] = NAMING,
+        begins_turn: bool = False,
+    ) -> None:
+        """Raise ``SettingError`` where a setting of the ``acting`` agent names a tool that there is not.
+
+        While a server has not offered its tools yet, a name may be one of them; but with ``begins_turn`` it may not.
+        """
+        acting = acting or self
+        missing = [server for server in acting.servers() if server.is_missing]
+        if missing and not begins_turn:
+            return
+        tools = acting.tools(resolved.settings)
+        others: set[str] = set()
+        for member in (self, *self.team.values()) if self.team else ():
+            others.update(member.tools(member.settings))
+        for key in NAMING:
+            if key in keys and (name := unknown_name(resolved, key, tools, others)):
+                raise unknown_tool(resolved, key, name, tools, missing)
 
 
 class ReadySummary(NamedTuple):
@@ -372,6 +398,12 @@ class SessionRuntime:
             self.resolved = ResolvedFrom(own, now, resolved)
             return resolved
         return known.result
+
+    def check_tool_names(self) -> None:
+        """Raise ``SettingError`` where the settings in effect name a tool that there is not: no call may go unasked."""
+        self.first.check_tool_names(
+            self.resolve_settings(), self.shared, begins_turn=True
+        )
 
     def endpoint(self, settings: Settings | None = None) -> Endpoint:
         """The endpoint of the session's model, by these settings or the current ones. Looked up once for each.

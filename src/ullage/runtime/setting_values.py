@@ -27,6 +27,12 @@ from ullage.tokens.text import NAMES as ESTIMATORS
 
 ValueReader = Callable[[object], Any]
 
+MCP: Final = "mcp"
+"""In the setting ``approve``: every tool of an MCP server."""
+
+EVERY: Final = "*"
+"""In the setting ``approve``: every tool."""
+
 _MULTIPLES: Final = {"k": 1_000, "m": 1_000_000}
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 _NO: Final = frozenset({"false", "no", "off", "0"})
@@ -201,23 +207,39 @@ def estimator(given: object) -> str | Callable[[str], float]:
     )
 
 
+def split(given: str) -> tuple[str, ...]:
+    """The names in one text with commas, as a variable holds a list."""
+    return tuple(each.strip() for each in given.split(",") if each.strip())
+
+
 def names(given: object) -> tuple[str, ...]:
-    """A list of names, or one text with commas."""
-    if isinstance(given, str):
-        return tuple(each.strip() for each in given.split(",") if each.strip())
-    if isinstance(given, Sequence) and all(
-        isinstance(each, str) and each for each in given
+    """A list of names. One text is none: a name in it would match nothing, or match by accident."""
+    if (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and all(isinstance(each, str) and each for each in given)
     ):
         return tuple(given)
     raise ValueError("give a list of names")
 
 
+def tools_to_ask(given: object) -> tuple[str, ...]:
+    """A list of names, or true for every tool."""
+    if isinstance(given, bool):
+        return (EVERY,) if given else ()
+    try:
+        return names(given)
+    except ValueError:
+        raise ValueError("give a list of names, or true for every tool") from None
+
+
 def strategies(given: object) -> tuple[str | Strategy, ...]:
     """Strategies of compaction: a name, a list of names, or one text with commas; in Python also objects."""
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        chosen = tuple(given)
-    else:
-        chosen = names(given)
+    if isinstance(given, str):
+        given = split(given)
+    if not isinstance(given, Sequence):
+        raise ValueError("give a list of names")
+    chosen = tuple(given)
     for one in chosen:
         is_own = hasattr(one, "propose") and isinstance(getattr(one, "name", None), str)
         if not isinstance(one, str) and not is_own:
@@ -245,10 +267,10 @@ def directory(given: object) -> Path:
 
 
 def directories(given: object) -> tuple[Path, ...]:
-    """A list of directories, or one text with commas."""
+    """A list of directories."""
     if isinstance(given, Sequence) and not isinstance(given, str):
         return tuple(map(directory, given))
-    return tuple(map(directory, names(given)))
+    raise ValueError("give a list of directories")
 
 
 def absolute_directories(given: object) -> tuple[Path, ...]:

@@ -54,6 +54,7 @@ class Meaning(NamedTuple):
     """Whether a table of one model may set it."""
     has_variable: bool = True
     """Whether an environment variable can hold it: not a table."""
+    is_list: bool = False
 
 
 def _setting(
@@ -69,7 +70,14 @@ def _setting(
     has_variable = not isinstance(default, dict)
     described = {
         "setting": Meaning(
-            meaning, read, unit, who, default_text, per_model, has_variable
+            meaning,
+            read,
+            unit,
+            who,
+            default_text,
+            per_model,
+            has_variable,
+            isinstance(default, tuple),
         )
     }
     if isinstance(default, dict):
@@ -418,8 +426,9 @@ class Settings:
     )
     approve: tuple[str, ...] = _setting(
         (),
-        "tools that need a person's approval before each call, by name; `mcp` is every tool of an MCP server",
-        values.names,
+        "tools that need a person's approval before each call, by name; `mcp` is every tool of an MCP server, and `*`, "
+        "or `true`, every tool",
+        values.tools_to_ask,
         who=authority.APPROVE,
     )
     mcp: Mapping[str, McpServerSetting] = _setting(
@@ -639,6 +648,13 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
     except ValueError as problem:
         raise SettingError(f"{key}={_shown(given)} can't be: {problem}.") from problem
     return _read_models(read) if key == "models" else read
+
+
+def from_text(key: str, text: str) -> object:
+    """A value that was written as one text, in a variable or a terminal, where commas part the names of a list."""
+    if key in KEYS and meaning_of(key).is_list:
+        return values.split(text)
+    return text
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:

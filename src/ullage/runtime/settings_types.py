@@ -80,7 +80,7 @@ class AgentSettings(TypedDict, total=False):
     max_handovers: int | None
     cancel_tools: Literal["stop", "finish"] | None
     cancel_queue: Literal["return", "keep"] | None
-    approve: Sequence[str] | None
+    approve: bool | Sequence[str] | None
     mcp: Mapping[str, Mapping[str, object]] | None
     root: Path | str | None
     sandbox: Literal["off", "workspace", "workspace+network"] | None

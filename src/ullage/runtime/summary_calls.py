@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -31,6 +30,7 @@ from ullage.models.providers import provider_named
 from ullage.reasoning import ReasoningPolicy
 from ullage.runtime.call_waits import CallWaits
 from ullage.tasks import to_completion
+from ullage.tools import threads
 from ullage.wire.call import CallSlot, Retries, ask
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
@@ -43,7 +43,8 @@ async def in_thread(
     strategies: Strategies, situation: Situation, attempt: Attempt
 ) -> AttemptStep:
     """The next step of an attempt, computed beside the event loop. A cancel waits for it, since it reads the fold."""
-    return await to_completion(asyncio.to_thread(strategies.next, situation, attempt))
+    # A strategy of the program may wait for an agent, so it holds no thread of a pool that such an agent needs.
+    return await to_completion(threads.in_thread(strategies.next, situation, attempt))
 
 
 async def try_strategies(

@@ -43,7 +43,6 @@ from ullage.runtime.turn_instructions import (
     writer_name,
     written,
 )
-from ullage.tools.mcp import McpServer
 
 RESOLVED = (
     "window",
@@ -126,16 +125,12 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
         reading = msgspec.structs.replace(after, seq=reading.seq)
     notes: list[str] = []
     for server in runtime.shared.servers():
-        if _is_missing(server):
+        if server.is_missing:
             problem = clean_text(server.problem).text[:LONGEST_PROBLEM]
             notes.append(NOT_COUNTED.format(server.name, problem))
     if notes:
         reading = msgspec.structs.replace(reading, notes=(*reading.notes, *notes))
     return reading
-
-
-def _is_missing(server: McpServer) -> bool:
-    return bool(server.problem) and not server.tools
 
 
 def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:

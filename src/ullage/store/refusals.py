@@ -101,6 +101,14 @@ def was_closed(place: str) -> StoreUnavailable:
     )
 
 
+def was_forked(place: str) -> StoreUnavailable:
+    """A store was used in another process than the one that opened it."""
+    return StoreUnavailable(
+        f"The store of {place} was opened before this process was forked from another one, which has its threads. Open "
+        "another one in each process."
+    )
+
+
 def changed_since(session: str) -> CommandRefused:
     """The session is not the one that was looked at before."""
     return CommandRefused(

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ullage.errors import SettingError
+from ullage.loop_thread import LoopInUse
 from ullage.tasks import start, stop, to_completion
 from ullage.tools.functions import ApprovalRule
 from ullage.tools.mcp_connection import (
@@ -102,6 +103,7 @@ class McpServer:
         self._connection: McpConnection | None = None
         self._sdk: Sdk | None = None
         self._connecting = asyncio.Lock()
+        self._in_use = LoopInUse(f"The MCP server {name}")
         self._is_open = False
         self._trying: asyncio.Task[None] | None = None
         self._state_listeners: list[Callable[[], None]] = []
@@ -127,6 +129,11 @@ class McpServer:
         if tell not in self._state_listeners:
             self._state_listeners.append(tell)
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether its tools are unknown: it can't be used, and has offered none before."""
+        return bool(self.problem) and not self.tools
+
     async def open(self, *, patience_s: float = PATIENCE_S) -> None:
         """Enter the block even if the server can't be used: ``problem`` says why, and it is tried again.
 
@@ -134,6 +141,7 @@ class McpServer:
         ``close`` afterwards.
         """
         self._sdk = load_sdk()
+        self._enter_loop()
         if self._is_open:
             return
         self._is_open = True
@@ -158,8 +166,11 @@ class McpServer:
         if trying is not None:
             await to_completion(stop(trying))
         connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close(at_once=at_once)
+        try:
+            if connection is not None:
+                await connection.close(at_once=at_once)
+        finally:
+            self._in_use.leave()
 
     async def _try_until_connected(self, tried: asyncio.Event) -> None:
         wait_s = RETRY_S
@@ -176,13 +187,21 @@ class McpServer:
 
     async def __aenter__(self) -> Self:
         self._sdk = load_sdk()
+        self._enter_loop()
         self._is_open = True
         try:
             await self._connected()
         except BaseException:
             self._is_open = False
+            self._in_use.leave()
             raise
         return self
+
+    def _enter_loop(self) -> None:
+        """Raises ``CommandRefused`` while another event loop uses the server."""
+        if self._in_use.enter():
+            self._connecting = asyncio.Lock()
+            self._is_open, self._trying, self._connection = False, None, None
 
     async def __aexit__(
         self,

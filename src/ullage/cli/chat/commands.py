@@ -23,6 +23,7 @@ from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.runtime.approvals import may_ask
 from ullage.runtime.quotas import new_session_id
 from ullage.runtime.session import Session
+from ullage.runtime.settings import from_text
 from ullage.similar import similar
 from ullage.store.export import export_file
 from ullage.store.store import Store
@@ -283,7 +284,7 @@ class Acting:
                 "/set KEY VALUE changes a setting of this session; docs/settings.md lists them.",
                 "warn",
             )
-        await self.session._set({key: value or None})
+        await self.session._set({key: from_text(key, value) if value else None})
         return CommandResult()
 
     # -- messages --

@@ -100,7 +100,7 @@ class OpenDatabase:
         )
         self._begin()
         with self._handing:
-            if self._is_closed:
+            if self._is_closed or self._thread.is_ended:
                 raise was_closed(self.database.shown)
             self._handed.append(write)
             if not self._is_taking:

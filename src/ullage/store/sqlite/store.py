@@ -485,6 +485,8 @@ class SqliteStore:
     # -- inside --
 
     def _close(self) -> None:
+        if self._writer.is_forked:
+            return
         self._pool.shutdown()
         while self._connections:
             self._connections.pop().close()
@@ -493,6 +495,7 @@ class SqliteStore:
 
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
+        self._writer.check_process()
         if not (self._writer.was_opened or self._is_only_read):
             try:
                 await self._writer.open()

@@ -20,12 +20,13 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+from weakref import WeakSet
 
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.changes import Change, Watchers
 from ullage.store.failures import UNREADABLE
-from ullage.store.refusals import was_closed
+from ullage.store.refusals import was_closed, was_forked
 from ullage.store.sqlite.failures import (
     LEAST_FREE_BYTES,
     damaged,
@@ -70,6 +71,18 @@ class _Write:
     """Run outside of any transaction, where there is no work."""
 
 
+_writers: Final[WeakSet[WriterThread]] = WeakSet()
+
+
+def _check_path(path: Path) -> None:
+    """Raise ``StoreUnavailable`` for a file that was open when this process was forked: its locks would fail here.
+
+    https://www.sqlite.org/howtocorrupt.html#_carrying_an_open_database_file_across_a_fork_
+    """
+    if any(writer.is_forked and writer.path == path for writer in tuple(_writers)):
+        raise was_forked(str(path))
+
+
 class WriterThread:
     """See the head of the file. The thread begins with the first write and ends with ``close``."""
 
@@ -81,6 +94,8 @@ class WriterThread:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._is_closed = False
+        self._process = 0
+        """The process that has the thread; 0 if there is none."""
         self._database: sqlite3.Connection | None = None
         self._inode = 0
         self.was_opened = False
@@ -144,30 +159,47 @@ class WriterThread:
         script: str = "",
     ) -> asyncio.Future[Any]:
         """Hand the work to the thread, and start the thread with the first one."""
+        self.check_process()
         loop = asyncio.get_running_loop()
         write = _Write(work, durable, loop, loop.create_future(), script=script)
         with self._starting:
             if self._is_closed:
                 raise was_closed(str(self.path))
             if self._thread is None:
+                _check_path(self.path)
+                _writers.add(self)
                 # A daemon, so that a store that was never closed does not keep the process alive; what is waiting
                 # when the process ends is still written.
                 self._thread = threading.Thread(
                     target=self._run, name="ullage store", daemon=True
                 )
                 self._thread.start()
+                self._process = os.getpid()
                 atexit.register(self.finish)
             self._waiting.put(write)
         return write.future
 
+    def check_process(self) -> None:
+        """Raises ``StoreUnavailable`` in a process that was forked from the one that opened the store."""
+        if self.is_forked:
+            raise was_forked(str(self.path))
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether another process opened the store, of which this one was forked."""
+        return self._process not in (0, os.getpid())
+
     def finish(self) -> None:
-        """Perform what is waiting, and end the thread. Blocks until then."""
+        """Perform what is waiting, and end the thread. Blocks until then. Does nothing in a forked process."""
+        if self.is_forked:
+            return
         with self._starting:
             self._is_closed = True
             thread, self._thread = self._thread, None
         if thread is not None:
             self._waiting.put(None)
             thread.join()
+        self._process = 0
         atexit.unregister(self.finish)
 
     # -- in the thread --
