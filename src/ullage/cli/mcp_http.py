@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from ullage.errors import SettingError, UllageError
 from ullage.server.api_types import Problem
-from ullage.server.guard import address_of, bearer_for, refuse
-from ullage.server.problems import of_error
+from ullage.server.guard import LOOPBACK, address_of, bearer_for, refuse
+from ullage.server.problems import of_error, problem
 from ullage.server.scopes import check_bearer
 from ullage.server.tokens import Tokens, TokenScope
+from ullage_relay.heads import host_name
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -44,7 +45,7 @@ def serve(server: Any, port: int, tokens: Tokens, scope: TokenScope) -> None:
 
 
 def guarded(app: ASGIApp, tokens: Tokens, scope: TokenScope) -> ASGIApp:
-    """The application behind a check of the request's token. Which hosts and pages may ask is checked by the SDK."""
+    """The application behind a check of the request's host and token. Which pages may ask is checked by the SDK."""
 
     async def checked(request: Scope, receive: Receive, send: Send) -> None:
         refused = None
@@ -59,7 +60,13 @@ def guarded(app: ASGIApp, tokens: Tokens, scope: TokenScope) -> ASGIApp:
 
 
 def _refusal(request: Scope, tokens: Tokens, scope: TokenScope) -> Problem | None:
-    authorization = dict(request["headers"]).get(b"authorization", b"").decode("latin-1")
+    headers = dict(request["headers"])
+    if host_name(headers.get(b"host", b"").decode("latin-1")) not in LOOPBACK:
+        # The SDK's check reads ``127.0.0.1:80@evil.example`` as this machine.
+        return problem(
+            403, "host", "The Host of this request is not this machine.", "Use 127.0.0.1."
+        )
+    authorization = headers.get(b"authorization", b"").decode("latin-1")
     address = address_of(request)  # type: ignore[arg-type]
     bearer = bearer_for(tokens, authorization, address)
     if isinstance(bearer, Problem):
@@ -67,7 +74,7 @@ def _refusal(request: Scope, tokens: Tokens, scope: TokenScope) -> Problem | Non
     try:
         # It shows logs of this machine, which belong to no tenant.
         check_bearer(bearer, scope, is_operators=True)
-    except UllageError as problem:
+    except UllageError as error:
         # Not 404, by which a client of MCP understands that its session has ended.
-        return replace(of_error(problem), status=403, title="Forbidden")
+        return replace(of_error(error), status=403, title="Forbidden")
     return None
