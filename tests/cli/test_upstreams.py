@@ -30,8 +30,8 @@ def test_a_server_of_the_users_own_is_an_upstream_only_where_it_is_configured() 
     found = default_upstreams({})
     assert not {"ollama", "vllm", "llama.cpp"} & set(found)
     assert not any("127.0.0.1" in url for url in found.values())
-    own = read_endpoints({"ollama": {"base_url": "http://127.0.0.1:11434/v1"}}, ["chat"])
-    assert default_upstreams(own)["ollama"] == "http://127.0.0.1:11434/v1"
+    own = read_endpoints({"mine": {"base_url": "http://127.0.0.1:11434/v1"}}, ["chat"])
+    assert default_upstreams(own)["mine"] == "http://127.0.0.1:11434/v1"
 
 
 def test_an_option_adds_an_upstream_or_replaces_one() -> None:

@@ -76,7 +76,7 @@ def head(*lines: str, first: str = "POST /a HTTP/1.1", host: str = "Host: h") ->
                 "/a/..\\b",
                 "/a/..;x=1/b",
                 "/a/.." + "?q",
-                "/a/" + "%25" * 20_000,
+                "/a/%" + "25" * 20_000,
             )
         ),
         (head(first="POST  /a HTTP/1.1"), "first line"),

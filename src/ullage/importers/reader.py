@@ -155,7 +155,8 @@ class Reader(ABC):
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt and text.strip():
-            self.first_prompt = " ".join(words_of_person(text).split())[:TITLE_LENGTH]
+            words = words_of_person(text).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH]
+            self.first_prompt = " ".join(words)[:TITLE_LENGTH]
 
     @property
     def title(self) -> str:
