@@ -109,11 +109,17 @@ RATE_WAIT_S: Final = 3_600.0
 
 # --- JSON, wherever it comes from ----------------------------------------------------------------------------------
 
-JSON_VALUES: Final = 1_000_000
-"""Values in one JSON text: a million empty lists, which are 3 MB of text, take some 70 MB of memory."""
+JSON_VALUES: Final = 250_000
+"""Values in one JSON text. Each takes up to 230 bytes of memory (the key and the value of an object, two strings), so
+that these take up to 60 MB, however short the text is."""
 
-DOCUMENT_VALUES: Final = 5_000_000
-"""Values in a file that is one JSON value, such as a whole conversation."""
+VALUE_BYTES: Final = 64
+"""A file that is one JSON value, such as a whole conversation, may hold one more value for so many of its bytes: its
+memory then stays below five times its size. Messages of a few words have some 20 bytes a value; a long one has more."""
+
+CAREFUL_BYTES: Final = 16 * MIB
+"""The longest JSON text of a file that is read again by Python's own reader, as ``SLOW_JSON_BYTES``: no other thread
+runs for a quarter of a second then."""
 
 CATALOGUE_BYTES: Final = 4 * MIB
 CATALOGUE_MODELS: Final = 20_000
@@ -127,8 +133,11 @@ LOG_LINE_BYTES: Final = 64 * MIB
 LOG_BYTES: Final = 1024 * MIB
 """A log of lines, whose messages are held in memory. The largest real ones have a few hundred MB."""
 
-LOG_LINES: Final = 500_000
-"""Lines of a log. Each takes some 0.15 ms and 3 kB of memory; the longest real logs have some 50,000."""
+LOG_LINES: Final = 16_000
+LINE_BYTES: Final = 1 * KIB
+MOST_LOG_LINES: Final = 500_000
+"""Lines of a log: the first number, and one more for so many of its bytes, up to the last number. Each takes some
+0.15 ms and 3 kB of memory, however short it is; the longest real logs have some 50,000, of 1 to 5 kB."""
 
 LOG_STEPS: Final = 2_000_000
 """Messages that a log's compactions, rewinds, returns to branches it had left, and changes of a long system prompt go
@@ -137,8 +146,8 @@ through altogether: each costs some 0.02 ms. A hundred compactions of a thousand
 COPY_STEPS: Final = 10
 """Steps that count for a message that comes into view again, or a block of a system prompt that is counted again."""
 
-DOCUMENT_BYTES: Final = 512 * MIB
-"""A file that is one JSON value: it has to be held in memory as a whole."""
+DOCUMENT_BYTES: Final = 64 * MIB
+"""A file that is one JSON value, which is held in memory as a whole: as much as one line of a log."""
 
 SESSION_FILE_BYTES: Final = 1024 * MIB
 """An exported session that is imported: its kept bytes are held in memory until they are stored."""

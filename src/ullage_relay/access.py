@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hmac import compare_digest
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
-from ullage_relay.heads import HttpRequest
+from ullage_relay.heads import HttpRequest, host_name
 from ullage_relay.requests import TOKEN
 from ullage_relay.upstreams import RelayedPath, is_loopback
 
@@ -34,7 +33,9 @@ def objection(
         )
     if token:
         return _objection_to_token(path.token or fields.get(TOKEN), token)
-    if not is_loopback(_host(fields.get(b"host"))):
+    host = host_name(fields.get(b"host").decode("latin-1"))
+    # A request of HTTP/1.0 may have no Host.
+    if fields.has(b"host") and not is_loopback(host.strip("[]")):
         return AccessRefused(
             403,
             "The Host header of this request is not this machine's, and nothing was sent on."
@@ -51,13 +52,3 @@ def _objection_to_token(given: bytes, token: bytes) -> AccessRefused | None:
         "The token is missing or wrong, and nothing was sent on."
         " Send it as the header x-ullage-token, or use the address …/t/TOKEN/…",
     )
-
-
-def _host(value: bytes) -> str:
-    """The host of a Host header; empty when it can't be read. A request of HTTP/1.0 may have none."""
-    if not value:
-        return "localhost"
-    try:
-        return urlsplit(f"//{value.decode('latin-1')}").hostname or ""
-    except ValueError:
-        return ""

@@ -16,7 +16,7 @@ from ullage_relay.own_answers import error_body, own_answer
 from ullage_relay.passing import PassedRequest, RelayState
 from ullage_relay.requests import head_for_upstream
 from ullage_relay.upstream_side import CannotConnect, UpstreamConnection
-from ullage_relay.upstreams import RelayedPath, relayed_path
+from ullage_relay.upstreams import RelayedPath, is_loopback, relayed_path
 
 WAITING_AT_MOST: Final = 64 * 1024
 """Bytes of a client that wait for an upstream. Beyond that, nothing more is read from the client."""
@@ -27,6 +27,14 @@ LINGER_S: Final = 2.0
 WAITS_AT_MOST_S: Final = 60.0
 """How long a connection may be open without a request, or a request's head be incomplete. nginx has 60 s for a head
 (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout)."""
+
+BODY_S: Final = 20.0
+BODY_BYTES_PER_S: Final = 10_000
+"""How long the relay waits for a body that does not come; each ten kilobytes that come give back one second of it.
+``ullage.server.connections`` has the same figures."""
+
+OWN_IN_A_ROW: Final = 20
+"""Answers of the relay's own to one client, before other clients have their turn."""
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -56,7 +64,10 @@ class ClientConnection(asyncio.Protocol):
         self._is_paused = False
         self._is_full = False
         self._waits_since = asyncio.get_running_loop().time()
-        """When a request was last ended, or the next one begun."""
+        """When a request was last ended, or the next one begun, or more of its body came."""
+        self._body_until = 0.0
+        """When the body of the present request is late."""
+        self._own_in_a_row = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -72,9 +83,9 @@ class ClientConnection(asyncio.Protocol):
         else:
             if not self._input:
                 self._waits_from_now()
+            self._more_came(len(data))
             self._input += data
-            self._advance()
-        self._limit_reading()
+            self._go_on()
 
     def eof_received(self) -> None:
         if self._passed is not None and self._transport is not None:
@@ -100,6 +111,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_full = False
         if self._upstream is not None:
             self._upstream.resume_reading()
+        self._go_on()
 
     def stop(self) -> None:
         """Take no other request; what runs may end."""
@@ -117,6 +129,26 @@ class ClientConnection(asyncio.Protocol):
         """Whether no request is under way."""
         return self._passed is None and not self._is_tunnel
 
+    @property
+    def address(self) -> str:
+        """See ``KeptConnection``."""
+        peer = self._transport.get_extra_info("peername") if self._transport else None
+        host = str(peer[0]) if peer else ""
+        return "" if is_loopback(host) else host
+
+    @property
+    def waits_since(self) -> float | None:
+        """See ``KeptConnection``."""
+        if self._is_tunnel or not (self.is_idle or self._awaits_body):
+            return None
+        return self._waits_since
+
+    @property
+    def _awaits_body(self) -> bool:
+        """Whether the present request goes on as soon as its client sends more of it."""
+        passed = self._passed
+        return passed is not None and passed.is_open and not self._input
+
     def look_after(self, now: float) -> None:
         """End the connection if its client has left, or has let it wait too long."""
         transport = self._transport
@@ -128,10 +160,25 @@ class ClientConnection(asyncio.Protocol):
         is_late = is_waiting and waited_s > WAITS_AT_MOST_S
         if is_late or (self._is_paused and has_left(transport)):
             transport.abort()
+        elif not self._awaits_body:
+            self._body_until = now + BODY_S
+        elif now > self._body_until:
+            self._body_is_late()
+
+    def _body_is_late(self) -> None:
+        passed = self._passed
+        assert passed is not None
+        if passed.answer.has_passed:
+            self.abort()
+            return
+        self._damaged(passed, 408, "The body of this request did not come in time.")
+
+    def _more_came(self, size: int) -> None:
+        until = self._body_until + size / BODY_BYTES_PER_S
+        self._body_until = min(until, asyncio.get_running_loop().time() + BODY_S)
 
     def _waits_from_now(self) -> None:
-        if self._passed is None:
-            self._waits_since = asyncio.get_running_loop().time()
+        self._waits_since = asyncio.get_running_loop().time()
 
     # what the upstream does
 
@@ -185,20 +232,33 @@ class ClientConnection(asyncio.Protocol):
         self._limit_reading()
 
     def upstream_drained(self) -> None:
-        self._advance()
-        self._limit_reading()
+        self._go_on()
 
     # requests
+
+    def _go_on(self) -> None:
+        self._advance()
+        self._limit_reading()
 
     def _advance(self) -> None:
         """Go on with what has come from the client, as far as that can go on."""
         while self._input and not self._is_refusing and self._transport is not None:
             passed = self._passed
             if passed is None:
-                if self._transport.is_closing() or not self._begin():
+                if self._transport.is_closing() or self._is_full or self._has_had_turn():
+                    break
+                if not self._begin():
                     break
             elif not self._take_body(passed):
                 break
+
+    def _has_had_turn(self) -> bool:
+        """Whether other clients come first, since this one got so many answers of the relay's own. It goes on later."""
+        if self._own_in_a_row < OWN_IN_A_ROW:
+            return False
+        self._own_in_a_row = 0
+        asyncio.get_running_loop().call_soon(self._go_on)
+        return True
 
     def _begin(self) -> bool:
         """Begin with the next request; false when its head is not complete."""
@@ -232,7 +292,8 @@ class ClientConnection(asyncio.Protocol):
                 name,
                 404,
                 f"No upstream is named {name[:80]!r}, and nothing was sent on."
-                f" The address has to go on with one of {known}.",
+                f" The address has to go on with one of {known}."
+                " More are named when the proxy is started: --upstream NAME=URL.",
             )
         elif request.upgrade == b"websocket" and request.path.endswith("/responses"):
             self._refuse(
@@ -253,6 +314,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _pass_on(self, passed: PassedRequest) -> None:
         self._passed = passed
+        self._body_until = asyncio.get_running_loop().time() + BODY_S
         if passed.upgrade:
             where = passed.where[:80]
             self._state.say_once(
@@ -275,11 +337,7 @@ class ClientConnection(asyncio.Protocol):
         try:
             end = passed.take(data)
         except Malformed as problem:
-            self._leave_upstream()
-            self._passed = None
-            passed.answer_came("failed", str(problem))
-            message = f"The body of this request is damaged: {problem}."
-            self._refuse(passed.request, passed.path.upstream, 400, message)
+            self._damaged(passed, 400, f"The body of this request is damaged: {problem}.")
             return False
         del self._input[:end]
         if passed.held is not None:
@@ -293,6 +351,16 @@ class ClientConnection(asyncio.Protocol):
         ):
             self._reach(passed)
         return True
+
+    def _damaged(self, passed: PassedRequest, status: int, message: str) -> None:
+        """End a request that will not be whole."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._leave_upstream()
+        self._passed = None
+        passed.answer_came("failed", message)
+        self._refuse(passed.request, passed.path.upstream, status, message)
 
     def _body_came(self, passed: PassedRequest) -> None:
         passed.is_open = False
@@ -343,8 +411,7 @@ class ClientConnection(asyncio.Protocol):
         if self._is_full:
             upstream.pause_reading()
         self._send(passed, upstream)
-        self._advance()
-        self._limit_reading()
+        self._go_on()
 
     def _send(self, passed: PassedRequest, upstream: UpstreamConnection) -> None:
         head = head_for_upstream(
@@ -376,8 +443,7 @@ class ClientConnection(asyncio.Protocol):
             self._leave_upstream()
             self._close_after(passed)
         else:
-            self._advance()
-            self._limit_reading()
+            self._go_on()
 
     def _fail(self, passed: PassedRequest, message: str) -> None:
         """The upstream gave no answer: the client gets one from the relay.
@@ -404,8 +470,7 @@ class ClientConnection(asyncio.Protocol):
             self._give_refusal(passed)
         else:
             self._take_body(passed)
-            self._advance()
-            self._limit_reading()
+            self._go_on()
 
     def _give_refusal(self, passed: PassedRequest) -> None:
         self._passed = None
@@ -417,8 +482,7 @@ class ClientConnection(asyncio.Protocol):
         if passed.is_open or passed.request.is_last or self._is_stopping:
             self._close_after(passed)
         else:
-            self._advance()
-            self._limit_reading()
+            self._go_on()
 
     def _become_tunnel(self, passed: PassedRequest) -> None:
         self._passed = None
@@ -434,16 +498,25 @@ class ClientConnection(asyncio.Protocol):
     def _refuse(
         self, request: HttpRequest | None, upstream: str, status: int, message: str
     ) -> None:
-        """An error of the relay's own, at once."""
-        self._give(request, status, error_body(request, upstream, status, message))
+        """An error of the relay's own, at once, and the last answer: more requests are not worth its time."""
+        body = error_body(request, upstream, status, message)
+        self._give(request, status, body, is_last=True)
 
-    def _give(self, request: HttpRequest | None, status: int, body: bytes) -> None:
+    def _give(
+        self,
+        request: HttpRequest | None,
+        status: int,
+        body: bytes,
+        *,
+        is_last: bool = False,
+    ) -> None:
         """An answer of the relay's own, at once. What the client still sends of its request is thrown away."""
         if self._transport is None:
             return
+        self._own_in_a_row += 1
         is_head = request is not None and request.method == b"HEAD"
-        is_last = request is None or request.length != 0 or request.is_last
-        is_last = is_last or self._is_stopping
+        if request is None or request.length != 0 or request.is_last or self._is_stopping:
+            is_last = True
         self._transport.write(own_answer(status, body, is_head=is_head, is_last=is_last))
         if is_last:
             self._linger()
@@ -480,7 +553,7 @@ class ClientConnection(asyncio.Protocol):
         if transport is None or transport.is_closing():
             return
         is_upstream_full = self._upstream is not None and self._upstream.is_full
-        is_too_much = self._passed is not None and len(self._input) > WAITING_AT_MOST
+        is_too_much = len(self._input) > WAITING_AT_MOST
         should_pause = is_too_much or (self._is_tunnel and is_upstream_full)
         if should_pause and not self._is_paused:
             transport.pause_reading()

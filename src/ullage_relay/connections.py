@@ -26,8 +26,12 @@ class KeptConnection(Protocol):
     """A connection of a client."""
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no request is under way."""
+    def address(self) -> str:
+        """Where the client is; empty for one of this machine, whose programs have the same address."""
+
+    @property
+    def waits_since(self) -> float | None:
+        """Since when it waits for its client to send something; ``None`` where it waits for an upstream."""
 
     def look_after(self, now: float) -> None:
         """End the connection if its client has left, or has let it wait too long."""
@@ -40,7 +44,7 @@ class KeptConnection(Protocol):
 
 
 class ClientConnections:
-    """The open connections, the oldest first."""
+    """The open connections, the oldest first. A client of another machine has at most half of them."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -53,8 +57,14 @@ class ClientConnections:
         return list(self._open)
 
     def add(self, connection: KeptConnection) -> bool:
-        """Whether there is room for one more. The oldest without a request makes room."""
-        if len(self._open) >= self._most and not self._make_room():
+        """Whether there is room for one more. That which waits longest for its own client makes room."""
+        own: list[KeptConnection] = []
+        if connection.address:
+            own = [each for each in self._open if each.address == connection.address]
+        if len(own) >= max(1, self._most // 2):
+            if not self._make_room(own):
+                return False
+        elif len(self._open) >= self._most and not self._make_room(self.all()):
             return False
         self._open[connection] = None
         return True
@@ -62,13 +72,14 @@ class ClientConnections:
     def discard(self, connection: KeptConnection) -> None:
         self._open.pop(connection, None)
 
-    def _make_room(self) -> bool:
-        for connection in self._open:
-            if connection.is_idle:
-                del self._open[connection]
-                connection.abort()
-                return True
-        return False
+    def _make_room(self, among: list[KeptConnection]) -> bool:
+        waiting = [each for each in among if each.waits_since is not None]
+        if not waiting:
+            return False
+        longest = min(waiting, key=lambda each: each.waits_since or 0.0)
+        del self._open[longest]
+        longest.abort()
+        return True
 
     async def look_after(self) -> None:
         """Look at each connection from time to time, for ever."""

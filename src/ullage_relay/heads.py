@@ -14,11 +14,19 @@ HEAD_AT_MOST: Final = 64 * 1024
 LENGTH_AT_MOST: Final = 15
 """Digits of a length: a petabyte."""
 
+ENCODED_AT_MOST: Final = 3
+"""How many times a dot, a slash or a percent sign of a path may be percent-encoded."""
+
 _REQUEST_LINE: Final = re.compile(
     rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ([!-~\x80-\xff]+) HTTP/1\.([01])"
 )
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?", re.S)
 _FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*?)[ \t]*", re.S)
+_HOST: Final = re.compile(
+    r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?"
+)
+_ESCAPED: Final = re.compile(rb"%(2[ef]|5c|25)", re.I)
+_ELEMENT_ENDS: Final = re.compile(rb"[/\\]")
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -112,6 +120,14 @@ class HttpResponse(NamedTuple):
         return _length(values.pop())
 
 
+def host_name(host: str) -> str:
+    """The name in a ``Host`` without its port; empty if the value is not exactly a host."""
+    found = _HOST.fullmatch(host.lower())
+    if found is None or not 0 < int(found["port"] or 80) <= 65_535:
+        return ""
+    return found["name"]
+
+
 def find_head(data: bytes | bytearray) -> int:
     """Where the first head ends; 0 when it is not complete. Raises ``Malformed`` when it is too large."""
     end = data.find(b"\r\n\r\n", 0, HEAD_AT_MOST)
@@ -136,8 +152,27 @@ def read_request(head: bytes) -> HttpRequest:
         raise Malformed("there are two Host lines")
     if minor == b"1" and not fields.has(b"host"):
         raise Malformed("the Host line is missing")
+    if fields.has(b"host") and not host_name(fields.get(b"host").decode("latin-1")):
+        raise Malformed("the Host line names no host")
+    if _leaves_its_place(target):
+        raise Malformed("the path has . or .. as an element")
     length = _request_length(fields, int(minor))
     return HttpRequest(method, target, int(minor), fields, length)
+
+
+def _leaves_its_place(target: bytes) -> bool:
+    """Whether a server could read an element of the path as ``.`` or ``..``, also one that is encoded, once or again.
+
+    Such a path would lead out of the upstream's own (https://www.rfc-editor.org/rfc/rfc3986#section-5.2.4). What stands
+    behind a semicolon is a parameter to some servers.
+    """
+    path = target.partition(b"?")[0]
+    for _ in range(ENCODED_AT_MOST):
+        path = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), path)
+    if _ESCAPED.search(path):
+        return True
+    elements = _ELEMENT_ENDS.split(path)
+    return any(each.partition(b";")[0] in (b".", b"..") for each in elements)
 
 
 def read_response(head: bytes) -> HttpResponse:

@@ -15,6 +15,7 @@ REASONS: Final = {
     401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
+    408: "Request Timeout",
     426: "Upgrade Required",
     502: "Bad Gateway",
     503: "Service Unavailable",

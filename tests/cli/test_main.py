@@ -175,10 +175,11 @@ def _interrupted(process: subprocess.Popen[bytes]) -> bytes:
 
 def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     log = tmp_path / "long.jsonl"
-    row = '{"type":"user","uuid":"%d","sessionId":"s","message":{"role":"user","content":"Top up the casks."}}\n'
+    text = "Top up the casks. " * 64
+    row = '{"type":"user","uuid":"%d","sessionId":"s","message":{"role":"user","content":"%s"}}\n'
     with log.open("w") as file:
         file.writelines(
-            row % number for number in range(400_000)
+            row % (number, text) for number in range(40_000)
         )  # reading it takes far longer than the interrupt
     process = subprocess.Popen(
         [sys.executable, "-m", "ullage", "context", str(log)],

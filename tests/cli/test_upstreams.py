@@ -26,6 +26,14 @@ def test_other_providers_and_the_users_endpoints_are_upstreams() -> None:
     assert found["lab"] == "https://llm.example/v1"
 
 
+def test_a_server_of_the_users_own_is_an_upstream_only_where_it_is_configured() -> None:
+    found = default_upstreams({})
+    assert not {"ollama", "vllm", "llama.cpp"} & set(found)
+    assert not any("127.0.0.1" in url for url in found.values())
+    own = read_endpoints({"mine": {"base_url": "http://127.0.0.1:11434/v1"}}, ["chat"])
+    assert default_upstreams(own)["mine"] == "http://127.0.0.1:11434/v1"
+
+
 def test_an_option_adds_an_upstream_or_replaces_one() -> None:
     found = read_upstreams(["lab=http://10.0.0.1:8000/v1/", "openai=https://eu.example"])
     assert found == {"lab": "http://10.0.0.1:8000/v1", "openai": "https://eu.example"}

@@ -131,9 +131,17 @@ PACKAGES: dict[str, frozenset[str]] = {
             "hypercorn",
         }
     ),
-    # opentelemetry by ``traces.py`` alone, where there is a collector
+    # opentelemetry by ``traces.py`` alone, where there is a collector; of the relay how a Host is read
     "server": frozenset(
-        {"msgspec", "litestar", "uvicorn", "h11", "prometheus_client", "opentelemetry"}
+        {
+            "msgspec",
+            "litestar",
+            "uvicorn",
+            "h11",
+            "prometheus_client",
+            "opentelemetry",
+            "ullage_relay",
+        }
     ),
     # each framework in the file that is for it; of the relay a limit
     "plugins": frozenset(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ullage.importers.fields as f
+from ullage.envelope import JSON_VALUES, VALUE_BYTES
 from ullage.importers.fields import Unusable, read_document
 
 
@@ -125,6 +126,24 @@ def test_of_a_value_that_is_cut_short_the_complete_elements_are_read(
 def test_what_has_no_complete_element_is_unusable(data: bytes) -> None:
     with pytest.raises(Unusable, match="torn"):
         read_document(data)
+
+
+@pytest.mark.parametrize("text", [b'\\"', b"\\\\", b"\\u00e9", b"[{,", b"\xff"])
+def test_brackets_and_escapes_in_a_long_string_are_passed_over(text: bytes) -> None:
+    long = text * 200_000
+    assert read_document(b'{"a": 1, "b": "' + long) == ({"a": 1}, True)
+    whole = b'[{"a": "' + long + b'"}, {"b'
+    found = read_document(whole).value
+    assert isinstance(found, list) and len(found) == 1 and len(found[0]["a"]) >= 200_000
+
+
+def test_a_document_may_hold_more_values_the_larger_it_is() -> None:
+    count = JSON_VALUES + JSON_VALUES // 10
+    many = b"[" + b"0," * count + b'"%s"]'
+    with pytest.raises(Unusable, match="too many values"):
+        read_document(many % b"")
+    long = b"x" * VALUE_BYTES * JSON_VALUES
+    assert len(read_document(many % long).value) == count + 1
 
 
 values = st.recursive(

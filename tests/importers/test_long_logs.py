@@ -6,7 +6,7 @@ import pytest
 
 from tests.hostile.logs import claude, lines
 from tests.importers.test_tree import Log
-from ullage.envelope import COPY_STEPS, LOG_LINES, LOG_STEPS
+from ullage.envelope import COPY_STEPS, LINE_BYTES, LOG_LINES, LOG_STEPS
 from ullage.errors import UnreadableInput
 from ullage.importers import read
 from ullage.importers.rows import EventWriter
@@ -20,9 +20,16 @@ def said(name: str) -> Message:
 def test_a_log_of_too_many_lines_is_refused_before_it_is_read(tmp_path: Path) -> None:
     log = lines(tmp_path / "log.jsonl", claude())
     with log.open("ab") as file:
-        file.write(b"\n" * LOG_LINES)
-    with pytest.raises(UnreadableInput, match=r"has 500,001 lines.*tail -n 100000"):
+        file.write(b"\n" * (LOG_LINES + LOG_LINES // 1_000))
+    with pytest.raises(UnreadableInput, match=r"has 16,017 lines.*tail -n 16000"):
         read(log)
+
+
+def test_a_log_may_have_a_line_more_for_each_kilobyte_of_it(tmp_path: Path) -> None:
+    log = lines(tmp_path / "log.jsonl", claude("x" * LINE_BYTES * 1_000))
+    with log.open("ab") as file:
+        file.write(b"\n" * (LOG_LINES + 1_000))
+    assert read(log).lines == LOG_LINES + 1_001
 
 
 @pytest.mark.sweep

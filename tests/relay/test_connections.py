@@ -21,8 +21,9 @@ LATER_S = client_side.WAITS_AT_MOST_S + 1
 class KeptForTest:
     """A connection that notes what is done with it."""
 
-    def __init__(self, *, is_idle: bool) -> None:
-        self.is_idle = is_idle
+    def __init__(self, waits_since: float | None, address: str = "") -> None:
+        self.waits_since = waits_since
+        self.address = address
         self.is_aborted = False
 
     def stop(self) -> None:
@@ -35,25 +36,39 @@ class KeptForTest:
         self.is_aborted = True
 
 
-def test_the_oldest_connection_without_a_request_makes_room_for_a_new_one() -> None:
+def test_the_connection_that_waits_longest_for_its_client_makes_room_for_a_new_one() -> (
+    None
+):
     kept = ClientConnections(3)
-    busy = KeptForTest(is_idle=False)
-    oldest = KeptForTest(is_idle=True)
-    other = KeptForTest(is_idle=True)
-    for each in (busy, oldest, other, KeptForTest(is_idle=False)):
+    busy = KeptForTest(None)
+    newer = KeptForTest(7.0)
+    longest = KeptForTest(3.0)
+    for each in (busy, newer, longest, KeptForTest(None)):
         assert kept.add(each)
-    assert oldest.is_aborted
+    assert longest.is_aborted
     assert not busy.is_aborted
-    assert not other.is_aborted
+    assert not newer.is_aborted
     assert len(kept) == 3
 
 
-def test_where_all_have_a_request_there_is_no_room() -> None:
+def test_where_all_wait_for_an_upstream_there_is_no_room() -> None:
     kept = ClientConnections(1)
-    busy = KeptForTest(is_idle=False)
+    busy = KeptForTest(None)
     assert kept.add(busy)
-    assert not kept.add(KeptForTest(is_idle=False))
+    assert not kept.add(KeptForTest(1.0))
     assert not busy.is_aborted
+
+
+def test_a_client_of_another_machine_has_at_most_half_of_the_connections() -> None:
+    kept = ClientConnections(4)
+    other = KeptForTest(1.0, "10.0.0.2")
+    waiting = KeptForTest(2.0, "10.0.0.1")
+    assert all(kept.add(each) for each in (other, waiting, KeptForTest(None, "10.0.0.1")))
+    assert kept.add(KeptForTest(None, "10.0.0.1"))
+    assert waiting.is_aborted
+    assert not kept.add(KeptForTest(9.0, "10.0.0.1"))
+    assert not other.is_aborted
+    assert kept.add(KeptForTest(None))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +154,95 @@ async def test_a_head_that_comes_byte_by_byte_gets_no_more_time() -> None:
         await reader.readexactly(1)
     writer.close()
     server.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"Content-Length: 100000000\r\n\r\nsix by", b"Content-Length: 6\r\n\r\n"],
+)
+async def test_clients_that_announce_a_body_and_send_six_bytes_make_room_for_others(
+    body: bytes,
+) -> None:
+    head = b"POST /a/v1/messages HTTP/1.1\r\nHost: localhost\r\n"
+
+    async def never(reader: Reader, writer: Writer) -> None:
+        await reader.read()
+
+    async with upstream(never) as base:
+        kept = ClientConnections(3)
+        server = await served(kept, base)
+        address = server.sockets[0].getsockname()
+        flood = []
+        for _ in range(20):
+            flood.append(await asyncio.open_connection(*address))
+            flood[-1][1].write(head + body)
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(b"GET /ullage/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answered = await read_message(reader)
+            assert answered.startswith(b"HTTP/1.1 200 OK")
+            writer.close()
+        assert len(kept) <= 3
+        for _, each in flood:
+            each.close()
+        server.close()
+
+
+async def test_a_body_that_does_not_come_ends_its_request_and_one_that_comes_goes_on() -> (
+    None
+):
+    received = bytearray()
+    has_come = asyncio.Event()
+
+    async def noting(reader: Reader, writer: Writer) -> None:
+        while data := await reader.read(65_536):
+            received.extend(data)
+            has_come.set()
+
+    async with upstream(noting) as base:
+        kept = ClientConnections()
+        server = await served(kept, base)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(
+            b"POST /a/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nsix by"
+        )
+        while b"six by" not in received:
+            has_come.clear()
+            await has_come.wait()
+        (connection,) = kept.all()
+        assert isinstance(connection, ClientConnection)
+        now = asyncio.get_running_loop().time()
+        connection.look_after(now + client_side.BODY_S - 1)
+        connection.data_received(bytes(client_side.BODY_BYTES_PER_S * 3))
+        connection.look_after(now + client_side.BODY_S - 1)
+        assert not reader.at_eof()
+        connection.look_after(now + 2 * client_side.BODY_S)
+        refusal = await reader.read()
+        assert refusal.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert b"did not come in time" in refusal
+        writer.close()
+        server.close()
+
+
+async def test_an_upstream_that_takes_its_time_costs_its_client_nothing() -> None:
+    has_come = asyncio.Event()
+
+    async def silent(reader: Reader, writer: Writer) -> None:
+        await read_message(reader)
+        has_come.set()
+        await reader.read()
+
+    async with upstream(silent) as base:
+        kept = ClientConnections()
+        server = await served(kept, base)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(post("/a/x", b"whole"))
+        await has_come.wait()
+        (connection,) = kept.all()
+        connection.look_after(asyncio.get_running_loop().time() + 10 * LATER_S)
+        assert len(kept) == 1
+        assert not reader.at_eof()
+        writer.close()
+        server.close()
 
 
 async def test_connections_above_the_limit_are_told_so_and_calls_that_run_go_on() -> None:

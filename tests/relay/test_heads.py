@@ -49,6 +49,36 @@ def head(*lines: str, first: str = "POST /a HTTP/1.1", host: str = "Host: h") ->
         (head("X y: a"), "no name"),
         (head(host=""), "Host line is missing"),
         (head("Host: other"), "two Host lines"),
+        *(
+            (head(host=f"Host: {host}"), "names no host")
+            for host in (
+                "",
+                "[",
+                "[::1].evil.com",
+                "evil@127.0.0.1",
+                "127.0.0.1:80@evil.com",
+                "127.0.0.1, evil.com",
+                "localhost:0",
+                "localhost:4141/x",
+            )
+        ),
+        *(
+            (head(first=f"GET {path} HTTP/1.1"), "as an element")
+            for path in (
+                "/a/../b",
+                "/a/..",
+                "/a/./b",
+                "/a/%2e%2E/b",
+                "/a/.%2e/b",
+                "/a/%252e%252e/b",
+                "/a/x%2f../b",
+                "/a/x%5c..%5cb",
+                "/a/..\\b",
+                "/a/..;x=1/b",
+                "/a/.." + "?q",
+                "/a/%" + "25" * 20_000,
+            )
+        ),
         (head(first="POST  /a HTTP/1.1"), "first line"),
         (head(first="POST /a b HTTP/1.1"), "first line"),
         (head(first="POST /a HTTP/2.0"), "first line"),
@@ -134,3 +164,21 @@ def test_a_response_without_a_reason_and_with_odd_lines_is_read() -> None:
     response = read_response(b"HTTP/1.1 204\r\nno header\r\nX: \xfc\r\n\r\n")
     assert response.status == 204
     assert response.fields.get(b"x") == b"\xfc"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/a/v1/x?to=../b",
+        "/a/.../b",
+        "/a/.well-known",
+        "/a/v1..2",
+        "/a/models/x%2Fy",
+        "/a/%25",
+    ],
+)
+def test_dots_within_an_element_and_in_the_query_are_as_good_as_letters(
+    path: str,
+) -> None:
+    request = read_request(head(first=f"GET {path} HTTP/1.1"))
+    assert request.target == path.encode()

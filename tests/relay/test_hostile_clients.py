@@ -346,6 +346,8 @@ async def test_a_websocket_of_responses_is_refused_at_once_and_another_is_a_tunn
         writer.write(start % b"responses" + upgrade)
         refused = await read_message(reader)
         assert refused.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
+        writer.close()
+        reader, writer = await running.connect()
         writer.write(start % b"realtime" + upgrade)
         assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 101 ")
         writer.write(b"any bytes")
@@ -396,3 +398,48 @@ async def test_with_a_token_the_health_too_needs_it() -> None:
             b"GET /t/secret/ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         )
         assert known.startswith(b"HTTP/1.1 200 ")
+
+
+REFUSED = [
+    b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /a/../x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /a/x HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    b"GET /ullage/x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+async def test_a_refusal_closes_the_connection_and_requests_behind_it_get_no_answer(
+    refused: bytes,
+) -> None:
+    async with relay("--upstream", "a=http://127.0.0.1:9") as running:
+        raw = await running.ask(refused * 20_000)
+        assert raw.startswith(b"HTTP/1.1 4")
+        assert raw.count(b"HTTP/1.1 ") == 1
+        assert b"\r\nconnection: close\r\n" in raw
+
+
+async def test_one_client_that_asks_for_health_without_end_does_not_make_others_wait() -> (
+    None
+):
+    one = b"GET /ullage/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    async with relay("--upstream", "a=http://127.0.0.1:9") as running:
+        flood_reader, flood = await running.connect()
+        flood.write(one * 400_000)  # and reads nothing
+        for _ in range(5):
+            assert (await running.health())["program"] == "ullage"
+        assert flood.transport.get_write_buffer_size() > 0, "all of it was taken in"
+        flood.close()
+        assert not flood_reader.at_eof()
+
+
+async def test_a_path_that_leads_out_of_its_upstream_is_refused_and_reaches_nothing() -> (
+    None
+):
+    noting = Noting(b"\r\n\r\n")
+    async with upstream(noting) as base, relay("--upstream", f"a={base}/v1") as running:
+        for path in (b"/a/../x", b"/a/%2e%2e/x", b"/a/..%2fx", b"/a/%252e%252e/x"):
+            raw = await running.ask(GET.replace(b"/a/x", path))
+            assert raw.startswith(b"HTTP/1.1 400 ")
+            assert b"as an element" in raw
+        assert noting.data == b""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import httpx2
 import pytest
 from ullage_simulators import running
 
+from tests.hostile.logs import claude
 from tests.importers.first_calls import claude_code
 from tests.server.served import MODEL, Api, frames_of, script, serving
 from ullage.codec.stream import Answer
@@ -21,7 +24,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.hooks import Hook
-from ullage.server.app import application
+from ullage.server.app import LOGS_AT_ONCE, application
 from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.window import step_lines
 from ullage.store.overhead import OverheadStore
@@ -291,6 +294,19 @@ def test_a_log_is_shown_with_what_was_learnt_and_teaches_nothing(
 
 def test_there_are_logs_to_look_at() -> None:
     assert len({path.parent.name for path in LOGS}) >= 4
+
+
+def test_health_answers_while_more_logs_are_read_than_may_be_at_once(api: Api) -> None:
+    messages = (claude("a", uuid=f"u{number}") for number in range(10_000))
+    log = b"\n".join(json.dumps(message).encode() for message in messages)
+    with ThreadPoolExecutor(2 * LOGS_AT_ONCE) as clients:
+        asked = [
+            clients.submit(api.post, "/v1/look", content=log, timeout=300)
+            for _ in range(2 * LOGS_AT_ONCE)
+        ]
+        assert api.get("/healthz", timeout=300).status_code == 200
+        assert not all(each.done() for each in asked)
+        assert {each.result().status_code for each in asked} == {200}
 
 
 def test_the_window_may_be_said(api: Api) -> None:

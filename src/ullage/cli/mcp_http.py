@@ -1,6 +1,6 @@
 """``ullage mcp --http``: the MCP server over HTTP on this machine, with the tokens of ``ullage serve``.
 
-Which hosts and pages may ask is checked by the SDK.
+Which pages may ask is checked by the SDK.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ullage.errors import SettingError
+from ullage.server.guard import LOOPBACK
 from ullage.server.guarded import guarded
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def serve(
     it is this machine's own. Raises ``SettingError``."""
     import uvicorn
 
-    app = guarded(server.streamable_http_app(host=HOST), tokens, scope)
+    # The SDK's own check reads ``127.0.0.1:80@evil.example`` as this machine.
+    app = server.streamable_http_app(host=HOST)
+    app = guarded(app, tokens, scope, names=LOOPBACK)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -16,6 +16,8 @@ from ullage.runtime.config_file import user_endpoints
 ADDRESS: Final = "{address}"
 """The relay fills it in once it listens."""
 
+OWN_SERVER: Final = "ollama=http://127.0.0.1:11434/v1"
+
 CLIENTS: Final = (
     (
         "Claude Code",
@@ -60,7 +62,8 @@ def welcome(options: argparse.Namespace, upstreams: list[str]) -> str:
     ]
     for title, way in CLIENTS:
         lines.append(f"  {title:<14} {way}")
-    lines += ["", f"Upstreams, as {ADDRESS}/NAME: {', '.join(upstreams)}", ""]
+    lines += ["", f"Upstreams, as {ADDRESS}/NAME: {', '.join(upstreams)}"]
+    lines += [f"Another: ullage proxy --upstream {OWN_SERVER}", ""]
     lines += [
         _stored(options),
         "`ullage watch`, `ullage top` and `ullage serve` show sessions as they run.",

@@ -45,6 +45,7 @@ from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
 from ullage.store.urls import with_bus
+from ullage_relay.heads import host_name
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -114,7 +115,6 @@ async def _serve(
     dispatch: Dispatch,
     spans: TracerProvider | None,
 ) -> None:
-    from ullage.server.admission import host_name
     from ullage.server.app import application
     from ullage.server.guard import LOOPBACK
     from ullage.server.live import LiveSessions

@@ -26,13 +26,17 @@ _VERSION: Final = re.compile(r"/v\d+(alpha|beta)?\d*$")
 
 
 def default_upstreams(endpoints: Mapping[str, Provider]) -> dict[str, str]:
-    """Every provider with a known address, and the user's own endpoints, by their names in the proxy's addresses."""
+    """Every provider with a known address, and the user's own endpoints, by their names in the proxy's addresses.
+
+    A server of the user's own, such as Ollama, is an upstream only where it is configured: whatever else listens at its
+    usual port would be one too.
+    """
     found = {}
     for row in TABLE:
         if row.name in BARE:
             name = BARE[row.name] or row.name
             found[name] = _VERSION.sub("", row.base_url)
-        elif row.base_url:
+        elif row.base_url and row.hosting != "own server":
             found[row.name] = row.base_url
     found[CHATGPT] = CHATGPT_ADDRESS
     for row in endpoints.values():

@@ -18,7 +18,7 @@ from ullage.bounds import (
     may_be_many,
     value_excess,
 )
-from ullage.envelope import DOCUMENT_VALUES, JSON_VALUES
+from ullage.envelope import CAREFUL_BYTES, JSON_VALUES, VALUE_BYTES
 from ullage.messages import clean_text
 
 JsonObject = dict[str, Any]
@@ -40,18 +40,15 @@ def decode_line(line: bytes, *, values: int = JSON_VALUES) -> Any:
     A line that is nested deeper than ``JSON_DEPTH`` or holds more than so many ``values`` is unusable too.
     A lone surrogate, NaN or a byte that is no UTF-8 does not make a line unusable: Python's own reader takes them.
     """
-    text = line.strip(b"\0 \t\r\n")
-    if not text:
-        raise Unusable("NUL bytes instead of a line")
-    if may_be_many(text, values) and (excess := json_excess(text, values=values)):
+    if may_be_many(line, values) and (excess := json_excess(line, values=values)):
         raise Unusable(excess)
     try:
-        value = _decode(text)
+        value = _decode(line)
     except RecursionError:
         raise Unusable(TOO_DEEP) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _decode_carefully(text, values)
-    if may_be_deep(text) and (
+        return _decode_carefully(line.strip(b"\0 \t\r\n"), values)
+    if may_be_deep(line) and (
         excess := value_excess(value)
     ):  # a value is quicker to judge than its text
         raise Unusable(excess)
@@ -60,8 +57,12 @@ def decode_line(line: bytes, *, values: int = JSON_VALUES) -> Any:
 
 def _decode_carefully(text: bytes, values: int) -> Any:
     """The value of text that the fast decoder refuses. Raises ``Unusable``."""
+    if not text:
+        raise Unusable("NUL bytes instead of a line")
     if excess := json_excess(text, values=values):
         raise Unusable(excess)
+    if len(text) > CAREFUL_BYTES:
+        raise Unusable("torn: no complete JSON value")
     try:
         return _joined(json.loads(text.decode("utf-8", "replace")))
     except ValueError:
@@ -85,8 +86,10 @@ def _joined(value: Any, key: str = "") -> Any:
     return value
 
 
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
-"""Strings, also one without an end, and the characters that open, close and separate."""
+_STRUCTURE = re.compile(rb'["{}\[\],]')
+_INSIDE_STRING = re.compile(rb'(?:[^"\\]{1,4096}+|\\.){0,256}+', re.DOTALL)
+"""At most a megabyte of a string: a longer match would keep other threads waiting. Possessive, so that nothing is kept
+for each character (https://docs.python.org/3/library/re.html#index-20)."""
 
 _CLOSER = {b"{": b"}", b"[": b"]"}
 
@@ -104,15 +107,16 @@ def read_document(data: bytes) -> Document:
     The cut is made behind the last complete element, whose containers are closed. Raises ``Unusable`` when nothing of
     it can be read.
     """
+    values = JSON_VALUES + len(data) // VALUE_BYTES
     try:
-        return Document(decode_line(data, values=DOCUMENT_VALUES), False)
+        return Document(decode_line(data, values=values), False)
     except Unusable as why:
         if str(why) in (TOO_DEEP, TOO_MANY):
             raise
     complete = _complete_part(data.strip(b"\0 \t\r\n"))
     if complete is None:
         raise Unusable("torn: no complete JSON value")
-    return Document(decode_line(complete, values=DOCUMENT_VALUES), True)
+    return Document(decode_line(complete, values=values), True)
 
 
 def _complete_part(data: bytes) -> bytes | None:
@@ -120,18 +124,30 @@ def _complete_part(data: bytes) -> bytes | None:
     if data[:1] not in (b"{", b"["):
         return None
     open_now: list[bytes] = []
-    cut, closers = 0, b""
-    for token in _TOKENS.finditer(data):
-        kind = token[0]
-        if kind in (b"{", b"["):
+    cut, closers, at = 0, b"", 0
+    while token := _STRUCTURE.search(data, at):
+        kind, at = token[0], token.end()
+        if kind == b'"':
+            at = _string_end(data, at)
+        elif kind in (b"{", b"["):
             open_now.append(kind)
-        elif kind in (b"}", b"]"):
-            if not open_now or _CLOSER[open_now.pop()] != kind:
-                break
-            cut, closers = token.end(), _closing(open_now)
-        elif kind == b"," and open_now:
-            cut, closers = token.start(), _closing(open_now)
+        elif kind == b",":
+            if open_now:
+                cut, closers = token.start(), _closing(open_now)
+        elif not open_now or _CLOSER[open_now.pop()] != kind:
+            break
+        else:
+            cut, closers = at, _closing(open_now)
     return data[:cut] + closers if cut else None
+
+
+def _string_end(data: bytes, at: int) -> int:
+    """The place behind the quote that ends the string; the end of the data where there is none."""
+    while found := _INSIDE_STRING.match(data, at):
+        if found.end() == at:
+            break
+        at = found.end()
+    return min(at + 1, len(data))
 
 
 def _closing(open_now: list[bytes]) -> bytes:

@@ -12,6 +12,7 @@ Source: https://github.com/google-gemini/gemini-cli, ``packages/core/src/service
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import ClassVar
 
 import msgspec
@@ -43,6 +44,9 @@ _INJECTED = ("<session_context>", "<hook_context>", "<state_snapshot>")
 _NOT_SENT = ("/", "?")
 """How user records begin that are commands to the program: ``packages/core/src/utils/sessionUtils.ts``."""
 
+BEGIN = 8_000
+"""Characters of a text that may name what the record is, and its title."""
+
 
 @dataclass(slots=True)
 class _Written:
@@ -50,7 +54,12 @@ class _Written:
 
     messages: list[str] = field(default_factory=list)
     content: bytes = b""
+    """The digest of its content: a later record of the same id may have another one."""
     results: bytes = b""
+
+
+def _digest(value: object) -> bytes:
+    return sha256(f.raw_json(value)).digest()
 
 
 class GeminiCliReader(Reader):
@@ -131,7 +140,7 @@ class GeminiCliReader(Reader):
     def _user(self, record: JsonObject) -> _Written:
         """A message of the user or of the program; notices are only shown, unless they hold media for the model."""
         content = _part_list(record.get("content"))
-        written = _Written(content=f.raw_json(content))
+        written = _Written(content=_digest(content))
         is_notice = f.text(record, "type") == "info"
         if is_notice and not any(
             "inlineData" in part or "fileData" in part for part in content
@@ -139,7 +148,8 @@ class GeminiCliReader(Reader):
             return written
         name = self.rows.unique(f.text(record, "id"))
         parts = self._parts(name).read(content, self.rows.tool_names)
-        said = "".join(part.text for part in parts if isinstance(part, TextPart)).strip()
+        texts = [part.text[:BEGIN] for part in parts if isinstance(part, TextPart)]
+        said = "".join(texts).strip()
         results = any(isinstance(part, ToolResultPart) for part in parts)
         if not parts or (said.startswith(_NOT_SENT) and not is_notice and not results):
             return written
@@ -159,7 +169,7 @@ class GeminiCliReader(Reader):
         rows = self.rows
         name = rows.unique(f.text(record, "id"))
         written = _Written(
-            content=f.raw_json(_part_list(record.get("content"))),
+            content=_digest(_part_list(record.get("content"))),
             results=_results_key(record),
         )
         self._records[f.text(record, "id")] = written
@@ -265,7 +275,7 @@ class GeminiCliReader(Reader):
             elif parts:
                 written.messages.append(label)
                 rows.add(Message(id=label, role="tool", parts=parts))
-        content = f.raw_json(
+        content = _digest(
             _part_list(record.get("content"))
             if f.text(record, "type") != "gemini"
             else record.get("content")

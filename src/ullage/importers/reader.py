@@ -155,7 +155,8 @@ class Reader(ABC):
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt and text.strip():
-            self.first_prompt = " ".join(words_of_person(text).split())[:TITLE_LENGTH]
+            begin = words_of_person(text)[: 100 * TITLE_LENGTH]
+            self.first_prompt = " ".join(begin.split())[:TITLE_LENGTH]
 
     @property
     def title(self) -> str:

@@ -8,13 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES, LOG_LINES
+from ullage.envelope import (
+    LINE_BYTES,
+    LOG_BYTES,
+    LOG_LINE_BYTES,
+    LOG_LINES,
+    MOST_LOG_LINES,
+)
 from ullage.errors import UnreadableInput
 
 PIECE_BYTES: Final = 1 << 20
 """Bytes read at a time while a line is skipped or lines are counted."""
 
-NEWEST_LINES: Final = "To read its newest lines alone: tail -n 100000 LOG > newest.jsonl"
+NEWEST_LINES: Final = (
+    f"To read its newest lines alone: tail -n {LOG_LINES} LOG > newest.jsonl"
+)
 """What to do about a log that is too long."""
 
 _KINDS: Final = (
@@ -75,17 +83,19 @@ def read_regular(path: Path, *, most: int) -> bytes:
 def open_log(path: Path) -> BinaryIO:
     """A log of lines, open for reading from its start. Counts its lines first, which takes a second for a gigabyte.
 
-    Raises ``UnreadableInput`` as ``open_regular`` does, and for a log of more than ``LOG_LINES`` lines.
+    Raises ``UnreadableInput`` as ``open_regular`` does, and for a log of more lines than ``LOG_LINES`` and
+    one for each of its kilobytes.
     """
     file = open_regular(path)
     try:
         count = sum(
             piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b"")
         )
+        most = min(LOG_LINES + file.tell() // LINE_BYTES, MOST_LOG_LINES)
         file.seek(0)
-        if count > LOG_LINES:
+        if count > most:
             raise UnreadableInput(
-                f"{path} has {count:,} lines; the most that are read of a log are {LOG_LINES:,}. {NEWEST_LINES}"
+                f"{path} has {count:,} lines; the most that are read of a log of its size are {most:,}. {NEWEST_LINES}"
             )
     except OSError as problem:
         file.close()

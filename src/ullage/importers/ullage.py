@@ -103,7 +103,9 @@ class UllageReader(Reader):
     def feed(self, lines: Iterable[bytes]) -> list[Event]:
         for line in lines:
             self.lines += 1
-            text = line.strip(b"\0 \t\r\n")
+            text = line
+            if not (line.startswith(b"{") and line.endswith(b"}\n")):
+                text = line.strip(b"\0 \t\r\n")  # a copy, which a long line is spared
             if not text:
                 continue
             try:

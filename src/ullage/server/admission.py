@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ullage.server.api_types import Problem
 from ullage.server.problems import problem
+from ullage_relay.heads import host_name
 
 Headers = Sequence[tuple[bytes, bytes]]
 """A request's headers in order, names in lower case, an entry for each line."""
@@ -30,9 +31,6 @@ FORM_TYPES: Final = frozenset(
 )
 """Content types that any page may send to any server (https://fetch.spec.whatwg.org/#cors-safelisted-request-header)."""
 
-_HOST: Final = re.compile(
-    r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?"
-)
 _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
 _ONCE: Final = (
     b"host",
@@ -81,14 +79,6 @@ def refusal(
         or _site(head)
         or _content_type(head)
     )
-
-
-def host_name(host: str) -> str:
-    """The name in a ``Host`` without its port; empty if the value is not exactly a host."""
-    found = _HOST.fullmatch(host.lower())
-    if found is None or not 0 < int(found["port"] or 80) <= 65_535:
-        return ""
-    return found["name"]
 
 
 def _framing(head: RequestHead) -> Problem | None:

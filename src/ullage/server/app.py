@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -47,6 +48,10 @@ log = logging.getLogger("ullage.server")
 
 LARGEST_BODY = 1_000_000
 """Bytes of a request that is neither a message nor a file."""
+
+LOGS_AT_ONCE = 2
+"""Uploaded logs that are read at the same time; others wait. Each may take five times its size in memory, and all of
+them share the processor with the event loop."""
 
 HANDLERS = (
     sessions.import_session,
@@ -144,9 +149,11 @@ def application(
 
     @asynccontextmanager
     async def hosting(app: Litestar) -> AsyncIterator[None]:
+        readers = ThreadPoolExecutor(LOGS_AT_ONCE, "ullage: reads a log")
         hosted = Host(agent, attends=True, dispatch=dispatch, drives=drives)
         async with hosted as host:
             app.state.host = host
+            app.state.readers = readers
             draining = start(
                 _drain(host, closing, hurry, drain_s), name="host: lets steps end"
             )
@@ -154,6 +161,7 @@ def application(
                 yield
             finally:
                 closing.set()
+                readers.shutdown(wait=False, cancel_futures=True)
                 await draining
 
     app = Litestar(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from litestar import Request, get, post
+from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from ullage.advice.history import history_of
@@ -183,6 +185,7 @@ class NothingInIt(InputError):
 )
 async def look_at_log(
     request: Request[Any, Any, Any],
+    state: State,
     host: TheHost,
     session: Annotated[str, QueryParameter(max_length=300)] = "",
     window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
@@ -190,7 +193,8 @@ async def look_at_log(
     """The body is a log of any program that `ullage context` reads. Nothing of it is stored."""
     earlier = await asyncio.to_thread(host.first_calls)
     async with received(request, "session.jsonl") as path:
-        return await asyncio.to_thread(read_log, path, session, window, earlier)
+        look = partial(read_log, path, session, window, earlier)
+        return await asyncio.get_running_loop().run_in_executor(state.readers, look)
 
 
 def read_log(
