@@ -84,7 +84,7 @@ def open_log(path: Path) -> BinaryIO:
     """A log of lines, open for reading from its start. Counts its lines first, which takes a second for a gigabyte.
 
     Raises ``UnreadableInput`` as ``open_regular`` does, and for a log of more lines than ``LOG_LINES`` and
-    one for each of its kilobytes.
+    one for each ``LINE_BYTES``.
     """
     file = open_regular(path)
     try:
