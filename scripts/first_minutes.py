@@ -108,10 +108,12 @@ def approve_a_call(
     try:
         output = seen(process.stdout, "no output")
         is_ready = readable([output.fileno()], LONGEST_S)
-        line = output.readline() if is_ready else ""
-        address = seen(re.search(r"http://\S+", line), line)
-        with httpx2.Client(base_url=address[0], timeout=LONGEST_S) as client:
+        said = output.readline() + output.readline() if is_ready else ""
+        link = seen(re.search(r"(http://\S+)/#link=(\S+)", said), said)
+        with httpx2.Client(base_url=link[1], timeout=LONGEST_S) as client:
             seen("Ullage" in client.get("/").text, "no answer")
+            redeemed = client.post("/v1/link", json={"word": link[2]}).json()
+            client.headers["authorization"] = f"Bearer {redeemed['token']}"
             _approve(client)
     finally:
         process.terminate()

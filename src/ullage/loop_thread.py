@@ -363,9 +363,20 @@ SHARED: Final = shared_thread("ullage")
 
 
 def _await_callers() -> None:
-    """Wait for the threads that make calls, as Python does too, but before it takes no more work into thread pools."""
-    for thread in tuple(_callers):
-        thread.join()
+    """Wait for the program's threads, as Python does too, but before it takes no more work into thread pools.
+
+    A thread of a class of its own may wait for what comes behind this, so it is one that has made calls.
+    """
+    while waited_for := [each for each in threading.enumerate() if _may_call(each)]:
+        for thread in waited_for:
+            thread.join()
+
+
+def _may_call(thread: threading.Thread) -> bool:
+    if thread in (threading.current_thread(), threading.main_thread()):
+        return False
+    is_plain = type(thread) is threading.Thread and not thread.daemon
+    return thread in _callers or (is_plain and thread not in pools._threads_queues)
 
 
 # Private, but without another way: what is registered by `atexit` comes after the pools (`concurrent.futures.thread`).

@@ -72,7 +72,7 @@ VALUES: tuple[object, ...] = (
     1, 0.5, 2_000, "high", "auto", "workspace", "anthropic:claude-haiku-4-5", "chat", True, ["AGENTS.md"],
     {"temperature": 0.5}, {"claude-haiku-4-5": {"window": 1000}}, {"x": {"url": "https://a.example/mcp"}}, "/",
     {"x": {"base_url": "https://a.example/v1", "wire": "chat"}},
-    "https://a.example", ["read"], "stop", "finish", "return", "all", 0.1, "text", "hybrid", "schema",
+    "https://a.example", ["read"], ["/"], "stop", "finish", "return", "all", 0.1, "text", "hybrid", "schema",
 )  # fmt: skip
 
 

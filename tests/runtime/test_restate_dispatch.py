@@ -95,6 +95,8 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
         background(draining.serve(refuse)),
         background(other.serve(drives)),
     ):
+        for worker in (draining, other):  # both listen then
+            await register(worker, shared_restate())
         port = balancer.sockets[0].getsockname()[1]
         await register_workers(shared_restate().admin, f"http://127.0.0.1:{port}")
         await draining.wake(request.node.name, 1)

@@ -260,7 +260,7 @@ def test_threads_that_outlive_the_main_program_get_their_answers(
 a = agent()
 def work(n):
     for call in range(3):
-        print(a.run_sync(f"{n}.{call}").reason, flush=True)
+        print(a.run_sync(f"{n}.{call}").reason + chr(10), end="", flush=True)
 for n in range(4):
     threading.Thread(target=work, args=(n,)).start()
 """

@@ -45,8 +45,8 @@ def dispatch_of(
         case "restate":
             if not drives:
                 return RestateDispatch(args.restate, place=args.place)
-            key = _restate_key(args)
             listen = host_and_port("--listen", args.listen)
+            key = _restate_key(args)
             return RestateDispatch(args.restate, listen, place=args.place, key=key)
         case _:
             return Embedded(args.place)
@@ -61,7 +61,8 @@ def _restate_key(args: argparse.Namespace) -> str:
         )
     if key and not re.fullmatch(PUBLIC_KEY, key):
         raise SettingError(
-            f"--restate-key {quoted(key)} is no public key of Restate: its log has it, as publickeyv1_…"
+            f"--restate-key {quoted(key)} is no public key of Restate. Give the one in its log, which begins with "
+            "publickeyv1_."
         )
     return key
 

@@ -117,9 +117,9 @@ def agree_to_address(
         )
         answers.add(place, url, is_agreed=answer)
     if not answer:
-        forgets = f"`ullage untrust {shlex.quote(str(place))}`"
+        forget = f"`ullage untrust {shlex.quote(str(place))}`"
         raise CommandRefused(
-            f"Nothing was done: {said} You refused that; {forgets} forgets it."
+            f"Nothing was done: {said} You refused that. Run {forget} to be asked again."
         )
 
 

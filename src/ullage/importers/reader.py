@@ -154,8 +154,8 @@ class Reader(ABC):
 
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""
-        if not self.first_prompt and text.strip():
-            begin = words_of_person(text)[: 100 * TITLE_LENGTH]
+        if not self.first_prompt:  # a long text is not copied for its beginning
+            begin = words_of_person(text[: 100 * TITLE_LENGTH])
             self.first_prompt = " ".join(begin.split())[:TITLE_LENGTH]
 
     @property
