@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401 - of the name of a host: another user may not read Python's own modules
 import os
 import re
 import socket
