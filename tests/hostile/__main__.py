@@ -85,6 +85,19 @@ OTHERS = {
         "A clone that names addresses, programs and links for the clients in it",
         ("tests/hostile/test_clones.py", "tests/cli/test_install.py"),
     ),
+    "log size": (
+        "A log of any program that takes more than five times its size",
+        ("tests/hostile/test_log_sizes.py",),
+    ),
+    "relay": (
+        "A client of the proxy that floods, stalls, hides a request or leaves its path",
+        (
+            "tests/relay/test_hostile_clients.py",
+            "tests/relay/test_connections.py",
+            "tests/relay/test_heads.py",
+            "tests/relay/test_access.py",
+        ),
+    ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
 }
 """Tests of one kind of attack that stand beside the code; counted, not listed."""
