@@ -10,7 +10,7 @@ site:  ## the documentation as a site, in site/; ARGS=serve shows it
 check:  ## lint, format, types, leftovers, plainness, sizes
 	@uv run python -m scripts.check
 
-test:  ## the first tier of tests, in as many processes as there are cores; one package: uv run pytest tests/meter
+test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest tests/meter
 	@uv run pytest
 
 sweep:  ## the second tier: sweeps, and property tests with more examples

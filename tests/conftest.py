@@ -7,6 +7,7 @@ HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
 
 import gc
 import importlib
+import os
 import pkgutil
 import signal
 import socket
@@ -190,8 +191,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """One process where paths are named: starting more takes longer than most directories do."""
-    return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+    """One process where paths are named: starting more takes longer than most directories do.
+
+    Otherwise one more than there are cores, since many tests wait.
+    """
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    return (os.cpu_count() or 1) + 1
 
 
 if (
