@@ -12,7 +12,13 @@ from ullage_simulators.scenario import read
 from bench.bound import CALLED, MODEL, had
 from tests.compaction.stage import ASKS, KEYS, SUMMARY, heard, of_kind, refused
 from tests.context.sessions import words
-from ullage.events import CallStarted, CompactionCommitted, EpochChanged, Event
+from ullage.events import (
+    CallStarted,
+    CompactionCommitted,
+    EpochChanged,
+    Event,
+    ReasoningRefused,
+)
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
 
@@ -84,6 +90,21 @@ async def test_a_change_of_the_policy_names_the_thinking_that_it_costs(
     assert epoch.reason == "reasoning"
     assert epoch.reasoning_lost is not None
     assert 4 * 50 < epoch.reasoning_lost < 4 * 300
+
+
+async def test_thinking_behind_a_compaction_that_another_model_gets_as_text_is_not_sent_to_it(
+    tmp_path: Path,
+) -> None:
+    with running(scenario()) as server:
+        async with agent(server, tmp_path, "claude-opus-5-5").session("s") as session:
+            before = await asked(session, 20)
+            await session.set(model="anthropic:claude-mythos-5-2")
+            events = await asked(session, 1)
+        assert not refused(server)
+    assert of_kind(before, CompactionCommitted)
+    assert not of_kind(events, ReasoningRefused)
+    (epoch,) = [each for each in of_kind(events, EpochChanged) if each.reason == "model"]
+    assert epoch.reasoning_lost
 
 
 async def test_no_summary_of_ours_is_prepared_where_it_would_cost_thinking(

@@ -38,6 +38,10 @@ class BoundReasoning:
     """The same by call, until its answer is there."""
     stands_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By the id of a provider's compaction: the digests of what it was made of."""
+    writers: dict[str, str] = field(default_factory=dict)
+    """The model that wrote a provider's compaction. Another one gets it as text, which is another prefix."""
+    reader: str = ""
+    """The model of the next request."""
     unbound: frozenset[str] = frozenset()
     """Answers whose reasoning is behind another prefix now."""
     learnt: set[str] = field(default_factory=set)
@@ -111,7 +115,7 @@ class BoundReasoning:
         rolled: tuple[str, ...] = (EMPTY,)
         for entry in entries:
             yield entry, rolled
-            stands = self.stands_for.get(entry.id, ())
+            stands = () if self._is_text(entry) else self.stands_for.get(entry.id, ())
             rolled = (*(self._roll(each, entry) for each in rolled), *stands)
 
     def note_compaction(
@@ -121,6 +125,7 @@ class BoundReasoning:
         first: str,
     ) -> None:
         """The provider wrote ``summary`` of all messages before ``first``. ``entries`` are those in view before."""
+        self.writers[summary] = self.reader
         for entry, rolled in self.accepted(entries):
             if entry.id == first:
                 self.stands_for[summary] = rolled[-MOST_STANDS:]
@@ -159,6 +164,9 @@ class BoundReasoning:
             if entry.cost.carries:
                 self.behind[entry.id] = UNKNOWN
 
+    def _is_text(self, entry: Entry) -> bool:
+        return self.writers.get(entry.id, self.reader) != self.reader
+
     def _roll(
         self,
         before: str,
@@ -170,6 +178,8 @@ class BoundReasoning:
             entry.id,
             repr((origin.seq, origin.place, *origin.pruned)),
         ]
+        if self._is_text(entry):
+            pieces.append("text")
         for name in entry.cost.references:
             tool = self.deferred.get(name)
             if tool is not None:
