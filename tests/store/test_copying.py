@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.postgres import database
@@ -197,7 +197,11 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much],
+)
 @given(steps=STEPS, events=EVENTS)
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_everything_that_a_store_holds_is_in_its_copy(
