@@ -16,7 +16,7 @@ from ullage.reasoning import (
     ReasoningPolicy,
     SentReasoning,
     need_for,
-    readable_ids,
+    reasoning_ids,
     rule_for,
     step_in,
 )
@@ -51,14 +51,16 @@ def select(
 ) -> Selection:
     """What of the reasoning in ``messages`` the next request carries, and what of that is counted.
 
-    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``. Foreign reasoning
-    is in none of the three.
+    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``. Reasoning that
+    the model does not read is in none of the three, unless it drops it by itself: then it is sent with the rest.
     """
     asked = Maker(wire, provider, model)
     rule = rule_for(wire, provider, model, stream=stream)
     turn = last_turn(messages, beside=rule.beside)
     readable = tuple(_ids(messages, asked))
     chosen = _by_policy(messages, readable, policy)
+    if policy.include_in_context and policy.strip == "none":
+        chosen |= frozenset(_ids(messages, asked, even_dropped=True))
     forced: frozenset[str] = frozenset()
     if turn.is_open and need_for(wire, model) is not None:
         forced = frozenset(_ids(_with_calls(messages[turn.start :]), asked)) - chosen
@@ -111,5 +113,8 @@ def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
     )
 
 
-def _ids(messages: Iterable[Message], asked: ModelPlace) -> Iterable[str]:
-    return (name for message in messages for name in readable_ids(message, asked))
+def _ids(
+    messages: Iterable[Message], asked: ModelPlace, *, even_dropped: bool = False
+) -> Iterable[str]:
+    for message in messages:
+        yield from reasoning_ids(message, asked, even_dropped=even_dropped)

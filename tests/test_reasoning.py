@@ -285,6 +285,21 @@ def test_reasoning_of_another_model_is_neither_sent_nor_counted_nor_forced(
     assert (chosen.sent, chosen.counted, chosen.forced) == (ids(), ids(), ids())
 
 
+@pytest.mark.parametrize("unbound", [frozenset[str](), frozenset({"a3"})])
+def test_reasoning_that_claude_drops_by_itself_stays_in_front_of_later_reasoning(
+    unbound: frozenset[str],
+) -> None:
+    older = ("messages", "anthropic", "claude-mythos-5-2")
+    asked = Maker("messages", "anthropic", "claude-fable-5-1")
+    mixed = (made_by(TURN[1], *older), *(made_by(each, *asked) for each in TURN[2:]))
+    sent = SentReasoning(ReasoningPolicy(unbound=unbound), asked)
+    sent.add(mixed)
+    assert sent.ids is None or sent.ids == ids("a1", "a2")
+    assert select(
+        mixed, ReasoningPolicy(), wire=asked.wire, provider="anthropic", model=asked.model
+    ).counted == ids("a2", "a3")
+
+
 def test_the_last_reasoning_is_the_last_that_can_be_read() -> None:
     mixed = (*(made_by(message, *CLAUDE) for message in TURN[:5]), made_by(TURN[5], *GPT))
     policy = ReasoningPolicy(strip="all_but_last")

@@ -374,8 +374,9 @@ def need_for(wire: str, model: str) -> Need | None:
 class SentReasoning:
     """Which reasoning of a history is sent, by the application's policy and the model's needs.
 
-    The history may come in pieces. Inside an open tool loop the wire's need wins over the policy. Foreign reasoning is
-    never sent. Which of the sent reasoning is counted, the meter sums up (``meter/reasoning_in_view.py``).
+    The history may come in pieces. Inside an open tool loop the wire's need wins over the policy. Reasoning of another
+    wire, host or family is never sent. Which of the sent reasoning is counted, the meter sums up
+    (``meter/reasoning_in_view.py``).
     """
 
     def __init__(self, policy: ReasoningPolicy, asked: ModelPlace) -> None:
@@ -424,7 +425,7 @@ class SentReasoning:
                     False
                 )
                 with_calls.clear()
-            ids = readable_ids(message, self._asked)
+            ids = reasoning_ids(message, self._asked, even_dropped=self._sends_all)
             if not ids or message.id in self._unbound:
                 continue
             if not is_first and not self._seen.isdisjoint(ids):
@@ -494,12 +495,18 @@ def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
     )
 
 
-def readable_ids(message: Message, asked: ModelPlace) -> tuple[str, ...]:
-    """Ids of the reasoning in an answer that the model asked can be sent."""
+def reasoning_ids(
+    message: Message, asked: ModelPlace, *, even_dropped: bool = False
+) -> tuple[str, ...]:
+    """Ids of the reasoning in an answer that the model asked reads.
+
+    ``even_dropped``: also of what it drops by itself. Later reasoning is bound to it, so it has to stay in place.
+    """
     if message.role != "assistant":
         return ()
-    return tuple(
-        part.id
-        for part in message.of_type(ReasoningPart)
-        if not is_foreign(part.provider, asked)
-    )
+    ids: list[str] = []
+    for part in message.of_type(ReasoningPart):
+        is_sent = even_dropped and is_native(part.provider, asked)
+        if is_sent or not is_foreign(part.provider, asked):
+            ids.append(part.id)
+    return tuple(ids)

@@ -199,10 +199,6 @@ CHANGES: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
     "steer": steer,
 }
 
-DRAWN: Final = tuple(name for name in CHANGES if name != "fork")
-"""A fork is in the table alone. Drawn with the others (seed 888), thinking that a third model could not read is still
-taken to be in front of later thinking, which its provider then drops."""
-
 STRATEGIES: Final = ("hybrid", "llm", "prune", ("server", "hybrid"))
 
 
@@ -331,7 +327,7 @@ def random_session(seed: int, place: Path) -> Outcome:
     model = rng.choice(CLAUDE if rng.random() < 0.6 else EVERY_MODEL)
     provider = model.partition(":")[0]
     models = [each for each in EVERY_MODEL if each.startswith(f"{provider}:")]
-    changes = rng.choices(DRAWN, k=3)
+    changes = rng.choices(tuple(CHANGES), k=3)
     strategy = rng.choice(STRATEGIES)
     return asyncio.run(
         session_with(model, changes, seed, place, models=models, strategy=strategy)

@@ -101,7 +101,7 @@ from ullage.meter.view import (
     cleared,
 )
 from ullage.models.binding import binding_of
-from ullage.reasoning import ReasoningPolicy, bare_model, step_of
+from ullage.reasoning import ReasoningPolicy, step_of
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
 from ullage.usage import Usage
@@ -139,7 +139,6 @@ class Fold(State):
     def _rebind(self, sent: Mapping[str, float]) -> None:
         """Look again at which reasoning, ``sent`` before, is still behind the prefix that it was made behind."""
         self.head = self.loadable = None
-        self.bound.reader = bare_model(self.model)
         if self.bound.check(self.prefix_head, self.view, self._binds):
             self._recarry()
         lost = {**self.lost, **sent}
@@ -545,7 +544,6 @@ class Fold(State):
         speakers = [each.role == "assistant" for each in (left[-1], kept[0])]
         if kept[0].role == "system" or speakers[0] == speakers[1]:
             return
-        self.bound.reader = bare_model(self.model)
         self.bound.note_compaction(summary.id, self.view, kept[0].id)
 
     def _compacted(self, event: CompactionCommitted) -> None:

@@ -46,7 +46,7 @@ from ullage.models.binding import (
     binding_of,
     takes_claude_fields,
 )
-from ullage.reasoning import ReasoningPolicy
+from ullage.reasoning import ReasoningPolicy, bare_model
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 
@@ -217,6 +217,7 @@ class State:
     def set_model(self, model: str, wire: str, provider: str) -> None:
         """Take the limits and the estimators of this model."""
         self.model, self.wire, self.provider = model, wire, provider
+        self.bound.reader = bare_model(model)
         self.known = lookup(provider, model) if model else None
         self.forecaster = Forecaster(
             wire,
