@@ -216,6 +216,7 @@ async def test_a_body_that_does_not_come_ends_its_request_and_one_that_comes_goe
         connection.look_after(now + client_side.BODY_S - 1)
         assert not reader.at_eof()
         connection.look_after(now + 2 * client_side.BODY_S)
+        assert connection._is_refusing
         refusal = await reader.read()
         assert refusal.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
         assert b"did not come in time" in refusal
