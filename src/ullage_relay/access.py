@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ullage_relay.heads import HttpRequest, host_name
 from ullage_relay.requests import TOKEN
+from ullage_relay.tokens import WrongTokens
 from ullage_relay.upstreams import RelayedPath, is_loopback
 
 OF_A_PAGE = (b"cross-site", b"same-site")
@@ -21,9 +22,13 @@ class AccessRefused(NamedTuple):
 
 
 def objection(
-    request: HttpRequest, path: RelayedPath, token: bytes
+    request: HttpRequest,
+    path: RelayedPath,
+    token: bytes,
+    wrong: WrongTokens,
+    address: str,
 ) -> AccessRefused | None:
-    """Why this request is refused; ``None`` when it may pass."""
+    """Why this request is refused; ``None`` when it may pass. A wrong token counts for ``address``."""
     fields = request.fields
     if fields.has(b"origin") or fields.get(b"sec-fetch-site").lower() in OF_A_PAGE:
         return AccessRefused(
@@ -32,7 +37,10 @@ def objection(
             " Use a program that sends no Origin header.",
         )
     if token:
-        return _objection_to_token(path.token or fields.get(TOKEN), token)
+        given = path.token or fields.get(TOKEN)
+        if compare_digest(given, token):
+            return None
+        return _wrong_token(given, wrong, address)
     host = host_name(fields.get(b"host").decode("latin-1"))
     # A request of HTTP/1.0 may have no Host.
     if fields.has(b"host") and not is_loopback(host.strip("[]")):
@@ -44,9 +52,16 @@ def objection(
     return None
 
 
-def _objection_to_token(given: bytes, token: bytes) -> AccessRefused | None:
-    if compare_digest(given, token):
-        return None
+def _wrong_token(given: bytes, wrong: WrongTokens, address: str) -> AccessRefused:
+    wait_s = wrong.wait_s(address) if given else 0.0
+    if wait_s:
+        return AccessRefused(
+            429,
+            "Too many wrong tokens came from this address, and nothing was sent on."
+            f" Try again in {wait_s:.0f} s.",
+        )
+    if given:
+        wrong.note(address)
     return AccessRefused(
         401,
         "The token is missing or wrong, and nothing was sent on."

@@ -64,7 +64,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_paused = False
         self._is_full = False
         self._waits_since = asyncio.get_running_loop().time()
-        """When a request was last ended, or the next one begun, or more of its body came."""
+        """When a request was last ended, or the next one begun, or more of its body came, or it stopped reading."""
         self._body_until = 0.0
         """When the body of the present request is late."""
         self._own_in_a_row = 0
@@ -104,6 +104,7 @@ class ClientConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_full = True
+        self._waits_from_now()
         if self._upstream is not None:
             self._upstream.pause_reading()
 
@@ -139,9 +140,8 @@ class ClientConnection(asyncio.Protocol):
     @property
     def waits_since(self) -> float | None:
         """See ``KeptConnection``."""
-        if self._is_tunnel or not (self.is_idle or self._awaits_body):
-            return None
-        return self._waits_since
+        is_awaited = self._is_full or self.is_idle or self._awaits_body
+        return self._waits_since if is_awaited else None
 
     @property
     def _awaits_body(self) -> bool:
@@ -280,7 +280,7 @@ class ClientConnection(asyncio.Protocol):
         state = self._state
         path = relayed_path(request.target)
         name = path.upstream
-        refused = objection(request, path, state.token)
+        refused = objection(request, path, state.token, state.wrong, self.address)
         if refused is not None:
             self._refuse(request, name, refused.status, refused.message)
         elif name == "ullage":

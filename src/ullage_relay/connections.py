@@ -31,7 +31,7 @@ class KeptConnection(Protocol):
 
     @property
     def waits_since(self) -> float | None:
-        """Since when it waits for its client to send something; ``None`` where it waits for an upstream."""
+        """Since when it waits for its client to send or read something; ``None`` where it waits for an upstream."""
 
     def look_after(self, now: float) -> None:
         """End the connection if its client has left, or has let it wait too long."""

@@ -7,6 +7,7 @@ import json
 import os
 from typing import Final, NamedTuple
 
+from ullage_relay.tokens import guessable
 from ullage_relay.upstreams import BadUpstream, Upstream, is_loopback, parse_upstream
 
 TOKEN_VARIABLE: Final = "ULLAGE_PROXY_TOKEN"  # noqa: S105 - the name of the variable
@@ -115,6 +116,8 @@ def _token(path: str) -> bytes:
     token = token.strip()
     if path and not token:
         raise BadOption(f"The token file {path} is empty. Write a token into it.")
+    if token and (problem := guessable(token)):
+        raise BadOption(problem)
     return token
 
 

@@ -17,6 +17,7 @@ REASONS: Final = {
     404: "Not Found",
     408: "Request Timeout",
     426: "Upgrade Required",
+    429: "Too Many Requests",
     502: "Bad Gateway",
     503: "Service Unavailable",
 }
@@ -26,6 +27,7 @@ STATUSES_OF_GEMINI: Final = {
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
     502: "UNAVAILABLE",
     503: "UNAVAILABLE",
 }
@@ -36,6 +38,7 @@ TYPES_OF_ANTHROPIC: Final = {
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
+    429: "rate_limit_error",
 }
 """https://platform.claude.com/docs/en/api/errors"""
 

@@ -12,6 +12,7 @@ from ullage_relay.metering import MeteringChild, say
 from ullage_relay.own_answers import json_body
 from ullage_relay.requests import SESSION, SHOWN_OF_ANSWER, is_metered, shown_headers
 from ullage_relay.taps import TappedCall, Taps
+from ullage_relay.tokens import WrongTokens
 from ullage_relay.upstream_side import Connector
 from ullage_relay.upstreams import RelayedPath, Upstream, session_name
 
@@ -37,6 +38,7 @@ class RelayState:
         self.metering = metering
         self.connector = Connector()
         self.token = token
+        self.wrong = WrongTokens()
         self.guard = guard
         self.version = version
         self.connections = 0

@@ -1,5 +1,6 @@
 """``ullage serve`` on the command line."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,24 @@ def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
     named = TokenStore(tmp_path / "tokens.json")
     named.add("ada", ("admin",), expires=None, now=0)
     assert launch_token("", [named], environment, is_off=False) == LaunchToken("")
+
+
+@pytest.mark.parametrize("words", ["serve --port 0", "worker --store s.db"])
+def test_a_setting_that_names_no_tool_is_an_error_of_the_start(
+    words: str, tmp_path: Path
+) -> None:
+    model = ["--model", "anthropic:claude-haiku-4-5", "--tools", "read"]
+    done = subprocess.run(
+        [sys.executable, "-m", "ullage", *words.split(), *model],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=tmp_path,
+        env={**os.environ, "ANTHROPIC_API_KEY": "x", "ULLAGE_APPROVE": "write,shel"},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Did you mean 'shell'" in done.stderr
 
 
 def test_the_link_that_it_prints_opens_the_page_once(tmp_path: Path) -> None:

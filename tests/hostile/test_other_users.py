@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -91,6 +92,8 @@ async def test_the_role_of_the_trial_is_no_superuser_and_nothing_listens_on_tcp(
     connection = await asyncpg.connect(postgres.url)
     try:
         assert await connection.fetchval("SHOW listen_addresses") == ""
+        # In /dev/shm another process of `nobody` could open it.
+        assert await connection.fetchval("SHOW dynamic_shared_memory_type") == "mmap"
         assert await connection.fetchval("SHOW is_superuser") == "off"
         can_log_in = "SELECT rolname FROM pg_roles WHERE rolsuper AND rolcanlogin"
         assert [row[0] for row in await connection.fetch(can_log_in)] == ["postgres"]
@@ -121,9 +124,10 @@ def test_restate_s_sockets_are_reached_by_its_own_user_alone(user: int) -> None:
 
 @contextmanager
 def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A command of ours that listens, and its port."""
+    """A command of ours that listens, may have 128 files open, and its port."""
+    limited = ["sh", "-c", 'ulimit -n 128; exec "$0" "$@"', sys.executable]
     program = subprocess.Popen(
-        [sys.executable, "-m", "ullage", *words],
+        [*limited, "-m", "ullage", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -179,6 +183,24 @@ def test_mcp_over_http_tells_another_user_nothing(tmp_path: Path) -> None:
     with started("mcp", "--http", "0", folder=tmp_path) as (_, port):
         for method in ("GET", "POST", "DELETE"):
             assert asked(port, "/mcp", method) == "401"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/mcp"])
+def test_idle_connections_of_another_user_shut_out_nobody(
+    path: str, tmp_path: Path
+) -> None:
+    words = ["mcp", "--http", "0"]
+    if path == "/healthz":
+        words = ["worker", "--store", "s.db", "--metrics", "127.0.0.1:0"]
+        words += ["--model", "anthropic:claude-haiku-4-5"]
+    with started(*words, folder=tmp_path) as (program, port), ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        told = "503"
+        while told == "503":  # until those have been idle for a moment
+            told = asked(port, path)
+        assert told == ("200" if path == "/healthz" else "401")
+        assert program.poll() is None
 
 
 def test_a_worker_under_restate_without_a_key_does_not_start(tmp_path: Path) -> None:

@@ -170,7 +170,6 @@ PACKAGES: dict[str, frozenset[str]] = {
             "genai_prices",
             "opentelemetry",  # ``exporting.py`` alone, where there is a collector
             "mcp",  # ``mcp_server.py`` alone, when it is started
-            "uvicorn",  # ``mcp_http.py`` alone, when it is started
         }
     ),
 }

@@ -2,14 +2,22 @@ import pytest
 
 from ullage_relay.access import objection
 from ullage_relay.heads import read_request
+from ullage_relay.tokens import WRONG_AT_ONCE, WrongTokens
 from ullage_relay.upstreams import relayed_path
 
 
-def status(*lines: str, target: str = "/a/x", token: bytes = b"") -> int:
+def status(
+    *lines: str,
+    target: str = "/a/x",
+    token: bytes = b"",
+    wrong: WrongTokens | None = None,
+    address: str = "",
+) -> int:
     """The status of the refusal; 0 when the request may pass."""
     head = "\r\n".join([f"POST {target} HTTP/1.1", *lines]).encode() + b"\r\n\r\n"
     request = read_request(head)
-    refused = objection(request, relayed_path(request.target), token)
+    path = relayed_path(request.target)
+    refused = objection(request, path, token, wrong or WrongTokens(), address)
     return refused.status if refused is not None else 0
 
 
@@ -69,6 +77,21 @@ def test_with_a_token_only_those_who_know_it_may_pass(
     target: str, lines: list[str], expected: int
 ) -> None:
     assert status("Host: far.example", *lines, target=target, token=b"secret") == expected
+
+
+def test_wrong_tokens_of_one_address_are_told_to_wait_and_keep_out_no_right_one() -> None:
+    wrong = WrongTokens(lambda: 0.0)
+
+    def tried(*lines: str, address: str = "10.0.0.1") -> int:
+        return status("Host: x", *lines, token=b"secret", wrong=wrong, address=address)
+
+    for _ in range(2 * WRONG_AT_ONCE):
+        assert tried() == 401  # without any
+    for _ in range(WRONG_AT_ONCE):
+        assert tried("X-Ullage-Token: guess") == 401
+    assert tried("X-Ullage-Token: guess") == 429
+    assert tried("X-Ullage-Token: guess", address="10.0.0.2") == 401
+    assert tried("X-Ullage-Token: secret") == 0
 
 
 def test_a_browser_that_was_given_the_address_by_hand_may_look_at_the_health() -> None:

@@ -187,6 +187,93 @@ async def test_clients_that_announce_a_body_and_send_six_bytes_make_room_for_oth
         server.close()
 
 
+async def test_clients_that_do_not_read_their_answer_make_room_for_others() -> None:
+    async def endless(reader: Reader, writer: Writer) -> None:
+        await read_message(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(bytes(100_000))
+            await writer.drain()
+
+    async with upstream(endless) as base:
+        kept = ClientConnections(3)
+        server = await served(kept, base)
+        address = server.sockets[0].getsockname()
+        flood = []
+        for _ in range(3):
+            flood.append(await asyncio.open_connection(*address, limit=1_000))
+            flood[-1][1].write(b"GET /a/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not all(
+            isinstance(each, ClientConnection) and each._is_full for each in kept.all()
+        ):
+            await asyncio.sleep(0)
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET /ullage/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await read_message(reader)).startswith(b"HTTP/1.1 200 OK")
+        for each in (writer, *(writer for _, writer in flood)):
+            each.close()
+        server.close()
+
+
+class FakeTransport(asyncio.Transport):
+    """A client that reads all at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None: ...
+
+
+async def test_answers_of_the_relay_s_own_go_by_turns() -> None:
+    taps = Taps("r")
+    state = RelayState([], taps, MeteringChild([], b"{}", taps))
+    connection, transport = (
+        ClientConnection(state, ClientConnections()),
+        FakeTransport(),
+    )
+    connection.connection_made(transport)
+    one = b"GET /ullage/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    connection.data_received(one * 1_000)
+    for turn in (1, 2, 3):
+        assert len(transport.written) == turn * client_side.OWN_IN_A_ROW
+        await asyncio.sleep(0)
+    connection.pause_writing()
+    count = len(transport.written)
+    await asyncio.sleep(0)
+    assert len(transport.written) == count, "the client does not read"
+
+
+async def test_each_piece_of_a_body_gives_its_client_more_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(reader: Reader, writer: Writer) -> None:
+        await reader.read()
+
+    async with upstream(never) as base:
+        kept = ClientConnections()
+        server = await served(kept, base)
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        head = b"POST /a/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+        writer.write(head)
+        while not kept.all() or kept.all()[0].is_idle:  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+        (connection,) = kept.all()
+        assert isinstance(connection, ClientConnection)
+        until = connection._body_until
+        monkeypatch.setattr(client_side, "BODY_S", 2 * client_side.BODY_S)
+        connection.data_received(bytes(client_side.BODY_BYTES_PER_S * 3))
+        assert connection._body_until == until + 3
+        writer.close()
+        server.close()
+
+
 async def test_a_body_that_does_not_come_ends_its_request_and_one_that_comes_goes_on() -> (
     None
 ):
@@ -216,6 +303,7 @@ async def test_a_body_that_does_not_come_ends_its_request_and_one_that_comes_goe
         connection.look_after(now + client_side.BODY_S - 1)
         assert not reader.at_eof()
         connection.look_after(now + 2 * client_side.BODY_S)
+        assert connection._is_refusing
         refusal = await reader.read()
         assert refusal.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
         assert b"did not come in time" in refusal

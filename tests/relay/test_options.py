@@ -51,6 +51,20 @@ def test_an_option_that_can_not_be_used_says_why(
         read_options(arguments)
 
 
+@pytest.mark.parametrize("where", ["file", "environment"])
+def test_a_token_that_can_be_guessed_is_refused(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("\n\nx\n\n")
+    arguments = [*UPSTREAM, "--token-file", str(file)]
+    if where == "environment":
+        arguments = UPSTREAM
+        monkeypatch.setenv("ULLAGE_PROXY_TOKEN", "x")
+    with pytest.raises(BadOption, match="A token of 1 characters can be guessed"):
+        read_options(arguments)
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
 def test_a_port_that_is_none_ends_the_program(port: str) -> None:
     with pytest.raises(SystemExit):
@@ -63,5 +77,8 @@ def test_a_token_comes_from_a_file_or_the_environment(
     monkeypatch.setenv("ULLAGE_PROXY_TOKEN", "from the environment")
     assert read_options([*UPSTREAM, "--host", "0.0.0.0"]).token == b"from the environment"
     file = tmp_path / "token"
-    file.write_text("from the file\n")
-    assert read_options([*UPSTREAM, "--token-file", str(file)]).token == b"from the file"
+    file.write_text("read from the file\n")
+    assert (
+        read_options([*UPSTREAM, "--token-file", str(file)]).token
+        == b"read from the file"
+    )

@@ -16,6 +16,7 @@ from ullage.messages import Tool
 from ullage.runtime.agent import Agent
 from ullage.runtime.layers import Layer
 from ullage.runtime.subagent import subagent
+from ullage.server.background import http_server
 from ullage.store.sqlite.store import SqliteStore
 from ullage.tools.mcp import McpServer
 from ullage.tools.tool import AgentTool, Output
@@ -262,3 +263,18 @@ async def test_a_subagents_tool_is_named_in_its_own_agent(
         agent = payer(tmp_path, server, till, tools=[tool], approve=["pay"])
         with pytest.raises(SettingError, match="Its tools are helper, read_result"):
             await agent.ask("Pay.")
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_server_does_not_start_with_a_name_that_no_tool_can_have(
+    waits: bool, tmp_path: Path, till: Till
+) -> None:
+    tools = [till.pay, FakeServer(till)] if waits else [till.pay]
+    with running(script(DONE)) as server:
+        agent = payer(tmp_path, server, till, tools=tools, approve=["pay", "payy"])
+        with pytest.raises(SettingError, match=r"'payy'.*Did you mean 'pay'"):
+            http_server(agent, token="").__enter__()
+        if waits:
+            agent = payer(tmp_path, server, till, tools=tools, approve=["bank__pay"])
+            with http_server(agent, token=""):
+                pass

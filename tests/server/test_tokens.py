@@ -14,16 +14,14 @@ import pytest
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.server.tokens import (
-    WRONG_AT_ONCE,
-    WRONG_S,
     Bearer,
     TokenRecord,
     Tokens,
     TokenStore,
     TokenTable,
-    WrongTokens,
 )
 from ullage.store.postgres.store import PostgresStore
+from ullage_relay.tokens import WRONG_AT_ONCE
 
 NOW = 1_000_000.0
 
@@ -170,22 +168,6 @@ def test_a_link_is_exchanged_for_a_token_once() -> None:
     assert tokens.redeem(tokens.new_link())
     assert tokens.redeem(earlier) == ""
     assert Tokens("the-launch-token").bearer(token) is None
-
-
-def test_guesses_are_slowed_down_by_address() -> None:
-    now = [NOW]
-    wrong = WrongTokens(lambda: now[0])
-    for _ in range(WRONG_AT_ONCE):
-        assert wrong.wait_s("10.0.0.1") == 0
-        wrong.note("10.0.0.1")
-    assert 0 < wrong.wait_s("10.0.0.1") <= WRONG_S
-    assert wrong.wait_s("10.0.0.2") == 0
-    now[0] += WRONG_S
-    assert wrong.wait_s("10.0.0.1") == 0
-    for _ in range(WRONG_AT_ONCE):
-        wrong.note("2001:db8:1:2:3::4")
-    assert wrong.wait_s("2001:db8:1:2:ffff::1") > 0
-    assert wrong.wait_s("2001:db8:1:3::1") == 0
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ listen_addresses = ''
 max_connections = 200
 unix_socket_directories = '{folder}'
 unix_socket_permissions = 0700
+dynamic_shared_memory_type = mmap
 """
 
 DATABASE: Final = "ullage"

@@ -26,7 +26,8 @@ def serve(
 ) -> None:
     """Serve at ``/mcp`` until Ctrl-C or SIGTERM; ``scope`` is what a token has to allow. ``file`` has the token where
     it is this machine's own. Raises ``SettingError``."""
-    import uvicorn
+    from ullage.server.connections import process_limits
+    from ullage.server.serving import LimitedServer
 
     # The SDK's own check reads ``127.0.0.1:80@evil.example`` as this machine.
     app = server.streamable_http_app(host=HOST)
@@ -45,5 +46,4 @@ def serve(
         if tokens.are_required():
             how = f"the token in {file}" if file else "a token"
         print(f"MCP at {address} ({how}). Ctrl-C ends it.", file=sys.stderr, flush=True)
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
-        asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+        asyncio.run(LimitedServer(app, process_limits()).serve(sockets=[listening]))

@@ -133,9 +133,6 @@ async def _serve(
     warn_of(agent)
     is_local, url = is_loopback(args.host), url_of(listening)
     try:
-        await store.sessions(
-            limit=1
-        )  # a store that can't be opened is said before anything is promised
         are_required = any(each.read() is not None for each in tokens)
         is_private = is_local and not are_required
         names = {*LOOPBACK, host_name(url.partition("://")[2])} if is_local else set()
@@ -169,8 +166,10 @@ async def _serve(
             opened = "Open it in a browser; the page asks for a token."
         else:
             opened = OPEN_TO_ALL
-        print(greeting(url, agent.settings.model, opened, is_local=is_local), flush=True)
-        await serve(app, listening)
+        said = greeting(url, agent.settings.model, opened, is_local=is_local)
+        async with agent._opened():
+            print(said, flush=True)
+            await serve(app, listening)
     finally:
         await store.close()
 

@@ -98,8 +98,8 @@ async def _work(
         loop.add_signal_handler(each, told.put_nowait, each)
     drives = args.drives or ANY_NUMBER
     try:
-        await store.sessions(limit=1)  # a store that can't be opened is said at once
         async with (
+            agent._opened(),
             Host(agent, attends=True, dispatch=dispatch, drives=drives) as host,
             AsyncExitStack() as stack,
         ):

@@ -15,7 +15,7 @@ import copy
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache
@@ -368,6 +368,18 @@ class Agent(Generic[OutputT, DepsT]):
         return warnings_of(self._tools(self.settings))
 
     # -- what sessions share --
+
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        """Holds open what sessions share. Raises ``StoreUnavailable``, and ``SettingError`` for settings with which no
+        session could work."""
+        shared = await self._enter()
+        try:
+            await shared.store.sessions(limit=1)
+            self._check_settings(self.settings, {})
+            yield
+        finally:
+            await self._leave()
 
     async def _enter(self) -> AgentRuntime:
         """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""

@@ -67,6 +67,7 @@ from ullage.store.grants import ProjectGrants
 from ullage.store.store import Store
 from ullage.tokens.text import counter_for
 from ullage.tools.mcp import McpServer
+from ullage.tools.mcp_content import beginning_of_names
 from ullage.tools.tool import AgentTool
 from ullage.usage import Usage
 from ullage.wire.client import Client
@@ -199,14 +200,17 @@ class AgentRuntime:
         """
         acting = acting or self
         missing = [server for server in acting.servers() if server.is_missing]
-        if missing and not begins_turn:
-            return
+        expected: tuple[str, ...] = ()
+        if not begins_turn:
+            expected = tuple(beginning_of_names(server.name) for server in missing)
         tools = acting.tools(resolved.settings)
         others: set[str] = set()
         for member in (self, *self.team.values()) if self.team else ():
             others.update(member.tools(member.settings))
         for key in NAMING:
-            if key in keys and (name := unknown_name(resolved, key, tools, others)):
+            if key in keys and (
+                name := unknown_name(resolved, key, tools, others, expected)
+            ):
                 raise unknown_tool(resolved, key, name, tools, missing)
 
 

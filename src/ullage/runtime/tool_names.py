@@ -39,18 +39,24 @@ _ELSEWHERE: Final = "Correct the name and start again: no turn runs until then, 
 
 
 def unknown_name(
-    resolved: Resolved, key: str, tools: Collection[str], others: Collection[str]
+    resolved: Resolved,
+    key: str,
+    tools: Collection[str],
+    others: Collection[str],
+    expected: tuple[str, ...] = (),
 ) -> str:
     """The first name in this setting that no tool has; empty if there is none.
 
     ``tools`` are those of the agent. ``others`` are those of the agents that it may hand over to: a file, a variable or
     a session may name them, for it counts for all of these agents; an argument counts for its own agent alone.
+    ``expected`` are the beginnings of names that servers may still offer.
     """
     known = {*tools, *ULLAGES_OWN, *NAMING[key]}
     for name in getattr(resolved.settings, key):
         layer = _layer_of(resolved, key, name)
         is_others = name in others and layer is not None and layer.place != "argument"
-        if name not in known and not is_others:
+        is_known = name in known or is_others or name.startswith(expected)
+        if not is_known:
             return str(name)
     return ""
 

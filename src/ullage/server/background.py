@@ -56,10 +56,7 @@ def http_server(
 
         async def serve() -> None:
             try:
-                await agent.sessions(
-                    limit=1
-                )  # a store that can't be opened is an error of this call
-                async with asyncio.TaskGroup() as tasks:
+                async with agent._opened(), asyncio.TaskGroup() as tasks:
                     tasks.create_task(server.serve(sockets=[listening]))
                     while not (server.started or server.should_exit):
                         await asyncio.sleep(0.005)

@@ -7,21 +7,22 @@ import contextlib
 import socket
 from collections.abc import Generator
 
-import uvicorn
 from litestar import Litestar
 from litestar.datastructures import State
 
 from ullage.runtime.hosting import Host
 from ullage.server import health
+from ullage.server.connections import process_limits
 from ullage.server.guard import HEALTH
 from ullage.server.guarded import guarded
 from ullage.server.metrics import Metrics
+from ullage.server.serving import LimitedServer
 from ullage.server.tokens import Tokens
 
 HANDLERS = (health.health, health.ready, health.drain, health.get_metrics)
 
 
-class _LookedAt(uvicorn.Server):
+class _LookedAt(LimitedServer):
     """A server that leaves signals to the worker."""
 
     @contextlib.contextmanager
@@ -39,14 +40,6 @@ async def serve_monitoring(
         openapi_config=None,
         logging_config=None,
     )
-    config = uvicorn.Config(
-        guarded(app, tokens, "read", is_open=HEALTH),
-        http="h11",
-        ws="none",
-        lifespan="off",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        log_config=None,
-    )
-    await _LookedAt(config).serve(sockets=[listening])
+    checked = guarded(app, tokens, "read", is_open=HEALTH)
+    server = _LookedAt(checked, process_limits(), lifespan="off")
+    await server.serve(sockets=[listening])

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from ullage.errors import SettingError
-from ullage.server.tokens import SHORTEST, new_token
+from ullage.server.tokens import new_token
 from ullage.store.private_file import locked, read_file, replace_file
+from ullage_relay.tokens import guessable
 
 FILE: Final = "server-token"
 """The file's name in the user's data directory."""
@@ -30,7 +31,7 @@ def own_token(path: Path) -> str:
                 replace_file(path, f"{new_token()}\n".encode())
             status = path.stat()
             token = read_file(path, most=LONGEST).decode().strip()
-            if len(token) < SHORTEST:
+            if guessable(token):
                 raise OSError(errno.EINVAL, "the file holds no token")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is no text"

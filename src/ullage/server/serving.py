@@ -10,14 +10,21 @@ import threading
 from collections.abc import Generator
 from ipaddress import ip_address
 from types import FrameType
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
+from litestar.types import ASGIApp
 
 from ullage.errors import SettingError
 from ullage.server.admission import HEAD_BYTES
 from ullage.server.app import Application
-from ullage.server.connections import IDLE_S, QUEUED, TimeLimits, protocol
+from ullage.server.connections import (
+    IDLE_S,
+    QUEUED,
+    ConnectionLimits,
+    TimeLimits,
+    protocol,
+)
 from ullage.server.guard import LOOPBACK
 
 GRACE_S: Final = 10
@@ -70,19 +77,24 @@ def url_of(listening: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-class HttpServer(uvicorn.Server):
-    """Ends by closing event streams, finishing requests, and then stopping the sessions' drivers."""
+class LimitedServer(uvicorn.Server):
+    """Serves clients that may be slow, silent, many or malformed. ``lifespan`` is uvicorn's."""
 
     def __init__(
-        self, application: Application, limits: TimeLimits | None = None
+        self,
+        app: ASGIApp,
+        connections: ConnectionLimits,
+        times: TimeLimits | None = None,
+        *,
+        lifespan: Literal["on", "off"] = "on",
     ) -> None:
         config = uvicorn.Config(
-            application.asgi,
-            http=protocol(limits or TimeLimits(), application.limits.connections),
+            app,
+            http=protocol(times or TimeLimits(), connections.connections),
             h11_max_incomplete_event_size=HEAD_BYTES,
-            backlog=application.limits.at_once,  # asyncio accepts as many in one round
+            backlog=connections.at_once,  # asyncio accepts as many in one round
             proxy_headers=False,  # any client could claim another address and another scheme
-            lifespan="on",
+            lifespan=lifespan,
             ws="none",
             access_log=False,
             server_header=False,
@@ -91,14 +103,23 @@ class HttpServer(uvicorn.Server):
             timeout_keep_alive=IDLE_S,
         )
         super().__init__(config)
-        self._closing = application.closing
-        self._hurry = application.hurry
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server.startup``."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(QUEUED)
+
+
+class HttpServer(LimitedServer):
+    """Ends by closing event streams, finishing requests, and then stopping the sessions' drivers."""
+
+    def __init__(
+        self, application: Application, limits: TimeLimits | None = None
+    ) -> None:
+        super().__init__(application.asgi, application.limits, limits)
+        self._closing = application.closing
+        self._hurry = application.hurry
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server.shutdown``."""

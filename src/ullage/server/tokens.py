@@ -17,7 +17,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -27,6 +26,7 @@ from ullage.errors import SettingError, UllageError
 from ullage.store.private_file import locked, replace_file
 from ullage.store.records import Records
 from ullage.store.store import DEFAULT_TENANT
+from ullage_relay.tokens import WrongTokens, guessable
 
 log = logging.getLogger("ullage.server")
 
@@ -54,15 +54,6 @@ TENANTS_VERSION: Final = 2
 """Of a file with other tenants: a server that knows no tenants would show their tokens everything."""
 LARGEST_FILE: Final = 1_000_000
 """Bytes of the file: some 5,000 tokens."""
-
-SHORTEST: Final = 16
-"""Characters of a token that a person chooses. A right token is always accepted, whatever other clients of its address
-try, so it may not be guessable."""
-
-WRONG_AT_ONCE: Final = 10
-"""Wrong tokens from one address within ``WRONG_S`` until further ones are only told to wait."""
-WRONG_S: Final = 60.0
-ADDRESSES_KEPT: Final = 10_000
 
 
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -350,11 +341,8 @@ class Tokens:
         *sources: TokenSource,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if token and len(token) < SHORTEST:
-            raise SettingError(
-                f"A token of {len(token)} characters can be guessed. Give one of at least {SHORTEST}, such as "
-                "`openssl rand -hex 32` prints."
-            )
+        if token and (problem := guessable(token)):
+            raise SettingError(problem)
         self._launched = [digest_of(token)] if token else []
         """Digests of tokens that allow everything until the server ends."""
         self._link = ""
@@ -450,38 +438,3 @@ class _ReadTokens:
 def _bearer_of(record: TokenRecord) -> Bearer:
     allowed = frozenset[TokenScope]().union(*(INCLUDED[scope] for scope in record.scopes))
     return Bearer(record.name, allowed, record.expires, record.sha256, record.tenant)
-
-
-class WrongTokens:
-    """Counts recent wrong tokens by address. An IPv6 client counts as its whole /64 network."""
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._seen: dict[str, tuple[float, int]] = {}
-
-    def wait_s(self, address: str) -> float:
-        """Seconds an address has to wait; 0 for none."""
-        since, count = self._seen.get(_network(address), (0.0, 0))
-        left = since + WRONG_S - self._clock()
-        if count < WRONG_AT_ONCE or left <= 0:
-            return 0.0
-        return max(left, 1.0)
-
-    def note(self, address: str) -> None:
-        """Count a wrong token from this address."""
-        network, now = _network(address), self._clock()
-        since, count = self._seen.pop(network, (now, 0))
-        if since + WRONG_S <= now:
-            since, count = now, 0
-        if len(self._seen) >= ADDRESSES_KEPT:
-            del self._seen[next(iter(self._seen))]
-        self._seen[network] = (since, count + 1)
-
-
-def _network(address: str) -> str:
-    if ":" not in address:
-        return address
-    try:
-        return str(ip_network(f"{address.partition('%')[0]}/64", strict=False))
-    except ValueError:
-        return address

@@ -146,8 +146,17 @@ def as_output(result: theirs.CallToolResult) -> Output:
     return Output("\n".join(texts), shown, is_error=bool(result.is_error))
 
 
+def beginning_of_names(server: str) -> str:
+    """What the names of all tools of a server begin with."""
+    return _legal(f"{server}__")[: LONGEST_NAME - 9]
+
+
+def _legal(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)
+
+
 def _name_of(server: str, tool: str, taken: set[str]) -> str:
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{server}__{tool}")
+    name = _legal(f"{server}__{tool}")
     if len(name) > LONGEST_NAME or name in taken:
         digest = hashlib.sha256(f"{server}\n{tool}".encode()).hexdigest()[:8]
         name = f"{name[: LONGEST_NAME - 9]}_{digest}"
