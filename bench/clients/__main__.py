@@ -4,6 +4,7 @@ uv run python -m bench.clients                        all of them, some minutes
 uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
+uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
 uv run python -m bench.clients --lanes                also which conversation a proxy gives each call
 uv run python -m bench.clients --write                also its table of bench/RESULTS.md
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from bench.clients.installation import (
     default_cache,
     installed,
     installed_node,
+    newest_version,
     npm_answers,
 )
 from bench.clients.scenarios import SCENARIOS
@@ -37,10 +39,12 @@ from bench.clients.table import (
     proxy_table,
     summary,
 )
+from bench.clients.untrusted import CloneResult, clones_for, clones_table, tried
 from bench.results import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "bench" / "RESULTS.md"
+ATTACKS = ROOT / "tests" / "hostile" / "ATTACKS.md"
 OUT = ROOT / "bench" / "out" / "clients.json"
 
 NO_NPM = "npm does not answer, so no real client is run here; `make clients` runs all."
@@ -48,32 +52,43 @@ NO_NPM = "npm does not answer, so no real client is run here; `make clients` run
 QUICK_CLIENTS = ("claude-code", "codex")
 QUICK_SCENARIOS = ("parallel tools", "big result", "resume")
 
-QUICK_PROXY_CLIENTS = ("claude-code",)
+QUICK_ONE_CLIENT = ("claude-code",)
 QUICK_PROXY_SCENARIOS = ("subagent",)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
     options = _options(arguments)
-    clients, names = _chosen(options)
-    chosen = [each for each in SCENARIOS if not names or each.name in names]
-    if not options.proxy:
-        chosen = [each for each in chosen if not each.only_by_proxy]
     if options.quick and not npm_answers():
         print(NO_NPM)
         return 0
+    try:
+        return _in_clones(options) if options.untrusted else _in_scenarios(options)
+    except NotInstallable as why:
+        print(f"bench.clients: {why}", file=sys.stderr)
+        return 2
+
+
+def _in_clones(options: argparse.Namespace) -> int:
+    results: list[CloneResult] = []
+    for client, programs in _ready(options):
+        for clone in clones_for(client):
+            results.append(tried(client, clone, programs))
+            print("\n    ".join([results[-1].title, *results[-1].problems]), flush=True)
+    table = clones_table(results)
+    print(table.text())
+    if options.write:
+        write_tables(ATTACKS, [table])
+    return 1 if any(each.problems for each in results) else 0
+
+
+def _in_scenarios(options: argparse.Namespace) -> int:
+    names = _scenarios(options)
+    chosen = [each for each in SCENARIOS if not names or each.name in names]
+    if not options.proxy:
+        chosen = [each for each in chosen if not each.only_by_proxy]
     results: list[ScenarioResult] = []
-    for name in clients:
-        client = CLIENTS[name]
-        try:
-            programs = _installed(client, options.cache)
-        except NotInstallable as why:
-            if not options.quick:
-                print(f"bench.clients: {client.title}: {why}", file=sys.stderr)
-                return 2
-            # The disk may be full, or the registry may keep the archive: neither says anything of this code.
-            print(f"NOT RUN: {client.title}: {why}")
-            continue
+    for client, programs in _ready(options):
         keep = options.keep / client.name if options.keep else None
         for scenario in chosen:
             found = run(client, scenario, programs, keep, by_proxy=options.proxy)
@@ -94,21 +109,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _chosen(options: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
-    """The names of clients and scenarios; all where there are none."""
-    clients: Sequence[str] = tuple(CLIENTS)
-    scenarios: Sequence[str] = ()
-    if options.quick and options.proxy:
-        clients, scenarios = QUICK_PROXY_CLIENTS, QUICK_PROXY_SCENARIOS
-    elif options.quick:
-        clients, scenarios = QUICK_CLIENTS, QUICK_SCENARIOS
-    return options.client or clients, options.scenario or scenarios
+def _scenarios(options: argparse.Namespace) -> Sequence[str]:
+    """The names of scenarios; all where there are none."""
+    quick = QUICK_PROXY_SCENARIOS if options.proxy else QUICK_SCENARIOS
+    return options.scenario or (quick if options.quick else ())
 
 
-def _installed(client: Client, cache: Path) -> Programs:
-    print(f"{client.title} {client.version}", file=sys.stderr, flush=True)
-    node = installed_node(cache) if client.newer_node else None
-    return Programs(installed(client, cache), node)
+def _clients(options: argparse.Namespace) -> Sequence[str]:
+    is_one = options.proxy or options.untrusted
+    quick = QUICK_ONE_CLIENT if is_one else QUICK_CLIENTS
+    names = options.client or (quick if options.quick else CLIENTS)
+    return [one for one in names if not options.untrusted or clones_for(CLIENTS[one])]
+
+
+def _ready(options: argparse.Namespace) -> Iterator[tuple[Client, Programs]]:
+    """The clients, installed. Raises ``NotInstallable``, unless the run is a quick one."""
+    for name in _clients(options):
+        client = CLIENTS[name]
+        is_newest = options.untrusted and not options.quick
+        try:
+            version = newest_version(client) if is_newest else client.version
+            print(f"{client.title} {version}", file=sys.stderr, flush=True)
+            node = installed_node(options.cache) if client.newer_node else None
+            program = installed(client, version, options.cache)
+        except NotInstallable as why:
+            if not options.quick:
+                raise NotInstallable(f"{client.title}: {why}") from why
+            # The disk may be full, or the registry may keep the archive: neither says anything of this code.
+            print(f"NOT RUN: {client.title}: {why}")
+            continue
+        yield client, Programs(program, node, version)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -132,6 +162,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--proxy",
         action="store_true",
         help="behind `ullage proxy`, whose ledger is compared instead of the logs",
+    )
+    options.add_argument(
+        "--untrusted",
+        action="store_true",
+        help="the newest versions behind `ullage wrap`, in clones whose files name an address",
     )
     options.add_argument(
         "--cache",

@@ -35,7 +35,10 @@ class GeminiCli(Client):
 
     def prepare(self, place: Place) -> dict[str, str]:
         settings: dict[str, object] = {
-            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "security": {
+                "auth": {"selectedType": "gemini-api-key"},
+                "folderTrust": {"enabled": False},
+            },
             "privacy": {"usageStatisticsEnabled": False},
             "general": {"disableAutoUpdate": True},
         }
@@ -45,7 +48,6 @@ class GeminiCli(Client):
         return {
             "GEMINI_API_KEY": "any-key",
             "GOOGLE_GEMINI_BASE_URL": f"{place.address}/gemini",
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
         }
 
     def arguments(self, turn: Turn) -> list[str]:

@@ -45,10 +45,15 @@ def npm_answers() -> bool:
     return done.returncode == 0
 
 
-def installed(client: Client, cache: Path) -> Path:
+def newest_version(client: Client) -> str:
+    """The one that npm installs by default. Raises ``NotInstallable``."""
+    return _npm("view", client.package, "version").strip()
+
+
+def installed(client: Client, version: str, cache: Path) -> Path:
     """The client's program, installed if it is not there yet. Raises ``NotInstallable``."""
-    directory = cache / f"{client.name}-{client.version}"
-    return _program(directory, client.package, client.version, client.program)
+    directory = cache / f"{client.name}-{version}"
+    return _program(directory, client.package, version, client.program)
 
 
 def installed_node(cache: Path) -> Path:
@@ -60,16 +65,25 @@ def _program(directory: Path, package: str, version: str, program: str) -> Path:
     path = directory / "node_modules" / ".bin" / program
     if path.exists():
         return path
+    directory.mkdir(parents=True, exist_ok=True)
+    words = ["install", "--no-audit", "--no-fund", "--prefix", str(directory)]
+    _npm(*words, f"{package}@{version}")
+    if not path.exists():
+        raise NotInstallable(f"{package}@{version} brings no program {program!r}.")
+    return path
+
+
+def _npm(*words: str) -> str:
+    """What npm prints. Raises ``NotInstallable``."""
     npm = shutil.which("npm")
     if npm is None:
         raise NotInstallable(
             "npm is not installed, and the clients come from there. Install Node.js with npm and run this again."
         )
-    directory.mkdir(parents=True, exist_ok=True)
-    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(directory)]
+    said = f"`npm {' '.join(words)}`"
     try:
         done = subprocess.run(
-            [*command, f"{package}@{version}"],
+            [npm, *words],
             capture_output=True,
             text=True,
             timeout=INSTALLED_IN_S,
@@ -77,15 +91,15 @@ def _program(directory: Path, package: str, version: str, program: str) -> Path:
         )
     except subprocess.TimeoutExpired as slow:
         raise NotInstallable(
-            f"npm did not install {package}@{version} within {INSTALLED_IN_S // 60} minutes. "
+            f"{said} did not end within {INSTALLED_IN_S // 60} minutes. "
             "Check the connection and run this again; what is installed stays."
         ) from slow
-    if done.returncode or not path.exists():
+    if done.returncode:
         raise NotInstallable(
-            f"npm could not install {package}@{version} into {directory}. Check the connection and the registry "
-            f"(`npm ping`) and run this again. npm said:\n{_errors(done.stderr)}"
+            f"{said} failed. Check the connection and the registry (`npm ping`) and run this again. "
+            f"npm said:\n{_errors(done.stderr)}"
         )
-    return path
+    return done.stdout
 
 
 def _errors(printed: str) -> str:

@@ -40,6 +40,8 @@ class Simulators:
     held: threading.Event = field(default_factory=threading.Event)
     interrupted: set[int] = field(default_factory=set)
     """Places in ``exchanges`` of the answers that were held back."""
+    asked: list[dict[str, str]] = field(default_factory=list)
+    """The headers of every request, whatever it was for."""
     unserved: list[str] = field(default_factory=list)
     """Requests for paths that no simulator has."""
     transports: dict[int, Transport] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Simulators:
         before = len(self.app.exchanges)
         sent = 0
         transport = _transport(scope)
+        self.asked.append(transport.headers)
 
         async def watched(message: Any) -> None:
             nonlocal sent

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -49,13 +49,19 @@ class Programs(NamedTuple):
     client: Path
     node: Path | None = None
     """The directory of a newer Node, for clients that need it."""
+    version: str = ""
 
 
-class _Ended(NamedTuple):
+class Ended(NamedTuple):
     """How a run of the client's program ended; ``problem`` is empty if it ended by itself."""
 
     output: str
     problem: str = ""
+
+    @property
+    def last_lines(self) -> str:
+        lines = self.output.splitlines()[-OUTPUT_LINES:]
+        return "\n".join(line[:OUTPUT_WIDTH] for line in lines)
 
 
 def run(
@@ -103,11 +109,11 @@ def _run(
         if blank.by_proxy:
             address = stack.enter_context(proxying(address, data))
         place = place._replace(address=address)
-        environment = _environment(client, place, programs)
+        environment = environment_of(client, place, programs)
         for number, turn in enumerate(scenario.turns, 1):
             ended = _turn(client, turn, programs, place, environment, simulators)
             if ended.problem:
-                problem = f"turn {number}: {ended.problem}\n{ended.output}"
+                problem = f"turn {number}: {ended.problem}\n{ended.last_lines}"
                 break
     exchanges = simulators.exchanges
     if keep:
@@ -169,9 +175,9 @@ def _write_exchanges(path: Path, simulators: Simulators) -> None:
             file.write(msgspec.json.encode(fields) + b"\n")
 
 
-def _environment(client: Client, place: Place, programs: Programs) -> dict[str, str]:
+def environment_of(client: Client, place: Place, programs: Programs) -> dict[str, str]:
     """Only what the client needs: nothing of the user's own settings, keys or proxies."""
-    path = os.environ.get("PATH", "")
+    path = f"{programs.client.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     if programs.node:
         path = f"{programs.node}{os.pathsep}{path}"
     given = {"HOME": str(place.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb"}
@@ -185,7 +191,7 @@ def _turn(
     place: Place,
     environment: dict[str, str],
     simulators: Simulators,
-) -> _Ended:
+) -> Ended:
     """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
     if turn.deed in ("interrupt", "kill", "drop"):
         simulators.held.clear()
@@ -193,10 +199,22 @@ def _turn(
         simulators.breaks_off = turn.deed == "drop"
     if turn.deed == "twins":
         return _twins(client, turn, programs, place, environment, simulators)
+    command = [str(programs.client), *client.arguments(turn)]
+    return performed(command, place.project, environment, turn, simulators)
+
+
+def performed(
+    command: Sequence[str],
+    directory: Path,
+    environment: dict[str, str],
+    turn: Turn,
+    simulators: Simulators,
+) -> Ended:
+    """Run a program without input until the turn is over; then it and what it started are ended."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            [str(programs.client), *client.arguments(turn)],
-            cwd=place.project,
+            command,
+            cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -208,9 +226,7 @@ def _turn(
         finally:
             _kill(process)
         output.seek(0)
-        printed = output.read().decode(errors="replace").splitlines()
-    last = [line[:OUTPUT_WIDTH] for line in printed[-OUTPUT_LINES:]]
-    return _Ended("\n".join(last), problem)
+        return Ended(output.read().decode(errors="replace"), problem)
 
 
 def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulators) -> str:
@@ -233,7 +249,7 @@ def _twins(
     place: Place,
     environment: dict[str, str],
     simulators: Simulators,
-) -> _Ended:
+) -> Ended:
     """Two runs of the program at the same time."""
     alone = turn._replace(deed="prompt")
     with ThreadPoolExecutor(2) as pool:
@@ -245,7 +261,7 @@ def _twins(
         ended = [each.result() for each in runs]
     problems = [each.problem for each in ended if each.problem]
     output = "\n".join(each.output for each in ended)
-    return _Ended(output, "; ".join(problems))
+    return Ended(output, "; ".join(problems))
 
 
 def _interrupted(

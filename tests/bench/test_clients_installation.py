@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
     client = CLIENTS["codex"]
     codex = program(tmp_path / f"codex-{client.version}", "codex")
     node = program(tmp_path / f"node-{NODE}", "node")
-    assert installed(client, tmp_path) == codex
+    assert installed(client, client.version, tmp_path) == codex
     assert installed_node(tmp_path) == node.parent
 
 
@@ -33,7 +34,7 @@ def test_without_npm_the_message_says_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotInstallable, match=r"Install Node\.js with npm"):
-        installed(CLIENTS["pi"], tmp_path)
+        installed(CLIENTS["pi"], "1", tmp_path)
 
 
 def test_the_quick_run_says_that_no_client_is_run_where_npm_does_not_answer(
@@ -55,7 +56,8 @@ def test_a_client_that_can_not_be_installed_fails_a_full_run(
 def npm(directory: Path, ping: int) -> None:
     """A stand-in for npm that installs nothing, and answers a ping with this exit code."""
     path = directory / "npm"
-    path.write_text(f'#!/bin/sh\n[ "$1" = ping ] && exit {ping}\nexit 1\n', "utf-8")
+    lines = [f'[ "$1" = ping ] && exit {ping}', '[ "$1" = view ] && echo 9.9 && exit 0']
+    path.write_text("\n".join(["#!/bin/sh", *lines, "exit 1\n"]), "utf-8")
     path.chmod(0o755)
 
 
@@ -67,10 +69,21 @@ def test_a_quick_run_names_the_clients_that_can_not_be_installed(
     words = ["--quick", "--cache", str(tmp_path / "cache"), "--json"]
     assert main([*words, str(tmp_path / "out" / "clients.json")]) == 0
     shown = capsys.readouterr().out
-    assert (
-        "NOT RUN: Claude Code: npm could not install @anthropic-ai/claude-code" in shown
-    )
-    assert "NOT RUN: Codex: npm could not install" in shown
+    for title, package in (
+        ("Claude Code", "@anthropic-ai/claude-code"),
+        ("Codex", "@openai/codex"),
+    ):
+        assert re.search(f"NOT RUN: {title}: `npm install .* {package}@.*` failed", shown)
+
+
+def test_in_clones_it_is_the_newest_version_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npm(tmp_path, ping=0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ["--untrusted", "--client", "codex", "--cache", str(tmp_path / "cache")]
+    assert main(words) == 2
+    assert "@openai/codex@9.9` failed" in capsys.readouterr().err
 
 
 def test_a_quick_run_ends_well_where_npm_is_there_and_does_not_answer(

@@ -1,16 +1,22 @@
 """Clients are started in clones that nobody has trusted, and in trusted ones. The clients are small programs."""
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Ended, perform
-from tests.hostile.clones import ASKED, NEVER, Clone
+from tests.hostile.clones import (
+    ASKED,
+    NEVER,
+    OTHER_PROVIDER,
+    PI_EXTENSION,
+    Clone,
+    keep_answer,
+)
 from tests.hostile.listening import Stranger, stranger
 
 KEY = "sk-of-the-user"
@@ -40,10 +46,6 @@ def evil() -> Iterator[Stranger]:
         yield listening
 
 
-def first_clone(client: str) -> Clone:
-    return next(each for each in ASKED if each.client == client)
-
-
 def surroundings(home: Path, client: str) -> dict[str, str]:
     """The environment of a user who has this client."""
     program = home / "bin" / client
@@ -53,18 +55,17 @@ def surroundings(home: Path, client: str) -> dict[str, str]:
     return {
         "HOME": str(home),
         "ULLAGE_DATA": str(home / "data"),
+        "ULLAGE_CONFIG": str(home / "own.toml"),
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "HTTPS_PROXY": NOWHERE,
         "ANTHROPIC_API_KEY": KEY,
     }
 
 
-def wrapped(
-    home: Path, place: Path, client: str, more: Mapping[str, str] | None = None
-) -> Ended:
+def wrapped(home: Path, place: Path, client: str) -> Ended:
     ended = subprocess.run(
         [sys.executable, "-m", "ullage", "wrap", client],
-        env={**surroundings(home, client), **(more or {})},
+        env=surroundings(home, client),
         cwd=place,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -74,19 +75,7 @@ def wrapped(
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
-def trust(home: Path, clone: Path, client: str, level: str = "TRUST_FOLDER") -> None:
-    """What the client keeps of its user's answer about the clone."""
-    if client == "claude":
-        path = home / ".claude.json"
-        answer: object = {"projects": {str(clone): {"hasTrustDialogAccepted": True}}}
-    else:
-        path = home / f".{client}" / "trustedFolders.json"
-        answer = {str(clone): level}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(answer))
-
-
-@pytest.mark.parametrize("each", ASKED, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", [*ASKED, OTHER_PROVIDER], ids=lambda each: each.name)
 def test_nothing_reaches_an_address_of_a_clone_that_nobody_has_trusted(
     each: Clone, evil: Stranger, tmp_path: Path
 ) -> None:
@@ -99,7 +88,7 @@ def test_nothing_reaches_an_address_of_a_clone_that_nobody_has_trusted(
     assert "Run this once on a terminal" in ended.stderr
 
 
-@pytest.mark.parametrize("each", NEVER, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", [*NEVER, PI_EXTENSION], ids=lambda each: each.name)
 def test_a_file_that_no_client_takes_an_address_from_changes_nothing(
     each: Clone, evil: Stranger, tmp_path: Path
 ) -> None:
@@ -109,41 +98,19 @@ def test_a_file_that_no_client_takes_an_address_from_changes_nothing(
     assert not evil.requests
 
 
-@pytest.mark.parametrize("client", ["claude", "gemini", "qwen"])
-def test_the_address_of_a_clone_that_the_client_trusts_is_used(
-    client: str, evil: Stranger, tmp_path: Path
+ANSWERS = [(client, True) for client in ("claude", "gemini", "opencode", "qwen")]
+ANSWERS += [(client, False) for client in ("gemini", "qwen")]
+"""Claude Code keeps no no, and OpenCode asks nothing."""
+
+
+@pytest.mark.parametrize(("client", "is_yes"), ANSWERS)
+def test_the_users_answer_about_a_clone_decides_whether_its_address_is_used(
+    client: str, is_yes: bool, evil: Stranger, tmp_path: Path
 ) -> None:
-    each = first_clone(client)
-    clone = tmp_path / "home" / "clone"
-    place = each.lay(clone, evil.url)
-    trust(tmp_path / "home", clone, each.client)
-    ended = wrapped(tmp_path / "home", place, each.client)
+    home = tmp_path / "home"
+    each = next(one for one in ASKED if one.client == client)
+    place = each.lay(home / "clone", evil.url)
+    keep_answer(home, home / "clone", client, is_yes=is_yes)
+    ended = wrapped(home, place, client)
     assert ended.stdout == "started\n", ended.stderr
-    assert any(request.startswith(b"POST ") for request in evil.requests)
-
-
-@pytest.mark.parametrize("client", ["opencode"])
-def test_a_directory_in_trusted_answers_for_a_client_that_asks_nothing(
-    client: str, evil: Stranger, tmp_path: Path
-) -> None:
-    each = first_clone(client)
-    place = each.lay(tmp_path / "home" / "clone", evil.url)
-    config = tmp_path / "ullage.toml"
-    config.write_text(f'trusted = ["{tmp_path / "home" / "clone"}"]\n')
-    more = {"ULLAGE_CONFIG": str(config)}
-    ended = wrapped(tmp_path / "home", place, each.client, more)
-    assert ended.stdout == "started\n", ended.stderr
-    assert evil.requests
-
-
-@pytest.mark.parametrize("client", ["gemini", "qwen"])
-def test_a_client_whose_user_distrusts_the_clone_starts_without_its_address(
-    client: str, evil: Stranger, tmp_path: Path
-) -> None:
-    each = first_clone(client)
-    clone = tmp_path / "home" / "clone"
-    place = each.lay(clone, evil.url)
-    trust(tmp_path / "home", clone, each.client, "DO_NOT_TRUST")
-    ended = wrapped(tmp_path / "home", place, each.client)
-    assert ended.stdout == "started\n", ended.stderr
-    assert not evil.requests
+    assert any(request.startswith(b"POST ") for request in evil.requests) == is_yes
