@@ -120,8 +120,8 @@ def test_restate_s_sockets_are_reached_by_its_own_user_alone(user: int) -> None:
 
 
 @contextmanager
-def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A command of ours that listens, and its port."""
+def started(*words: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """The first line that a command of ours prints which listens, and its port."""
     program = subprocess.Popen(
         [sys.executable, "-m", "ullage", *words],
         stdout=subprocess.PIPE,
@@ -135,7 +135,7 @@ def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], 
         line = program.stdout.readline()
         ports = ports_of([program.pid])
         assert ports, line
-        yield program, next(iter(ports))
+        yield line, next(iter(ports))
     finally:
         program.terminate()
         program.communicate(timeout=WAIT_S)
@@ -170,7 +170,8 @@ def test_a_server_tells_another_user_its_health_alone(tmp_path: Path) -> None:
 def test_a_worker_tells_another_user_its_health_alone(tmp_path: Path) -> None:
     words = ["--store", str(tmp_path / "s.db"), "--metrics", "127.0.0.1:0"]
     model = ["--model", "anthropic:claude-haiku-4-5"]
-    with started("worker", *words, *model, folder=tmp_path) as (_, port):
+    with started("worker", *words, *model, folder=tmp_path) as (line, port):
+        assert f"http://127.0.0.1:{port}/metrics (the token in {tmp_path}/" in line
         assert {asked(port, path) for path in TOLD} == {"200"}
         assert {asked(port, path) for path in CLOSED} == {"401"}
 
