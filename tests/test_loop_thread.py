@@ -193,6 +193,20 @@ def test_an_interrupted_caller_waits_until_its_coroutine_has_ended() -> None:
     thread.close()
 
 
+def test_a_thread_that_the_system_refuses_is_tried_again_by_the_next_call() -> None:
+    thread = LoopThread("test")
+    usual = threading.stack_size(1 << 46)
+    try:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="new thread"):
+                thread.run(nothing)
+    finally:
+        threading.stack_size(usual)
+    assert not thread.is_running
+    thread.run(nothing)
+    thread.close()
+
+
 async def test_a_blocked_thread_is_left_at_the_end_of_the_process() -> None:
     thread = LoopThread("test")
     is_free = threading.Event()
@@ -228,8 +242,9 @@ async def test_an_object_of_one_loop_at_a_time_refuses_a_second_and_follows_a_cl
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_fork_ends_threads_but_the_shared_one_which_begins_anew() -> None:
+    quiet = "-Wignore:This process:DeprecationWarning"  # of Python 3.12, at each fork
     ended = subprocess.run(
-        [sys.executable, "-c", FORKS], capture_output=True, text=True, check=True
+        [sys.executable, quiet, "-c", FORKS], capture_output=True, text=True, check=True
     )
     assert ended.stdout.split() == ["ThreadClosed", "ullage", "0", "test"]
     assert ended.stderr == ""

@@ -188,8 +188,9 @@ class LoopThread:
         if self._is_ended:
             raise ThreadClosed
         if self._serving is None:
-            self._serving = _Serving(self._name)
-            self._serving.thread.start()
+            serving = _Serving(self._name)
+            serving.thread.start()  # may fail: then the next call tries again
+            self._serving = serving
         return self._serving
 
 
@@ -218,7 +219,10 @@ def _serve(serving: _Serving) -> None:
         if left:
             loop.run_until_complete(asyncio.wait(left, timeout=CANCEL_S))
         loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
+        # Python 3.12 starts no thread while it ends, not even this one; by then it has ended the threads of pools.
+        # https://github.com/python/cpython/blob/v3.12.11/Python/pylifecycle.c (Py_FinalizeEx)
+        with suppress(RuntimeError):
+            loop.run_until_complete(loop.shutdown_default_executor())
     finally:
         loop.close()
 

@@ -123,8 +123,8 @@ def test_restate_s_sockets_are_reached_by_its_own_user_alone(user: int) -> None:
 
 
 @contextmanager
-def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A command of ours that listens, may have 128 files open, and its port."""
+def started(*words: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """The first line that a command of ours prints which listens, and its port. It may have 128 files open."""
     limited = ["sh", "-c", 'ulimit -n 128; exec "$0" "$@"', sys.executable]
     program = subprocess.Popen(
         [*limited, "-m", "ullage", *words],
@@ -139,7 +139,7 @@ def started(*words: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], 
         line = program.stdout.readline()
         ports = ports_of([program.pid])
         assert ports, line
-        yield program, next(iter(ports))
+        yield line, next(iter(ports))
     finally:
         program.terminate()
         program.communicate(timeout=WAIT_S)
@@ -174,7 +174,8 @@ def test_a_server_tells_another_user_its_health_alone(tmp_path: Path) -> None:
 def test_a_worker_tells_another_user_its_health_alone(tmp_path: Path) -> None:
     words = ["--store", str(tmp_path / "s.db"), "--metrics", "127.0.0.1:0"]
     model = ["--model", "anthropic:claude-haiku-4-5"]
-    with started("worker", *words, *model, folder=tmp_path) as (_, port):
+    with started("worker", *words, *model, folder=tmp_path) as (line, port):
+        assert f"http://127.0.0.1:{port}/metrics (the token in {tmp_path}/" in line
         assert {asked(port, path) for path in TOLD} == {"200"}
         assert {asked(port, path) for path in CLOSED} == {"401"}
 
@@ -193,14 +194,13 @@ def test_idle_connections_of_another_user_shut_out_nobody(
     if path == "/healthz":
         words = ["worker", "--store", "s.db", "--metrics", "127.0.0.1:0"]
         words += ["--model", "anthropic:claude-haiku-4-5"]
-    with started(*words, folder=tmp_path) as (program, port), ExitStack() as stack:
+    with started(*words, folder=tmp_path) as (_, port), ExitStack() as stack:
         for _ in range(300):
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         told = "503"
         while told == "503":  # until those have been idle for a moment
             told = asked(port, path)
         assert told == ("200" if path == "/healthz" else "401")
-        assert program.poll() is None
 
 
 def test_a_worker_under_restate_without_a_key_does_not_start(tmp_path: Path) -> None:

@@ -224,6 +224,7 @@ def ran(body: str, server: Server, path: Path, *, code: int = 0) -> list[str]:
     ended = subprocess.run(
         [
             sys.executable,
+            "-Wignore:This process:DeprecationWarning",  # of Python 3.12, at each fork
             "-c",
             PROGRAM + body,
             server.url("openai"),

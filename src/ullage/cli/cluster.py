@@ -47,6 +47,7 @@ TRY: Final = """
 Try:
   - Open the link of server 1 in a browser, begin a session, and watch it by the link of server 2 as well.
   - `kill -9 {worker}` in the middle of an answer: the other worker gives the answer again, at once.
+  - Call the API with the token of the file that server-1.log names.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""
 
 

@@ -52,7 +52,7 @@ def _monitored(args: argparse.Namespace, store: Store) -> Monitored:
     try:
         from ullage.server.metrics import Metrics
         from ullage.server.monitoring import serve_monitoring
-        from ullage.server.serving import listener
+        from ullage.server.serving import listener, url_of
         from ullage.server.tokens import Tokens
     except ImportError as problem:
         raise MissingExtra(
@@ -65,15 +65,19 @@ def _monitored(args: argparse.Namespace, store: Store) -> Monitored:
     tokens = Tokens(launch.text, *sources)
     listening = listener(where.host, where.port, has_token=True)
     metrics = Metrics()
+    token = f" (the token in {launch.file})" if launch.file else ""
     return Monitored(
-        metrics, lambda host: serve_monitoring(host, metrics, listening, tokens)
+        metrics,
+        f" Metrics at {url_of(listening)}/metrics{token}.",
+        lambda host: serve_monitoring(host, metrics, listening, tokens),
     )
 
 
 class Monitored(NamedTuple):
-    """The metrics of a worker, and what serves them."""
+    """The metrics of a worker, where they are, and what serves them."""
 
     metrics: Metrics
+    where: str
     serve: Callable[[Host], Coroutine[Any, Any, None]]
 
 
@@ -106,7 +110,10 @@ async def _work(
             if looked_at is not None:
                 await stack.enter_async_context(background(looked_at.serve(host)))
             of = f"the place {args.place} in {shown}" if args.place else shown
-            print(f"Ullage drives sessions of {of}. Ctrl-C stops it.", flush=True)
+            metrics = looked_at.where if looked_at else ""
+            print(
+                f"Ullage drives sessions of {of}.{metrics} Ctrl-C stops it.", flush=True
+            )
             if await told.get() == signal.SIGTERM:
                 await _drained(host, told, args.drain)
     finally:

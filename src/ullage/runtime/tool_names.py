@@ -32,8 +32,8 @@ LONGEST_LIST: Final = 8
 """Tools that an error lists."""
 
 _IN_SESSION: Final = (
-    "Set it anew for this session, by `session.set`, `/set` or `PATCH …/settings`. No turn runs until then, and what "
-    "waits in the session is kept."
+    "Correct the name (in a session that exists by `session.set`, `/set` or `PATCH …/settings`): no turn runs with it, "
+    "and what waits in the session is kept."
 )
 _ELSEWHERE: Final = "Correct the name and start again: no turn runs until then, so that no call goes unasked."
 

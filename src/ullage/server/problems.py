@@ -98,7 +98,9 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
         404, "operator-only", "Use a token that was made without `--tenant`."
     ),
     LinkVoid: ProblemKind(
-        403, "link", "Give the page a token, or start the server again: it prints a link."
+        403,
+        "link",
+        "Give the page a token, as that in the file that the server named, or start the server again for a new link.",
     ),
     TooManyStreams: ProblemKind(
         503, "busy", "Close unused streams, or try again in a moment."

@@ -65,10 +65,29 @@ def test_the_link_opens_the_page_once_for_all_tabs(
     other.goto(f"{guarded.url}/#/s/{name}")
     expect(other.locator("#subtitle")).to_contain_text(name)
     expect(other.locator("dialog")).to_be_hidden()
+    other.goto("about:blank")
+    other.goto(link)
+    expect(other.locator(f'[data-session="{name}"]')).to_be_visible()
+    expect(other.locator("#notices")).to_be_empty()
+    expect(other.locator("dialog")).to_be_hidden()
     late = open_page(link)
-    expect(late.find("#notices")).to_contain_text("This link was used")
-    expect(late.find("dialog")).to_contain_text("asks for a token")
+    expect(late.find("dialog")).to_contain_text("This link was used")
     assert set(late.refused) == {401, 403}
+
+
+def test_the_link_answers_the_tabs_that_ask_for_a_token(
+    guarded: Local, open_page: Open
+) -> None:
+    name = guarded.api.session("asking")
+    screen = open_page(guarded.url)
+    other = screen.page.context.new_page()
+    other.goto(guarded.url)
+    for page in (screen.page, other):
+        expect(page.locator("dialog")).to_contain_text("The server asks for a token.")
+    screen.page.goto(f"{guarded.url}/#link={guarded.accepted.new_link()}")
+    for page in (screen.page, other):
+        expect(page.locator(f'[data-session="{name}"]')).to_be_visible()
+        expect(page.locator("dialog")).to_be_hidden()
 
 
 def test_the_first_paint_is_small_and_comes_from_here(

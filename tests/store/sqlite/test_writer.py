@@ -1,5 +1,6 @@
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,21 @@ async def ids(writer: WriterThread) -> list[str]:
         ]
 
     return await writer.perform(read)
+
+
+async def test_a_thread_that_the_system_refuses_is_tried_again_by_the_next_write(
+    tmp_path: Path,
+) -> None:
+    writer = WriterThread(tmp_path / "s.db", Watchers())
+    usual = threading.stack_size(1 << 46)
+    try:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="new thread"):
+                await ids(writer)
+    finally:
+        threading.stack_size(usual)
+    assert await ids(writer) == []
+    writer.finish()
 
 
 async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(

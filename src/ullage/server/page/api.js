@@ -21,10 +21,11 @@ export class Unreachable extends Error {
 }
 
 export class Api {
-  /** `askForToken(wasWrong)` gives a promise of the token; several requests wait for the same one. */
+  /** `askForToken(hint)` gives a promise of the token, empty for none yet; several requests wait for the same one. */
   constructor(askForToken) {
     this.askForToken = askForToken;
     this.asked = null;
+    this.hint = ""; // why the token is asked for
   }
 
   headers() {
@@ -39,7 +40,8 @@ export class Api {
       const response = await this.fetch(path, method, body, { ...this.headers(), ...headers }, signal);
       if (response.ok || response.status === NOT_MODIFIED) return response;
       if (response.status !== 401) throw new Refusal(response.status, await problemOf(response));
-      if (heldToken() === before) await this.newToken(Boolean(before));
+      if (before) this.hint = "The server does not take this token. One that was started again prints a new link.";
+      if (heldToken() === before) await this.newToken();
     }
   }
 
@@ -52,18 +54,23 @@ export class Api {
     }
   }
 
-  /** Exchanges the word of a one-time link for a token. Raises `Refusal` for a link that was used. */
+  /** Exchanges the word of a one-time link for a token. A link that was used matters only where a token is asked for. */
   async redeem(word) {
-    const { token } = await this.post("/link", { word });
-    localStorage.setItem(KEY, token);
-    sessionStorage.removeItem(KEY);
+    try {
+      localStorage.setItem(KEY, (await this.post("/link", { word })).token);
+      sessionStorage.removeItem(KEY);
+    } catch (problem) {
+      this.hint = `${problem.message} ${problem.next}`;
+    }
   }
 
-  async newToken(wasWrong) {
-    this.asked ??= this.askForToken(wasWrong).finally(() => {
+  async newToken() {
+    this.asked ??= this.askForToken(this.hint).finally(() => {
       this.asked = null;
     });
-    sessionStorage.setItem(KEY, await this.asked);
+    const token = await this.asked;
+    if (token) sessionStorage.setItem(KEY, token);
+    else sessionStorage.removeItem(KEY); // a link may have brought one for all tabs
     this.onToken?.();
   }
 

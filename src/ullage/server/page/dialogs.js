@@ -58,12 +58,10 @@ export function ask(title, { hint = "", label, secret = false, confirm = "Go on"
 /** Asks for the model of a new session. */
 export const askForModel = (hint) => ask("New session", { hint, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
 
-/** Asks for the server's token, again and again: nothing works without it. */
-export async function askForToken(wasWrong) {
-  for (;;) {
-    const token = await ask("Token", { label: "Token", secret: true, hint: wasWrong ? "The server does not take this token any more. One that was started again prints a new link." : "The server asks for a token: open the link that it printed, or give one here; `ullage token add` makes one. It is kept until this tab is closed." });
-    if (token?.trim()) return token.trim();
-  }
+/** Asks for the server's token; empty when it was closed. */
+export async function askForToken(hint) {
+  const token = await ask("Token", { label: "Token", secret: true, hint: hint || "The server asks for a token. Open the link that it printed when it started, or give a token here: the one in the file that it named, or one of `ullage token add`. It is kept until this tab is closed." });
+  return token?.trim() ?? "";
 }
 
 /** Whether the person says yes. */

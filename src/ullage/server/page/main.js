@@ -87,11 +87,12 @@ class Page {
     takeFiles((file) => this.look(file), (files) => this.composer.attach(files));
     listen(this.keys(), (event) => this.escape(event));
     window.addEventListener("hashchange", () => (location.hash.startsWith("#link=") ? this.arrive() : this.route().catch(tell)));
+    window.addEventListener("storage", () => this.stopAsking()); // another tab opened a link
     this.arrive();
   }
 
   async arrive() {
-    await this.redeem().catch(tell);
+    await this.redeem();
     try {
       await this.access.load();
       if (this.access.live) (await this.lives()).list.follow();
@@ -109,6 +110,11 @@ class Page {
     if (!word) return;
     history.replaceState(null, "", location.pathname);
     await this.api.redeem(word);
+    this.stopAsking();
+  }
+
+  stopAsking() {
+    if (this.api.asked) byId("dialog").close();
   }
 
   keys() {

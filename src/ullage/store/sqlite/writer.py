@@ -170,10 +170,11 @@ class WriterThread:
                 _writers.add(self)
                 # A daemon, so that a store that was never closed does not keep the process alive; what is waiting
                 # when the process ends is still written.
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._run, name="ullage store", daemon=True
                 )
-                self._thread.start()
+                thread.start()  # may fail: then the next write tries again
+                self._thread = thread
                 self._process = os.getpid()
                 atexit.register(self.finish)
             self._waiting.put(write)
