@@ -13,6 +13,7 @@ from stat import S_ISREG
 from ullage_line.fields import count, mapping, text
 from ullage_line.fold import SessionSize
 from ullage_line.places import session_file
+from ullage_line.replacement import Replacement
 
 VERSION = 3
 
@@ -171,24 +172,9 @@ def write_object(path: str, value: dict[str, object]) -> None:
 
 def write_text(path: str, content: str) -> None:
     """Replace the file at once. A directory that can't be written leaves it as it is: the next look reads more."""
-    beside = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(beside, "x", encoding="utf-8", opener=private) as file:
-            file.write(content)
-        os.replace(beside, path)
-    except OSError:
-        remove(beside)
-
-
-def private(path: str, flags: int) -> int:
-    """Opens a file that nobody else may read."""
-    return os.open(path, flags, 0o600)
-
-
-def remove(path: str) -> None:
-    """The file goes, if it is there."""
-    try:
-        os.remove(path)
+        with Replacement(path, is_lasting=False) as file:
+            file.write(content.encode())
     except OSError:
         return

@@ -108,7 +108,8 @@ PURE_STDLIB = frozenset(
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
     "loop_thread": frozenset({"uvloop"}),  # where it is installed
-    "store": frozenset({"msgspec", "asyncpg", "nats"}),  # loaded for a URL of PostgreSQL
+    # asyncpg for a URL of PostgreSQL; of the line how a file is replaced
+    "store": frozenset({"msgspec", "asyncpg", "nats", "ullage_line"}),
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}

@@ -10,8 +10,8 @@ from tests.house.layers import cycle, imports
 SOURCE = Path(__file__).parents[2] / "src" / "ullage_line"
 FILES = {path.name: path.read_text("utf-8") for path in sorted(SOURCE.glob("*.py"))}
 
-MODULES = frozenset({"__future__", "json", "math", "os", "re", "stat", "sys"})
-"""``json`` loads ``re`` itself, and ``math`` is part of the interpreter."""
+MODULES = frozenset({"__future__", "io", "json", "math", "os", "re", "stat", "sys"})
+"""``json`` loads ``re`` itself; ``io`` and ``math`` are part of the interpreter."""
 MORE = {"compose.py": {"subprocess"}, "hook_events.py": {"time"}}
 """``subprocess`` is loaded only where the user has an earlier status line."""
 

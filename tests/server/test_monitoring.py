@@ -22,3 +22,13 @@ async def test_without_a_token_only_health_is_told(tmp_path: Path) -> None:
             assert (await client.get(path)).status_code == 200
         for path in ("/metrics", "/v1/sessions", "/healthz/../metrics"):
             assert (await client.get(path)).status_code == 401
+
+
+async def test_a_page_of_another_site_is_refused(tmp_path: Path) -> None:
+    async with looked_at(tmp_path / "s.db") as (client, _):
+        for headers in (
+            {"Origin": "https://evil.example"},
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Host": "a@b"},
+        ):
+            assert (await client.get("/metrics", headers=headers)).status_code == 403

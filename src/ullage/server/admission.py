@@ -151,7 +151,7 @@ def _host(head: RequestHead, names: Collection[str]) -> Problem | None:
         403,
         "host",
         detail,
-        "Use the address that the server printed; behind a proxy, start it with --public-url.",
+        "Use the address that the server printed; behind a proxy, `ullage serve` takes --public-url.",
     )
 
 

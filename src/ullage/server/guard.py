@@ -7,13 +7,13 @@ CORS header is ever sent.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from litestar.enums import ScopeType
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ullage.server.admission import RequestHead, refusal
 from ullage.server.api_types import Problem
@@ -83,28 +83,15 @@ class Guard:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        target = scope.get("raw_path", b"") + b"?" + scope["query_string"]
-        head = RequestHead(
-            scope["method"],
-            path,
-            tuple(scope["headers"]),
-            scope["scheme"],
-            target,
-            scope["http_version"],
-        )
         is_open = path == "/" or path.startswith(OPEN)
-        refused = refusal(head, self._names, self._origins)
-        bearer: Bearer | Problem = ANYONE
-        if refused is None and not is_open:
-            authorization = head.value(b"authorization")
-            bearer = bearer_for(self._tokens, authorization, address_of(scope))
-            if isinstance(bearer, Problem):
-                refused = bearer
-        if refused is not None:
-            await refuse(send, refused)
+        tokens = None if is_open else self._tokens
+        bearer = bearer_of(scope, tokens, self._names, self._origins)
+        if isinstance(bearer, Problem):
+            await refuse(send, bearer)
             return
+        method = scope["method"]
         method = (
-            "GET" if is_open and head.method == "HEAD" else head.method
+            "GET" if is_open and method == "HEAD" else method
         )  # the server omits the body
         state = {**scope.get("state", {}), "bearer": bearer}
         inner = {**scope, "method": method, "path": _path(scope), "state": state}
@@ -120,13 +107,35 @@ class Guard:
         await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
 
 
-def bearer_for(tokens: Tokens, authorization: str, address: str) -> Bearer | Problem:
-    """The bearer of the token in a request's ``Authorization``, or why the request is refused.
+def bearer_of(
+    scope: HTTPScope,
+    tokens: Tokens | None,
+    names: Collection[str] = (),
+    origins: Collection[str] = (),
+) -> Bearer | Problem:
+    """The bearer of a request's token, or why the request is refused. ``tokens`` is ``None`` for an open path.
 
-    A wrong token counts for ``address``.
+    ``names`` and ``origins``: see ``refusal``. A wrong token counts for the client's address.
     """
-    if not tokens.are_required():
+    head = RequestHead(
+        scope["method"],
+        scope["path"],
+        tuple(scope["headers"]),
+        scope["scheme"],
+        scope.get("raw_path", b"") + b"?" + scope["query_string"],
+        scope["http_version"],
+    )
+    refused = refusal(head, names, origins)
+    if refused is not None:
+        return refused
+    if tokens is None or not tokens.are_required():
         return ANYONE
+    client = scope.get("client")
+    address = client[0] if client else ""
+    return _bearer_for(tokens, head.value(b"authorization"), address)
+
+
+def _bearer_for(tokens: Tokens, authorization: str, address: str) -> Bearer | Problem:
     scheme, _, given = authorization.partition(" ")
     token = given.strip() if scheme.lower() == "bearer" else ""
     if not token:
@@ -158,12 +167,6 @@ def _added(path: str, *, is_open: bool) -> tuple[tuple[bytes, bytes], ...]:
 
 def _day(seconds: float | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds or 0))
-
-
-def address_of(scope: Scope) -> str:
-    """The address of the client; empty where it has none."""
-    client = scope.get("client")
-    return client[0] if client else ""
 
 
 def _path(scope: Scope) -> str:

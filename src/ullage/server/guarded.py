@@ -1,20 +1,19 @@
-"""A check of host and token before the smaller servers: ``ullage mcp --http`` and ``ullage worker --metrics``."""
+"""The same checks as ``Guard`` before the smaller servers: ``ullage mcp --http`` and ``ullage worker --metrics``."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from litestar.enums import ScopeType
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage.server.api_types import Problem
-from ullage.server.guard import address_of, bearer_for, refuse
-from ullage.server.problems import of_error, problem
+from ullage.server.guard import bearer_of, refuse
+from ullage.server.problems import of_error
 from ullage.server.scopes import check_bearer
 from ullage.server.tokens import Tokens, TokenScope
-from ullage_relay.heads import host_name
 
 
 def guarded(
@@ -43,17 +42,9 @@ def guarded(
 
 
 def _refusal(
-    request: Scope, tokens: Tokens, scope: TokenScope, names: Collection[str]
+    request: HTTPScope, tokens: Tokens, scope: TokenScope, names: Collection[str]
 ) -> Problem | None:
-    headers = dict(request["headers"])
-    host = host_name(headers.get(b"host", b"").decode("latin-1"))
-    if names and host not in names:
-        return problem(
-            403, "host", "The Host of this request is not this machine.", "Use 127.0.0.1."
-        )
-    authorization = headers.get(b"authorization", b"").decode("latin-1")
-    address = address_of(request)
-    bearer = bearer_for(tokens, authorization, address)
+    bearer = bearer_of(request, tokens, names)
     if isinstance(bearer, Problem):
         return bearer
     try:

@@ -14,7 +14,6 @@ import re
 import stat
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
@@ -31,6 +30,7 @@ from ullage.events import Event, Imported
 from ullage.store.failures import unusable
 from ullage.store.refusals import check_new_id
 from ullage.store.store import PLACE_PATTERN, Store, handle_of
+from ullage_line.replacement import Replacement
 
 FORMAT = "ullage-session"
 VERSION = 1
@@ -147,9 +147,8 @@ async def export_file(store: Store, session: str, path: Path) -> None:
     then as it was.
     """
     await store.about(session)
-    part = path.with_name(f".{path.name}.part")
     try:
-        with await asyncio.to_thread(_private, part) as whole:
+        with Replacement(str(path), is_lasting=False) as whole:
             is_packed = path.suffix == PACKED
             file = gzip.GzipFile("", "wb", LEVEL, whole) if is_packed else whole
             waiting: list[bytes] = []
@@ -162,19 +161,8 @@ async def export_file(store: Store, session: str, path: Path) -> None:
             if is_packed:
                 file.close()
             await asyncio.to_thread(_on_the_disk, whole)
-        await asyncio.to_thread(part.replace, path)
     except OSError as problem:
         raise unusable(problem, path, "file") from problem
-    finally:
-        with suppress(OSError):
-            part.unlink()
-
-
-def _private(path: Path) -> IO[bytes]:
-    """A new file that nobody else may read, as the store."""
-    path.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def _on_the_disk(file: IO[bytes]) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from ullage.envelope import MIB
 from ullage.errors import UllageError
+from ullage_line.replacement import Replacement
 
 try:
     import fcntl
@@ -102,24 +103,9 @@ def locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def replace_file(path: Path, data: bytes, *, is_lasting: bool = True) -> None:
-    """Put these bytes in the place of the file, on disk and readable by the user alone. Its directory must exist.
-
-    What can be made again need not be ``is_lasting``: then nothing waits for the disk. Raises ``OSError``; the file is
-    then as it was, and nothing is left beside it.
-    """
-    import tempfile  # only writing needs it, and it costs more to import than the rest of this file
-
-    handle, temporary = tempfile.mkstemp(
-        prefix=f".{path.name}.", dir=path.parent
-    )  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            if is_lasting:
-                os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+def replace_file(
+    path: Path, data: bytes, *, mode: int = 0o600, is_lasting: bool = True
+) -> None:
+    """Put these bytes in the place of the file, as ``Replacement`` does. Raises ``OSError``."""
+    with Replacement(str(path), mode=mode, is_lasting=is_lasting) as file:
+        file.write(data)

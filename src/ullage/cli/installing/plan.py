@@ -16,10 +16,10 @@ from ullage.cli.installing.record import (
     InstalledChange,
     InstalledChanges,
     read_record,
-    replace_file,
     write_record,
 )
 from ullage.cli.installing.splice import CannotEdit, Splice, taken_back
+from ullage.store.private_file import replace_file
 
 LARGEST = 4_000_000
 """Bytes of a configuration file; a larger one is none."""
@@ -238,7 +238,7 @@ class ConfigurationEditor:
         earlier = read_record(self.directory)
         write_record(self.directory, msgspec.structs.replace(record, changes=added))
         try:
-            replace_file(change.path, changed.encode())
+            _rewrite(change.path, changed)
         except OSError:
             write_record(self.directory, earlier)
             raise
@@ -283,7 +283,7 @@ class ConfigurationEditor:
             path.resolve().unlink(missing_ok=True)
             _remove_empty(entry.made_directories)
         else:
-            replace_file(path, restored.encode())
+            _rewrite(path, restored)
         self._forget(entry)
         return ChangeOutcome(f"{what}: taken back", difference)
 
@@ -340,6 +340,17 @@ def text_of(path: Path) -> str:
         raise CannotEdit(f"{path} is not UTF-8 text") from None
     except OSError as problem:
         raise CannotEdit(f"{path} can't be read: {problem.strerror}") from None
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Replaces a configuration file, through a symbolic link, with the permissions that it had.
+
+    A new file is the user's alone: an address in it may hold a token.
+    """
+    real = path.resolve()
+    real.parent.mkdir(parents=True, exist_ok=True)
+    mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
+    replace_file(real, text.encode(), mode=mode)
 
 
 def _restored(entry: InstalledChange, text: str) -> str | None:

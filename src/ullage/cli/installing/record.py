@@ -6,12 +6,12 @@ notice.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from ullage.cli.installing.splice import CannotEdit
+from ullage.store.private_file import replace_file
 
 LARGEST = 10_000_000
 
@@ -68,28 +68,5 @@ def read_record(directory: Path) -> InstalledChanges:
 def write_record(directory: Path, record: InstalledChanges) -> None:
     """Replaces the record, which only the user may read: it can hold an earlier address or command."""
     encoded = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
-    replace_file(record_file(directory), encoded, mode=0o600)
-
-
-def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """The whole new content at once, through a symbolic link, with the permissions that the file had.
-
-    A new file is the user's alone: an address in it may hold a token.
-    """
-    real = Path(os.path.realpath(path))
-    real.parent.mkdir(parents=True, exist_ok=True)
-    beside = real.with_name(f".{real.name}.ullage-{os.getpid()}")
-    if mode is None:
-        mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
-    beside.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.chmod(mode)
-        beside.replace(real)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
+    directory.mkdir(parents=True, exist_ok=True)
+    replace_file(record_file(directory).resolve(), encoded)

@@ -11,7 +11,6 @@ the user's. Which of the two is settled by the answer behind it, before any reas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -57,6 +56,11 @@ from ullage.messages import (
     UnknownPart,
 )
 from ullage.models.binding import binding_of, takes_claude_fields
+from ullage.models.claude_thinking import (
+    ADAPTS_ALONE,
+    ALWAYS_THINKS,
+    THINKS_BETWEEN_TOOLS,
+)
 
 HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
@@ -95,15 +99,6 @@ _UNCOUNTED: Final = frozenset(
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
 _BETAS: Final = "anthropic-beta"
-
-_ADAPTS_ALONE: Final = re.compile(r"fable|mythos|opus-(4[-.][7-9]|5)|(sonnet|haiku)-5")
-"""Claude models that refuse a budget of thinking: they take ``adaptive`` and an effort
-(https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html; Claude 5:
-https://docs.memberjunction.org/v6.2/api/functions/_memberjunction_ai-anthropic.UsesAdaptiveThinking.html)."""
-_ALWAYS_THINKS: Final = re.compile(r"(fable|mythos)-5|opus-5[-.]5")
-_THINKS_BETWEEN_TOOLS: Final = re.compile(r"sonnet-5[-.]5")
-"""Claude models that refuse ``disabled``: the least is an effort of ``low``, or ``between_tools``
-(https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5)."""
 
 JsonBlock = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
@@ -177,14 +172,14 @@ def settle(request: Request, options: Options) -> tuple[Request, Options]:
     effort, budget, model = options.effort, options.thinking_budget, request.model.lower()
     if effort == "none":
         thinking, effort = {"type": "disabled"}, None
-        if _ALWAYS_THINKS.search(model):
+        if ALWAYS_THINKS.search(model):
             thinking, effort = {"type": "adaptive"}, "low"
-        elif _THINKS_BETWEEN_TOOLS.search(model):
+        elif THINKS_BETWEEN_TOOLS.search(model):
             thinking = {"type": "between_tools"}
         budget = None
     elif budget is None:
         return request, options
-    elif _ADAPTS_ALONE.search(model):
+    elif ADAPTS_ALONE.search(model):
         thinking = {"type": "adaptive"}
     else:
         thinking, budget = {"type": "enabled", "budget_tokens": budget}, None
