@@ -26,8 +26,8 @@ import msgspec
 import numpy as np
 
 from bench import formulas
-from ullage.cli.evaluate import EvaluatedPrediction, Replay, pair_groups, rows_of, table
-from ullage.cli.recorded import Pair, pair_of
+from bench.evaluate import EvaluatedPrediction, Replay, pair_groups, rows_of, table
+from bench.recorded import Pair, pair_of
 from ullage.messages import (
     Part,
     ProviderItem,

@@ -22,10 +22,9 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
 
-from bench import formulas
+from bench import formulas, recorded
+from bench.evaluate import Replay
 from bench.results import Table, write_tables
-from ullage.cli import recorded
-from ullage.cli.evaluate import Replay
 from ullage.messages import ToolResultPart
 from ullage.meter.meter import Meter
 from ullage.meter.opening import is_thinking

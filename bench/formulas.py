@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ullage.cli import recorded
-from ullage.cli.recorded import RecordedRow
+from bench import recorded
+from bench.recorded import RecordedRow
 from ullage.tokens.text import GeminiCliCounter
 
 Formula = Callable[[RecordedRow], float | None]

@@ -2,8 +2,8 @@ from importlib import import_module
 
 import pytest
 
-from tests.cli.recorded import pair
-from ullage.cli.recorded import pair_of
+from bench.recorded import pair_of
+from tests.bench.recorded import pair
 
 pytest.importorskip("numpy")
 accuracy = import_module("bench.accuracy")

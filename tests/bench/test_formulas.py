@@ -1,7 +1,7 @@
 import pytest
 
 from bench.formulas import FORMULAS, dexto, gemini_cli, last_total, quarter
-from tests.cli.recorded import call, pair
+from tests.bench.recorded import call, pair
 
 
 def test_the_other_formulas_say_what_their_programs_would() -> None:

@@ -1,7 +1,6 @@
 """The command as a process: exit codes, streams, and how it ends."""
 
 import contextlib
-import json
 import os
 import pty
 import signal
@@ -27,9 +26,7 @@ def log(tmp_path: Path) -> Path:
 def test_help_names_every_command(tmp_path: Path) -> None:
     done = ullage("--help", home=tmp_path)
     assert done.returncode == 0
-    assert all(
-        name in done.stdout for name in ("context", "sessions", "calibration", "evaluate")
-    )
+    assert all(name in done.stdout for name in ("context", "sessions"))
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:
@@ -290,30 +287,6 @@ def test_nothing_heavy_is_loaded_for_the_help(tmp_path: Path) -> None:
     )
     done = run_python("-c", code, env=home_of(tmp_path), timeout=60)
     assert done.stderr == "[]\n"
-
-
-def test_evaluate_writes_its_predictions(tmp_path: Path) -> None:
-    recordings = tmp_path / "calls.jsonl"
-    call = {
-        "src": "a",
-        "idx": 0,
-        "provider": "openai",
-        "api": "chat",
-        "model": "gpt-4o",
-        "is_b": False,
-        "input": 20,
-    }
-    atoms = [{"r": "user", "k": "text", "t": "What is the capital of France?", "m": 0}]
-    recordings.write_text(
-        json.dumps(
-            {**call, "atoms": atoms, "kind": "cassette", "source": "s", "conv": "c"}
-        )
-        + "\n"
-    )
-    out = tmp_path / "out.jsonl"
-    done = ullage("evaluate", recordings, "--predictions", out, home=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert set(json.loads(out.read_text())) == {"src", "idx", "predicted", "low", "high"}
 
 
 def test_a_file_name_in_an_error_steers_no_terminal(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.importers.first_calls import claude_code, codex
+from tests.importers.first_calls import claude_code
 from ullage.cli import main
 from ullage.store.overhead import KIND, OverheadStore
 
@@ -105,49 +105,6 @@ def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
     out, err = capsys.readouterr()
     assert "21,0" in out
     assert "can't be read" in err
-
-
-def test_what_was_learnt_is_listed_and_forgotten_by_program(
-    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for day in (1, 2):
-        main(["context", str(claude_code(tmp_path, day, QUESTION, OVERHEAD + day))])
-    main(["context", str(codex(tmp_path, 1, QUESTION, 9_000))])
-    capsys.readouterr()
-    assert main(["calibration"]) == 0
-    shown = capsys.readouterr().out
-    assert "First calls" in shown
-    assert "claude-code 2.1.197  claude-sonnet-4-5         2" in shown
-    listed = reading(capsys, "calibration")["overhead"]
-    assert [each["program"] for each in listed] == [
-        "claude-code 2.1.197",
-        "codex 0.169.0",
-    ]
-    assert listed[0]["sessions"] == 2
-    assert listed[0]["least"] <= listed[0]["median"] <= listed[0]["most"] < OVERHEAD
-    assert main(["calibration", "--forget", "claude-code"]) == 0
-    assert capsys.readouterr().out == "Forgotten: 0 models, 2 first calls.\n"
-    assert main(["calibration", "--forget"]) == 0
-    assert capsys.readouterr().out == "Forgotten: 0 models, 1 first call.\n"
-    assert store.read().calls == ()
-
-
-def test_many_logs_are_learnt_from_at_once(
-    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    logs = [str(claude_code(tmp_path, day, QUESTION, OVERHEAD)) for day in (1, 2, 3)]
-    (shown,) = reading(capsys, "calibration", *logs)["overhead"]
-    assert shown["sessions"] == 3
-    assert store.read().calls == ()
-    reading(capsys, "calibration", *logs, "--save")
-    assert len(store.read().calls) == 3
-
-
-def test_files_and_forgetting_exclude_each_other(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["calibration", "a.jsonl", "--forget"]) == 2
-    assert "--forget deletes what is stored" in capsys.readouterr().err
 
 
 def test_a_hostile_log_from_the_future_is_not_learnt(

@@ -18,16 +18,6 @@ def test_an_unknown_estimator_is_answered_with_the_known_ones(
     )
 
 
-def test_evaluate_writes_predictions_only_where_it_is_told_to() -> None:
-    assert parser().parse_args(["evaluate", "pairs.jsonl"]).predictions is None
-    assert (
-        parser()
-        .parse_args(["evaluate", "pairs.jsonl", "--predictions", "out"])
-        .predictions
-        == "out"
-    )
-
-
 def test_options_are_not_abbreviated_so_that_new_ones_never_change_their_meaning() -> (
     None
 ):

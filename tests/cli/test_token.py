@@ -59,9 +59,6 @@ def test_a_message_s_command_acts_on_the_same_database(
     assert main(["grants", "revoke", "nope", "--store", database_url]) == 2
     refused = capsys.readouterr().err
     assert f"`ullage grants --store {shown_place(database_url)}`" in refused
-    assert main(["calibration", "--forget", "nope", "--store", database_url]) == 2
-    refused = capsys.readouterr().err
-    assert f"`ullage calibration --store {shown_place(database_url)}`" in refused
 
 
 @pytest.mark.parametrize(

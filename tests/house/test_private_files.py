@@ -11,7 +11,6 @@ ELSEWHERE = {
     "ullage/cli/__init__.py": "the null device",
     "ullage/cli/chat/commands.py": "/export: a document with the name that the user gave it",
     "ullage/cli/cluster.py": "in a new directory that is the user's alone",
-    "ullage/cli/evaluate.py": "--predictions: a document with the name that the user gave it",
     "ullage/cli/local_postgres.py": "the log of a database in a new directory",
     "ullage/cli/local_restate.py": "an empty lock, settings and a log in the cluster's directory",
     "ullage/cli/relaying.py": "in the directory of one run, which is the user's alone",

@@ -10,7 +10,6 @@ from ullage.codec.wires import WIRES
 
 EXCEPTIONS = {
     "reasoning.py": "rules by wire, provider and model, each with its source",
-    "cli/evaluate.py": "names of groups in the accuracy report",
     "importers/opencode.py": "which wire another program used",
 }
 """Files below ``src/ullage`` that compare with the name of a wire, and what for."""

@@ -129,7 +129,6 @@ def test_a_damaged_file_is_named_left_out_and_replaced(
     found = store.read()
     assert found.calls == (call(1),)
     assert "1 of the first calls" in found.problem
-    assert "ullage calibration --forget" in found.problem
     store.add(call(2))
     assert not damaged.exists()
     assert store.read() == ((call(2), call(1)), "")
@@ -139,8 +138,9 @@ def test_other_files_are_neither_read_nor_deleted(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1))
     (tmp_path / KIND / "notes.txt").write_text("mine")
-    store.forget()
-    assert os.listdir(tmp_path / KIND) == ["notes.txt"]
+    assert store.read().calls == (call(1),)
+    store.add(call(2))
+    assert "notes.txt" in os.listdir(tmp_path / KIND)
 
 
 def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
@@ -151,20 +151,6 @@ def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
     assert "can't be read" in store.read().problem
     with pytest.raises(UnwritableStore, match="ULLAGE_DATA"):
         store.add(call(1))
-
-
-def test_a_program_is_forgotten_by_its_name_with_or_without_its_version(
-    tmp_path: Path,
-) -> None:
-    store = OverheadStore(tmp_path)
-    for number, program in enumerate(["codex 1", "codex 2", "pi"]):
-        store.add(call(number, program=program))
-    assert store.forget("codex 1") == 1
-    assert store.forget("unknown") == 0
-    assert store.forget("codex") == 1
-    assert [each.program for each in store.read().calls] == ["pi"]
-    assert store.forget() == 1
-    assert store.read().calls == ()
 
 
 WRITER = """

@@ -324,33 +324,6 @@ COMMANDS = (
         _JSON,
     ),
     Subcommand(
-        "calibration",
-        "show what was learnt about each model from logs, or what is stored",
-        "calibration:calibration",
-        operand("files FILE", "session logs; without any, what is stored", nargs="*"),
-        _JSON,
-        flag("--save", "store what these logs teach"),
-        text(
-            "--forget NAME",
-            "delete what is stored of a model or program, or all of it",
-            None,
-            nargs="?",
-            const="",
-        ),
-        _records("what all machines of this database learnt"),
-        _ESTIMATOR,
-    ),
-    Subcommand(
-        "evaluate",
-        "replay a recorded session call by call and show how far off the predictions are",
-        "evaluate:perform",
-        operand(
-            "file FILE", "a session log, or recorded calls as JSON lines, plain or .gz"
-        ),
-        text("--predictions OUT", "where to write one prediction a line", None),
-        _ESTIMATOR,
-    ),
-    Subcommand(
         "ask",
         "ask a model one question and show what the answer cost and what the window holds after it",
         "ask:run",

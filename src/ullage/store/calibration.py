@@ -15,7 +15,6 @@ from ullage.directories import data_directory
 from ullage.errors import UnreadableInput
 from ullage.store.private_file import (
     UnwritableStore,
-    delete_files,
     locked,
     read_file,
     write_json,
@@ -85,7 +84,7 @@ class CalibrationFile:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
-                "its content is learnt again with `ullage calibration FILES --save`."
+                "its content is learnt again from the next sessions."
             ) from problem
 
     def recent(self, kind: str = KIND) -> RecentRecords:
@@ -112,15 +111,6 @@ class CalibrationFile:
                 f"The learnt calibration at {self.path} can't be written ({problem.strerror}). "
                 "Allow writing there, or point ULLAGE_DATA to another directory."
             ) from problem
-
-    def delete(self) -> int:
-        """Delete the file, also a damaged one; gives how many models were in it. Raises ``UnwritableStore``."""
-        try:
-            count = len(self.all())
-        except DamagedStore:
-            count = 0
-        delete_files([self.path])
-        return count
 
 
 class CalibrationStore:
@@ -152,22 +142,6 @@ class CalibrationStore:
         """
         for key, mine in learnt.models.items():
             self._records.change(KIND, key, partial(_joined, mine))
-
-    def forget(self, name: str = "") -> int:
-        """Delete a model (with or without its provider), or all; returns how many they were.
-
-        Without a name the file itself is deleted, also where it is damaged. Raises ``UllageError``.
-        """
-        if not name and isinstance(self._records, CalibrationFile):
-            return self._records.delete()
-        gone = [
-            key
-            for key in self._records.all(KIND)
-            if name in ("", key, key.partition("/")[2])
-        ]
-        for key in gone:
-            self._records.change(KIND, key, lambda _: None)
-        return len(gone)
 
 
 def _checked(body: msgspec.Raw) -> msgspec.Raw:

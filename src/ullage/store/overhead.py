@@ -16,7 +16,7 @@ import msgspec
 
 from ullage.errors import UllageError
 from ullage.events import FirstCall
-from ullage.meter.overhead import kept, name_of
+from ullage.meter.overhead import kept
 from ullage.store.records import FileRecords, Records
 
 KIND: Final = "overhead"
@@ -65,8 +65,8 @@ class OverheadStore:
         if damaged:
             problem = (
                 f"{len(damaged):,} of the first calls in {self._records.shown} can't be read and were left out: what "
-                "earlier sessions showed of system prompts and tools is learnt again. `ullage calibration --forget` "
-                "deletes them."
+                "earlier sessions showed of system prompts and tools is learnt again. The next one that "
+                "is stored deletes them."
             )
         return StoredCalls(kept(found.values()), problem)
 
@@ -88,19 +88,6 @@ class OverheadStore:
             encoded = msgspec.json.encode(call)
             self._records.change(KIND, call.id, lambda _: encoded)
         self._delete([*(found.keys() - wanted), *damaged])
-
-    def forget(self, program: str = "") -> int:
-        """Delete the first calls of a program (with or without its version), or all; returns how many they were.
-
-        Raises ``UllageError``.
-        """
-        found, damaged = self._calls()
-        gone: list[str] = []
-        for name, call in found.items():
-            if program in ("", call.program, name_of(call.program)):
-                gone.append(name)
-        self._delete(gone if program else [*gone, *damaged])
-        return len(gone)
 
     def _calls(self) -> tuple[dict[str, FirstCall], list[str]]:
         """The calls by their ids, and the ids of those that can't be read."""

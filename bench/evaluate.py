@@ -1,4 +1,9 @@
-"""``ullage evaluate``: replays recorded calls through the Meter and shows how far its predictions were off."""
+"""Replays recorded calls through the Meter and shows how far its predictions were off.
+
+    uv run python -m bench.evaluate FILE [--predictions OUT] [--estimator NAME]
+
+FILE is a session log, or recorded calls as JSON lines, plain or gzip. OUT gets one prediction a line.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 from msgspec import Raw
 from msgspec.structs import replace
 
-from ullage.cli.exit_codes import DONE, FAILED
-from ullage.cli.recorded import (
+from bench.recorded import (
     LARGEST,
     MEDIA,
     OPAQUE,
@@ -31,11 +35,12 @@ from ullage.cli.recorded import (
     texts_of,
     truth_of,
 )
+from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.session import metered, read_session
 from ullage.codec.foreign import parse_json
 from ullage.display.text import safe
 from ullage.envelope import LOG_LINE_BYTES
-from ullage.errors import UnreadableInput
+from ullage.errors import UllageError, UnreadableInput
 from ullage.events import Calibrated
 from ullage.importers.regular import lines_of, open_regular
 from ullage.messages import Message, Request
@@ -107,12 +112,6 @@ NOTHING_TO_COMPARE: Final = (
 )
 
 
-def perform(options: argparse.Namespace) -> int:
-    """Run the command with its options; gives the exit code."""
-    predictions = Path(options.predictions) if options.predictions else None
-    return run(Path(options.file), predictions, options.estimator)
-
-
 def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
     """Predict every call of ``path``, print the error table and, if asked, write the predictions.
 
@@ -131,7 +130,7 @@ def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
             ) from error
     lines = table(evaluation.outcomes)
     if not lines:
-        print(f"ullage: {safe(str(path))}: {NOTHING_TO_COMPARE}", file=sys.stderr)
+        print(f"bench.evaluate: {safe(str(path))}: {NOTHING_TO_COMPARE}", file=sys.stderr)
         return FAILED if predictions is None else DONE
     print("\n".join(lines))
     return DONE
@@ -442,3 +441,21 @@ def percentile(values: Sequence[float], share: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit code."""
+    parser = argparse.ArgumentParser("bench.evaluate", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--predictions", type=Path)
+    parser.add_argument("--estimator", default="auto")
+    options = parser.parse_args(arguments)
+    try:
+        return run(options.file, options.predictions, options.estimator)
+    except UllageError as error:
+        print(f"bench.evaluate: {safe(str(error))}", file=sys.stderr)
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.recorded import (
+from bench.recorded import (
     RecordedRow,
     as_json,
     is_call,

@@ -6,18 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.recorded import Row, call, pair
-from ullage.cli.evaluate import (
+from bench.evaluate import (
     Prediction,
     Replay,
     evaluate,
+    main,
     percentile,
     plain,
     row_of,
     run,
     table,
 )
-from ullage.cli.recorded import pair_of, request_of
+from bench.recorded import pair_of, request_of
+from tests.bench.recorded import Row, call, pair
 from ullage.errors import MissingExtra, NotASession, SettingError, UnreadableInput
 
 LOGS = Path(__file__).parents[1] / "importers" / "fixtures"
@@ -337,3 +338,17 @@ def test_without_the_first_calls_input_the_interval_says_how_little_is_known(
 def test_a_whole_request_is_predicted_from_its_content(replay: Replay) -> None:
     used = replay.call(request_of(call(0, truth=14))).reading().used
     assert used.tokens == pytest.approx(14, abs=2)
+
+
+def test_the_command_writes_its_predictions(tmp_path: Path) -> None:
+    rows = write(tmp_path / "calls.jsonl", call(7, truth=14))
+    out = tmp_path / "out.jsonl"
+    assert main([str(rows), "--predictions", str(out)]) == 0
+    assert set(lines(out)[0]) == {"src", "idx", "predicted", "low", "high"}
+
+
+def test_a_file_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "gone")]) == 2
+    assert "gone can't be opened" in capsys.readouterr().err
