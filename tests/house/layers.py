@@ -108,7 +108,7 @@ PURE_STDLIB = frozenset(
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
     "loop_thread": frozenset({"uvloop"}),  # where it is installed
-    "store": frozenset({"msgspec", "asyncpg", "nats"}),  # loaded for a URL of PostgreSQL
+    "store": frozenset({"msgspec", "asyncpg"}),  # loaded for a URL of PostgreSQL
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
