@@ -158,7 +158,7 @@ def bottlenecks(
             "PostgreSQL: CPU",
             needed.database / limits.database_cores,
             True,
-            "more shards; --bus takes the notifications away from it",
+            "more shards",
         ),
         Bottleneck(
             "PostgreSQL: bytes of its log a second",

@@ -1,4 +1,4 @@
-"""The processes that a bench measures, and what they have used: stores, servers, workers, a bus and Restate."""
+"""The processes that a bench measures, and what they have used: stores, servers, workers and Restate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from bench.store_postgres import SETTINGS
 from tests.machines import Program
-from tests.nats import NatsServer
 from tests.postgres import PostgresServer
 
 
@@ -39,14 +38,3 @@ def store_place(
         yield server.url(server.new_database()), server
     finally:
         server.remove()
-
-
-@contextmanager
-def bus_in(folder: Path) -> Iterator[str]:
-    """The address of a NATS server that runs meanwhile."""
-    server = NatsServer(folder)
-    server.start()
-    try:
-        yield server.url
-    finally:
-        server.kill()

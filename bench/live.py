@@ -1,7 +1,6 @@
 """Following and steering a session at another server than the one that drives it, beside the same at that one.
 
     uv run python -m bench.live                      # two servers on one PostgreSQL
-    uv run python -m bench.live --bus                # the same with the news over a NATS server (Debian's nats-server)
     uv run python -m bench.live --sqlite             # two servers on one SQLite file
     uv run python -m bench.live --streams 20
 
@@ -27,7 +26,7 @@ from typing import NamedTuple
 
 import httpx2
 
-from bench.cluster import bus_in, cpu_of_all, store_place
+from bench.cluster import cpu_of_all, store_place
 from bench.process import local_server
 from bench.results import Table, machine, ratio
 from bench.store_postgres import cpu_of
@@ -231,7 +230,6 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--sqlite", action="store_true")
-    parser.add_argument("--bus", action="store_true")
     arguments = parser.parse_args()
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -241,9 +239,8 @@ def main() -> None:
         store, server = stack.enter_context(
             store_place(place, is_sqlite=arguments.sqlite)
         )
-        bus = stack.enter_context(bus_in(place)) if arguments.bus else ""
-        one = live_server(stack, "a", provider, store, place, "--bus", bus)
-        other = live_server(stack, "b", provider, store, place, "--bus", bus)
+        one = live_server(stack, "a", provider, store, place)
+        other = live_server(stack, "b", provider, store, place)
         streamed = asyncio.run(stream_all(one, other, server, arguments.streams))
         turns = TURNS * arguments.streams
         here = asyncio.run(cancels(one, one, "here"))

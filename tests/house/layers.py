@@ -109,7 +109,7 @@ PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
     "loop_thread": frozenset({"uvloop"}),  # where it is installed
     # asyncpg for a URL of PostgreSQL; of the line how a file is replaced
-    "store": frozenset({"msgspec", "asyncpg", "nats", "ullage_line"}),
+    "store": frozenset({"msgspec", "asyncpg", "ullage_line"}),
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}

@@ -41,7 +41,6 @@ CONTRIBUTORS = (
     "CHANGELOG.md",
     "docs/why/index.md",
     "docs/why/dependencies.md",
-    "docs/why/temporal.md",
 )
 
 

@@ -223,11 +223,6 @@ def _dispatching(default: str) -> tuple[Option, ...]:
             f"where Restate takes requests, or unix:PATH, with --dispatch restate (default {INGRESS})",
             INGRESS,
         ),
-        text(
-            "--bus URL",
-            "NATS servers that carry live news between the processes of a PostgreSQL store, as nats://HOST:4222 "
-            "(default: PostgreSQL carries it)",
-        ),
     )
 
 

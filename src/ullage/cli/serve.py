@@ -44,7 +44,6 @@ from ullage.server.tokens import TokenSource, TokenStore, TokenTable
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
-from ullage.store.urls import with_bus
 from ullage_relay.heads import host_name
 
 if TYPE_CHECKING:
@@ -86,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
             args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
-        place = with_bus(place, args.bus)
         store = store_at(place)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = token_sources(args.tokens, store, environment)

@@ -25,7 +25,7 @@ from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER, Host
 from ullage.store.places import store_at
 from ullage.store.store import Store
-from ullage.store.urls import shown_place, with_bus
+from ullage.store.urls import shown_place
 from ullage.tasks import background, start, stop
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace) -> int:
     """Drive until told to end. 0 after an orderly end; raises ``UllageError`` for a store that can't be used."""
-    place = with_bus(place_of(args.store), args.bus)
+    place = place_of(args.store)
     store = store_at(place)
     dispatch = dispatch_of(args, place)
     args.simulate = False

@@ -170,7 +170,6 @@ class OpenDatabase:
         async def watching() -> None:
             await self._open()
             assert self._news is not None
-            await self._news.follow(session)
             state = await self._read(work)
             if state is None:
                 raise no_session(session)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ullage.errors import StoreUnavailable
-from ullage.store.urls import BUS, checked_bus, shown_place
+from ullage.store.urls import shown_place
 
 PgConnection: TypeAlias = Any
 Record: TypeAlias = Any
@@ -30,14 +30,12 @@ class PostgresAddress(NamedTuple):
     """Where a database is. ``pool`` is the address of all statements, ``direct`` of the one connection that listens.
 
     They differ behind a pooler in transaction mode (``is_pooled``), which passes on no notifications and keeps no
-    prepared statements. ``shown`` is the place without its password. ``bus`` is the address of NATS servers that carry
-    the news between processes; without one PostgreSQL does.
+    prepared statements. ``shown`` is the place without its password.
     """
 
     pool: str
     direct: str
     shown: str
-    bus: str = ""
 
     @property
     def is_pooled(self) -> bool:
@@ -45,7 +43,7 @@ class PostgresAddress(NamedTuple):
 
 
 def database_of(url: str) -> PostgresAddress:
-    """The database of a URL. Its option ``direct=HOST:PORT`` names PostgreSQL itself behind a pooler, ``bus`` NATS.
+    """The database of a URL. Its option ``direct=HOST:PORT`` names PostgreSQL itself behind a pooler.
 
     Raises ``StoreUnavailable`` for a URL that can't be read.
     """
@@ -63,15 +61,14 @@ def database_of(url: str) -> PostgresAddress:
                 f"The URL {shown_place(url)} names {path} as {name}, and there is no such file. Correct the URL."
             )
     direct_host = dict(options).get("direct", "")
-    bus = checked_bus(dict(options).get(BUS, ""))
-    options = [(name, value) for name, value in options if name not in ("direct", BUS)]
+    options = [(name, value) for name, value in options if name != "direct"]
     pool = urlunsplit(parts._replace(query=urlencode(options)))
     if not direct_host:
-        return PostgresAddress(pool, pool, shown_place(url), bus)
+        return PostgresAddress(pool, pool, shown_place(url))
     user, at, _ = parts.netloc.rpartition("@")
     others = [(name, value) for name, value in options if name not in ("host", "port")]
     direct = parts._replace(netloc=f"{user}{at}{direct_host}", query=urlencode(others))
-    return PostgresAddress(pool, urlunsplit(direct), shown_place(url), bus)
+    return PostgresAddress(pool, urlunsplit(direct), shown_place(url))
 
 
 async def connect(database: PostgresAddress, *, direct: bool = False) -> PgConnection:

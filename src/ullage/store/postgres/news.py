@@ -1,7 +1,5 @@
 """News between processes: a notification after each commit, and a look once a second for those that were lost.
 
-Where the URL names a bus, NATS carries the news instead of NOTIFY as long as it is connected.
-
 NOTIFY takes a lock of the whole database until its transaction ends, so it is never inside a write's transaction: there
 it took 4.6 times the commits (pgbench, 16 clients, fsync on, 2 rounds).
 """
@@ -11,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from ullage.errors import MissingExtra, StoreUnavailable
+from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece
-from ullage.installation import extra_command
 from ullage.store.changes import Change, Watchers
 from ullage.store.postgres.connecting import (
     Failures,
@@ -31,9 +28,6 @@ from ullage.store.postgres.connecting import (
 )
 from ullage.store.postgres.failures import failure
 from ullage.store.postgres.migrating import statements
-
-if TYPE_CHECKING:
-    from ullage.store.postgres.nats_bus import NatsBus
 
 log = logging.getLogger("ullage.store")
 
@@ -86,32 +80,9 @@ class News:
         self._told: dict[str, int] = {}
         """The last event of each session that watchers were told of since the last look."""
         self._is_closed = False
-        self._bus = bus_of(database.bus, self._take, lambda: watchers.tell_foreign(None))
 
     async def begin(self) -> None:
-        """Listen, and make sure that notifications arrive. Raises ``StoreUnavailable`` where none does.
-
-        Raises ``MissingExtra`` where the URL names a bus and its client is not installed.
-        """
-        await self._begin_notifications()
-        if self._bus is None:
-            return
-        try:
-            assert self._connection is not None
-            store = await self._connection.fetchval(statements()["identity"])
-            await self._bus.begin(store)
-        except Failures as problem:
-            raise failure(problem, self._database.shown) from problem
-        except BaseException:
-            drop(self._connection)
-            raise
-
-    async def follow(self, session: str) -> None:
-        """Hear what other processes store in a session from here on."""
-        if self._bus is not None:
-            await self._bus.follow(session)
-
-    async def _begin_notifications(self) -> None:
+        """Listen, and make sure that notifications arrive. Raises ``StoreUnavailable`` where none does."""
         try:
             await self._listen()
             writing = await connect(self._database)
@@ -156,8 +127,6 @@ class News:
             async with asyncio.timeout(LOOK_S):
                 await self._send()
         drop(self._connection)
-        if self._bus is not None:
-            await self._bus.end()
 
     async def _listen(self) -> None:
         drop(self._connection)
@@ -193,16 +162,14 @@ class News:
         else:
             self._take(payload)
 
-    def _take(self, payload: str | bytes) -> None:
+    def _take(self, payload: str) -> None:
         """News of another process; its own come back too."""
-        if isinstance(payload, str) and payload.startswith(self._mine):
+        if payload.startswith(self._mine):
             return
         try:
-            sender, items = _decode(payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return  # of another version of Ullage: the look finds it
-        if sender == self._me:
-            return
+            _, items = _decode(payload)
+        except msgspec.MsgspecError:
+            return  # no process of ours said this
         names: set[str] = set()
         for session, seq, pieces in items:
             if not all(0 <= piece.offset < MOST_PIECES for piece in pieces):
@@ -215,11 +182,6 @@ class News:
         if names:
             self._watchers.tell_foreign(names)
 
-    @property
-    def _connected_bus(self) -> NatsBus | None:
-        is_connected = self._bus is not None and self._bus.is_connected
-        return self._bus if is_connected else None
-
     async def _send_all(self) -> None:
         while True:
             await self._has_changes.wait()
@@ -229,18 +191,11 @@ class News:
                 self._lose(problem)
             except Exception:  # what can't be told is found by the look
                 log.exception("A notification could not be written")
-            if self._connected_bus is None:
-                await asyncio.sleep(GATHER_S)
+            await asyncio.sleep(GATHER_S)
 
     async def _send(self) -> None:
         changes, self._changes = self._changes, []
         self._has_changes.clear()
-        bus = self._connected_bus
-        if bus is not None:
-            for session, messages in by_session(self._me, changes, bus.largest_bytes):
-                for message in messages:
-                    await bus.send(session, message.encode())
-            return
         payloads = payloads_of(self._me, changes)
         if payloads and self._connection is not None:
             async with self._lock:
@@ -256,8 +211,6 @@ class News:
             await asyncio.sleep(LOOK_S)
             watched = self._watchers.sessions()
             try:
-                if self._bus is not None:
-                    await self._bus.keep(watched)
                 if self._connection is not None:
                     await self._look(self._connection, watched)
             except Failures as problem:
@@ -299,36 +252,8 @@ class News:
             self._watchers.tell_foreign(None)  # what was told meanwhile was not heard
 
 
-def bus_of(
-    address: str, hear: Callable[[bytes], object], came_back: Callable[[], object]
-) -> NatsBus | None:
-    """The bus at an address; ``None`` without one. Raises ``MissingExtra``."""
-    if not address:
-        return None
-    try:
-        from ullage.store.postgres.nats_bus import NatsBus
-    except ImportError as problem:
-        raise MissingExtra(
-            f"The bus {address.partition('://')[0]}:// needs the extra nats. Install it: {extra_command('nats')}"
-        ) from problem
-    return NatsBus(address, hear, came_back)
-
-
-def by_session(
-    me: str, changes: Sequence[Change], largest_bytes: int
-) -> Iterator[tuple[str, list[str]]]:
-    """The messages for these changes, for each session its own."""
-    sessions: dict[str, list[Change]] = {}
-    for change in changes:
-        sessions.setdefault(change.session, []).append(change)
-    for session, its in sessions.items():
-        yield session, payloads_of(me, its, largest_bytes)
-
-
-def payloads_of(
-    me: str, changes: Sequence[Change], largest_bytes: int = LARGEST_BYTES
-) -> list[str]:
-    """The notifications for these changes, each below ``largest_bytes``; a session is told once."""
+def payloads_of(me: str, changes: Sequence[Change]) -> list[str]:
+    """The notifications for these changes, each below ``LARGEST_BYTES``; a session is told once."""
     items: list[bytes] = []
     told: set[str] = set()
     for change in changes:
@@ -336,7 +261,7 @@ def payloads_of(
         item = (
             msgspec.json.encode((change.session, change.seq, pieces)) if pieces else b""
         )
-        if item and len(item) < largest_bytes // 2:
+        if item and len(item) < LARGEST_BYTES // 2:
             items.append(item)
         elif change.session not in told:
             told.add(change.session)
@@ -345,7 +270,7 @@ def payloads_of(
     parts: list[bytes] = []
     size = 0
     for item in items:
-        if parts and size + len(item) > largest_bytes:
+        if parts and size + len(item) > LARGEST_BYTES:
             payloads.append(_payload(me, parts))
             parts, size = [], 0
         parts.append(item)

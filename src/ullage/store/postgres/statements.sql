@@ -126,6 +126,3 @@ SELECT body FROM records WHERE kind = $1 AND key = $2;
 
 -- name: records_state
 SELECT count(*), sum(version), max(version) FROM records WHERE kind = $1;
-
--- name: identity
-SELECT system_identifier::text || '-' || oid FROM pg_control_system(), pg_database WHERE datname = current_database();
