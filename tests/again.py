@@ -155,7 +155,8 @@ class Again:
 
     def _excuse(self) -> None:
         """Take the flaky tests from the failures that are counted."""
-        stats = self._config.pluginmanager.get_plugin("terminalreporter").stats
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        stats = reporter.stats
         for kind in ("failed", "error"):
             left = [
                 each for each in stats.pop(kind, []) if each.nodeid not in self._flaky
