@@ -93,11 +93,9 @@ GIT_RUNNERS = [
 def test_of_what_may_run_another_program_nothing_but_the_exact_command_can_be_granted() -> (
     None
 ):
-    words_cases: list[tuple[str, ...]] = (
-        [(each,) for each in RUNNERS]
-        + [("git", each) for each in GIT_RUNNERS]
-        + [("git",)]
-    )
+    words_cases: list[tuple[str, ...]] = [("git",)]
+    words_cases += [(each,) for each in RUNNERS]
+    words_cases += [("git", each) for each in GIT_RUNNERS]
     for words in words_cases:
         with case(words):
             for more in (
