@@ -1,4 +1,4 @@
-"""Every check but the tests: lint, format, types, leftovers, known weaknesses, plainness; and large files.
+"""Every check but the tests: lint, format, types, leftovers, known weaknesses, house rules, plainness; large files.
 
     uv run python -m scripts.check
 
@@ -20,6 +20,7 @@ CHECKS = {
     "types": ["-m", "mypy", "--no-error-summary"],
     "leftovers": ["-m", "scripts.leftovers"],
     "known weaknesses": ["-m", "scripts.audit"],
+    "house rules": ["-m", "scripts.house"],
     "plainness": ["-m", "scripts.plainness"],
     "sizes (a signal)": ["-m", "scripts.sizes"],
 }

@@ -22,6 +22,7 @@ import ullage_simulators
 from hypothesis import HealthCheck, settings
 
 import ullage
+from tests import again
 from tests.postgres import database_url  # noqa: F401 - a fixture for all
 from tests.programs import bring, missing
 from tests.tiers import PROFILE, each_tenth, examples
@@ -188,6 +189,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         given = Path(config.option.basetemp)
         config.option.basetemp = given.with_name(given.name.removeprefix("popen-gw"))
+    again.register(config)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from tests.cases import case
 from tests.meter.session import answer, result, said
 from tests.reasoning_in_full import last_turn, select
 from ullage.messages import (
@@ -177,9 +178,8 @@ def test_tool_results_under_the_users_role_begin_no_turn() -> None:
     assert last_turn((*TURN[:4], as_user)).start == 2
 
 
-@pytest.mark.parametrize(
-    ("wire", "provider", "model", "stream", "loop", "turns"),
-    [
+def test_a_call_follows_the_rule_that_was_measured() -> None:
+    cases: list[tuple[str, str, str, bool, bool, bool]] = [
         ("messages", "anthropic", "claude-opus-4-5-20251101", False, True, True),
         ("messages", "anthropic", "claude-sonnet-4-6", False, True, True),
         ("messages", "anthropic", "claude-sonnet-4-5", False, True, False),
@@ -212,13 +212,11 @@ def test_tool_results_under_the_users_role_begin_no_turn() -> None:
         ("chat", "gpustack", "qwen3", False, False, False),
         ("chat", "ollama", "qwen3", False, True, False),
         ("chat", "nobody", "unheard-of", False, True, False),
-    ],
-)
-def test_a_call_follows_the_rule_that_was_measured(
-    wire: str, provider: str, model: str, stream: bool, loop: bool, turns: bool
-) -> None:
-    rule = rule_for(wire, provider, model, stream=stream)
-    assert (rule.loop, rule.turns) == (loop, turns)
+    ]
+    for wire, provider, model, stream, loop, turns in cases:
+        with case(wire, provider, model, stream, loop, turns):
+            rule = rule_for(wire, provider, model, stream=stream)
+            assert (rule.loop, rule.turns) == (loop, turns)
 
 
 @pytest.mark.parametrize(

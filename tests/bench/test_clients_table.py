@@ -14,7 +14,7 @@ from bench.clients.table import (
     summary,
 )
 from bench.results import with_table
-from tests.house.pages import ROOT
+from scripts.house.pages import ROOT
 
 GOOD = ScenarioResult(
     "codex",

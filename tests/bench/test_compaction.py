@@ -27,7 +27,7 @@ from bench.compaction import (
 )
 from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
 from bench.results import with_table
-from tests.house.pages import ROOT
+from scripts.house.pages import ROOT
 
 WINDOW = 10_000
 PLAYED = scenario(invented(5), WINDOW)

@@ -15,7 +15,7 @@ from bench.plugins.table import (
     summary,
 )
 from bench.results import with_table
-from tests.house.pages import ROOT
+from scripts.house.pages import ROOT
 
 PLUG_IN = Contender("Ullage in Cask", "cask.py", requirements=("cask==1",))
 OWN = Contender("Cask's own", "own.py", "own", ("cask==1",))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +14,7 @@ from ullage_simulators.scenario import Scenario, ScriptLine
 from ullage_simulators.server import Server, running
 
 from tests.cli.logs import home_of, write_log
+from tests.forking import run_ullage
 from ullage.cli import exit_codes
 from ullage.cli.mistyped import CommandParser
 from ullage.cli.parser import parser
@@ -161,15 +160,11 @@ def test_a_command_ends_with_the_code_of_what_it_did(
         words: list[str] = []
         for word in case.words.split():
             words += meanings.get(word, [word])
-        ended = subprocess.run(
-            [sys.executable, "-m", "ullage", *words],
+        ended = run_ullage(
+            *words,
             cwd=tmp_path,
             env=home_of(tmp_path / "home") | {"ANTHROPIC_API_KEY": "any"},
-            input=case.typed,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+            typed=case.typed,
         )
     said = ended.stdout + ended.stderr
     assert ended.returncode == case.code, said

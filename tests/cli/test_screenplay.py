@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case, filled
 from ullage.cli.screenplay import (
     AnswerEntry,
     MessageEntry,
@@ -420,12 +421,11 @@ SHOWN: list[tuple[Event, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "line"), SHOWN, ids=lambda value: type(value).__name__)
-def test_what_people_should_know_is_a_line_with_its_numbers(
-    event: Event, line: str
-) -> None:
-    told = notice(event)
-    assert told is not None and plain(told.hinted_line) == line
+def test_what_people_should_know_is_a_line_with_its_numbers() -> None:
+    for event, line in filled(SHOWN):
+        with case(event, line):
+            told = notice(event)
+            assert told is not None and plain(told.hinted_line) == line
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,20 @@
 """What to do about it is said for each program, with its own commands and settings."""
 
+from itertools import product
 from typing import get_args
 
-import pytest
-
+from tests.cases import case, filled
 from ullage.clients.limits import CLIENTS
 from ullage.clients.remedies import REMEDIES, Remedied, remedy_of
 
 
-@pytest.mark.parametrize("program", ["", "ullage 0.1.0", "nobody-knows-this", *CLIENTS])
-@pytest.mark.parametrize("what", get_args(Remedied))
-def test_every_program_has_a_remedy_for_everything(program: str, what: Remedied) -> None:
-    text = remedy_of(program, what, "github")
-    assert text
-    assert "{0}" not in text
+def test_every_program_has_a_remedy_for_everything() -> None:
+    program_cases: list[str] = ["", "ullage 0.1.0", "nobody-knows-this", *CLIENTS]
+    for program, what in product(program_cases, filled(get_args(Remedied))):
+        with case(program, what):
+            text = remedy_of(program, what, "github")
+            assert text
+            assert "{0}" not in text
 
 
 def test_programs_have_their_own_where_it_is_known() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case, filled
 from tests.codec.streams import GOLDEN, Played, play, read_answer, request, sse
 from ullage.codec.decode import decoder_for
 from ullage.codec.stream import Answer, ServerEvent, StreamEvent
@@ -91,15 +93,13 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("wire", GOLDEN)
-@pytest.mark.parametrize("broken", BROKEN)
-def test_a_broken_frame_in_the_middle_ends_the_answer_as_dropped(
-    wire: str, broken: bytes
-) -> None:
-    golden = GOLDEN[wire]
-    played = play(wire, [*golden[:4], broken, *golden[4:]])
-    assert_damaged(played.answer)
-    assert played.answer.stop == ""
+def test_a_broken_frame_in_the_middle_ends_the_answer_as_dropped() -> None:
+    for wire, broken in product(filled(GOLDEN), filled(BROKEN)):
+        with case(wire, broken):
+            golden = GOLDEN[wire]
+            played = play(wire, [*golden[:4], broken, *golden[4:]])
+            assert_damaged(played.answer)
+            assert played.answer.stop == ""
 
 
 @pytest.mark.parametrize("wire", GOLDEN)
@@ -119,9 +119,8 @@ def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
     assert_damaged(answer)
 
 
-@pytest.mark.parametrize(
-    ("wire", "event"),
-    [
+def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage() -> None:
+    cases: list[tuple[str, object]] = [
         (
             "messages",
             {
@@ -185,13 +184,11 @@ def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
         ("generateContent", {"candidates": "x"}),
         ("generateContent", {"candidates": [{"content": {"parts": ["x"]}}]}),
         ("generateContent", {"candidates": [{"content": {"parts": [{"text": 5}]}}]}),
-    ],
-)
-def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage(
-    wire: str, event: object
-) -> None:
-    played = play(wire, [*deltas(wire, "a"), event])
-    assert_damaged(played.answer)
+    ]
+    for wire, event in cases:
+        with case(wire, event):
+            played = play(wire, [*deltas(wire, "a"), event])
+            assert_damaged(played.answer)
 
 
 @pytest.mark.parametrize(

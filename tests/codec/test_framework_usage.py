@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pydantic_ai._context_size import mark_context_input_tokens
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart
 from pydantic_ai.usage import RequestUsage, RunUsage
 
+from tests.cases import case, filled
 from ullage import Meter
 from ullage.codec.dialects import DIALECTS, read_reported
 from ullage.codec.framework_usage import FRAMEWORKS, SEVERAL_CALLS, framework_dialect
@@ -129,12 +131,12 @@ OBJECTS = {
 }
 
 
-@pytest.mark.parametrize("native", NATIVE)
-@pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_means_the_same_on_every_wire(name: str, native: str) -> None:
-    usage = read_reported(native, OBJECTS[name]())
-    assert counts(usage) == (100, 20, 60, 30, 8)
-    assert not usage.flags
+def test_an_object_means_the_same_on_every_wire() -> None:
+    for native, name in product(filled(NATIVE), filled(OBJECTS)):
+        with case(name, native):
+            usage = read_reported(native, OBJECTS[name]())
+            assert counts(usage) == (100, 20, 60, 30, 8)
+            assert not usage.flags
 
 
 @pytest.mark.parametrize("native", [*NATIVE, "bedrock", "unknown"])

@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, product
 from random import Random
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.cases import case, filled
 from tests.codec.histories import TARGETS, broken_request
 from tests.codec.loop_bodies import WIRES
 from tests.codec.sessions import OPTIONS, POLICIES, Asked, Session
@@ -24,7 +25,6 @@ from ullage.codec.repair import EVERYTHING, repair
 from ullage.codec.wires import wire_named
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart, ToolResultPart
-from ullage.reasoning import ReasoningPolicy
 
 CASES = examples(1_000, thorough=30_000)
 
@@ -109,21 +109,20 @@ def asked(target: tuple[str, str, str], *messages: Message) -> Request:
     return Request(wire=target[0], provider=target[1], model=target[2], messages=messages)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("target", TARGETS)
-def test_no_step_of_a_loop_is_made_twice(
-    target: tuple[str, str, str], policy: ReasoningPolicy
-) -> None:
-    history = History()
-    before: Made | None = None
-    for at in range(20):
-        request = replace(
-            asked(target), messages=history.extended(step(at) if at else [user("u")])
-        )
-        made = history.prepare(request, policy=policy)
-        if before is not None:
-            assert kept(made, before) == len(before.encoded.blocks)
-        before = made
+def test_no_step_of_a_loop_is_made_twice() -> None:
+    for policy, target in product(filled(POLICIES), filled(TARGETS)):
+        with case(target, policy):
+            history = History()
+            before: Made | None = None
+            for at in range(20):
+                request = replace(
+                    asked(target),
+                    messages=history.extended(step(at) if at else [user("u")]),
+                )
+                made = history.prepare(request, policy=policy)
+                if before is not None:
+                    assert kept(made, before) == len(before.encoded.blocks)
+                before = made
 
 
 def test_the_same_messages_read_again_are_known() -> None:

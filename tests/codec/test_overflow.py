@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case, filled
 from tests.codec.error_bodies import LOOKALIKES, OVERFLOWS, Real
 from ullage.codec.decode import decoder_for
 from ullage.codec.foreign import parse_object
@@ -30,21 +31,24 @@ def test_there_are_as_many_real_bodies_as_promised() -> None:
     assert len(LOOKALIKES) >= 15
 
 
-@pytest.mark.parametrize("name", OVERFLOWS)
-def test_a_real_overflow_is_recognised(name: str) -> None:
-    assert isinstance(problem(OVERFLOWS[name]), Overflow)
+def test_a_real_overflow_is_recognised() -> None:
+    for name in filled(OVERFLOWS):
+        with case(name):
+            assert isinstance(problem(OVERFLOWS[name]), Overflow)
 
 
-@pytest.mark.parametrize("name", OVERFLOWS)
-def test_the_numbers_an_overflow_names_are_read(name: str) -> None:
-    found = problem(OVERFLOWS[name])
-    assert isinstance(found, Overflow)
-    assert (found.limit, found.count, found.max_output) == OVERFLOWS[name].numbers
+def test_the_numbers_an_overflow_names_are_read() -> None:
+    for name in filled(OVERFLOWS):
+        with case(name):
+            found = problem(OVERFLOWS[name])
+            assert isinstance(found, Overflow)
+            assert (found.limit, found.count, found.max_output) == OVERFLOWS[name].numbers
 
 
-@pytest.mark.parametrize("name", LOOKALIKES)
-def test_a_lookalike_is_not_an_overflow(name: str) -> None:
-    assert not isinstance(problem(LOOKALIKES[name]), Overflow)
+def test_a_lookalike_is_not_an_overflow() -> None:
+    for name in filled(LOOKALIKES):
+        with case(name):
+            assert not isinstance(problem(LOOKALIKES[name]), Overflow)
 
 
 def test_too_many_bytes_are_told_from_too_many_tokens() -> None:

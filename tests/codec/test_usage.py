@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case, filled
 from ullage.codec.dialects import DIALECTS, normalise
 from ullage.codec.rules import Dialect, ReasoningIs
 from ullage.codec.usage import read_usage, sampling_passes, stream_usage
@@ -329,14 +330,15 @@ def wanted(golden: Golden) -> tuple[int | None, ...]:
     return golden.input, golden.output, read, golden.write, golden.reasoning, context
 
 
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.dialect)
-def test_each_documented_payload_reads_as_documented(golden: Golden) -> None:
-    usage = normalise(golden.dialect, golden.payload)
-    assert meaning(usage) == wanted(golden)
-    assert usage.verified
-    assert not usage.flags
-    assert usage.raw is not None
-    assert msgspec.json.decode(usage.raw) == golden.payload
+def test_each_documented_payload_reads_as_documented() -> None:
+    for golden in filled(GOLDEN):
+        with case(golden):
+            usage = normalise(golden.dialect, golden.payload)
+            assert meaning(usage) == wanted(golden)
+            assert usage.verified
+            assert not usage.flags
+            assert usage.raw is not None
+            assert msgspec.json.decode(usage.raw) == golden.payload
 
 
 def test_every_dialect_has_a_payload_and_a_public_source() -> None:
@@ -370,22 +372,19 @@ def mutants(dialect: Dialect) -> list[tuple[str, Dialect]]:
     return turned
 
 
-@pytest.mark.parametrize(
-    ("name", "mutant"),
-    [
+def test_turning_a_convention_around_breaks_a_golden_payload() -> None:
+    cases: list[tuple[str, Dialect]] = [
         (name, mutant)
         for dialect in DIALECTS.values()
         for name, mutant in mutants(dialect)
-    ],
-    ids=lambda value: value if isinstance(value, str) else value.name,
-)
-def test_turning_a_convention_around_breaks_a_golden_payload(
-    name: str, mutant: Dialect
-) -> None:
-    own = [golden for golden in GOLDEN if golden.dialect == mutant.name]
-    assert any(
-        meaning(read_usage(mutant, golden.payload)) != wanted(golden) for golden in own
-    )
+    ]
+    for name, mutant in cases:
+        with case(name, mutant):
+            own = [golden for golden in GOLDEN if golden.dialect == mutant.name]
+            assert any(
+                meaning(read_usage(mutant, golden.payload)) != wanted(golden)
+                for golden in own
+            )
 
 
 def test_what_the_provider_did_not_say_is_unknown_and_never_zero() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import TypeVar
 
-import pytest
-
+from tests.cases import case, filled
 from tests.context.bound_sessions import (
     FREE,
     REQUEST,
@@ -105,19 +104,18 @@ def histories() -> list[tuple[int, list[Message]]]:
     return found
 
 
-@pytest.mark.parametrize(("seed", "made"), histories())
-def test_what_stays_begins_with_another_speaker_and_with_a_whole_exchange(
-    seed: int, made: list[Message]
-) -> None:
-    fold = session(made, window=12_000 + 500 * seed)
-    plan = plan_with_thinking(Situation(fold=fold))
-    assert plan is not None
-    ids = [message.id for message in made]
-    left, first = made[len(plan.leaving) - 1], made[len(plan.leaving)]
-    assert [message.id for message in plan.leaving] == ids[: len(plan.leaving)]
-    assert (left.role == "assistant") != (first.role == "assistant")
-    assert first.role != "tool"
-    assert plan.verdict.lost == 0
+def test_what_stays_begins_with_another_speaker_and_with_a_whole_exchange() -> None:
+    for seed, made in filled(histories()):
+        with case(seed, made):
+            fold = session(made, window=12_000 + 500 * seed)
+            plan = plan_with_thinking(Situation(fold=fold))
+            assert plan is not None
+            ids = [message.id for message in made]
+            left, first = made[len(plan.leaving) - 1], made[len(plan.leaving)]
+            assert [message.id for message in plan.leaving] == ids[: len(plan.leaving)]
+            assert (left.role == "assistant") != (first.role == "assistant")
+            assert first.role != "tool"
+            assert plan.verdict.lost == 0
 
 
 def test_the_thinking_that_stays_outlives_one_compaction_after_another() -> None:

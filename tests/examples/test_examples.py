@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import ROOT
-from tests.house.test_user_documents import inner_imports
+from scripts.house.pages import ROOT
+from scripts.house.user_documents import inner_imports
 
 EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if (path / "README.md").is_file())

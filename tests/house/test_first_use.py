@@ -4,70 +4,7 @@ It hands that out before it is whole (docs/why/index.md#types-and-events): two t
 crash the process, as a server that opens two sessions would.
 """
 
-import ast
-from collections.abc import Iterator
-
-import pytest
-
-from tests.house.layers import sources
 from tests.processes import run_python
-
-LATE = {
-    ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
-    ("tools/typed_values.py", "convert"): "of a user's types, one at a time",
-    (
-        "tools/result_budget.py",
-        "convert",
-    ): "of a class that a decoder was made of where it is imported",
-    (
-        "checkpoint/checkpoint.py",
-        "decode",
-    ): "of a class that a decoder was made of where it is imported",
-}
-FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-PLAIN = {"dict", "list", "str", "object", "Any"}
-
-
-def late(text: str) -> Iterator[str]:
-    """Calls inside functions that may be the first to ask for a class: decoders, and decoding into other than dicts."""
-    for function in (
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS)
-    ):
-        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
-            said = ast.unparse(call.func)
-            kind = next(
-                (word.value for word in call.keywords if word.arg == "type"), None
-            )
-            is_plain = kind is not None and ast.unparse(kind).partition("[")[0] in PLAIN
-            if said.startswith("msgspec.") and said.endswith(".Decoder"):
-                yield "Decoder"
-            elif (
-                said in ("msgspec.json.decode", "msgspec.msgpack.decode")
-                and kind is not None
-                and not is_plain
-            ):
-                yield "decode"
-            elif said == "msgspec.convert":
-                yield "convert"
-
-
-@pytest.mark.parametrize("file", list(sources()))
-def test_no_function_is_the_first_to_ask_for_a_class(file: str) -> None:
-    found = set(late(sources()[file]))
-    assert {what for what in found if (file, what) not in LATE} == set()
-
-
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "return msgspec.json.decode(row, type=_Header)",
-        "return msgspec.msgpack.Decoder(_Header).decode(row)",
-        "return msgspec.convert(row, _Header)",
-    ],
-)
-def test_one_that_is_is_found(planted: str) -> None:
-    assert list(late(f"def read(row):\n    {planted}\n"))
-
 
 FIRST_ROWS = """
 import sys

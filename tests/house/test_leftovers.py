@@ -1,18 +1,7 @@
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from scripts.leftovers import all_findings, leftovers, machine_paths
+from scripts.leftovers import leftovers, machine_paths
 from scripts.sizes import large
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.sweep  # the checks say it before any test runs
-def test_the_repository_has_no_leftovers() -> None:
-    assert list(all_findings()) == []
 
 
 @pytest.mark.parametrize(
@@ -77,14 +66,7 @@ def test_a_path_of_the_machine_is_found_and_a_longer_name_is_not(
     assert bool(list(machine_paths(line, ["/build/cask"]))) is found
 
 
-def test_sizes_are_listed_and_nothing_fails() -> None:
+def test_sizes_are_listed() -> None:
     long = "def f():\n" + "    x = 1\n" * 600
     assert list(large("a.py", long)) == ["a.py:1: 602 lines", "a.py:1: f has 601 lines"]
     assert list(large("a.py", "def f():\n    pass\n")) == []
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.sizes"],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-    )
-    assert done.returncode == 0

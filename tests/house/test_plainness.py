@@ -56,11 +56,5 @@ def test_the_sources_are_those_of_the_packages() -> None:
     )
 
 
-def test_no_figure_of_the_packages_is_above_its_limit() -> None:
-    sources = package_sources()
-    assert homonyms(sources) == {}
-    assert above(measure(sources), LIMITS) == []
-
-
 def test_a_formatted_string_is_one_token_for_each_python() -> None:
     assert count_code("x = f\"{a} and {f'{b}'} and {c + d}\"\n").tokens == 3

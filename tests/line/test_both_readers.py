@@ -1,10 +1,11 @@
 """The status line's reader beside Ullage's own: they see the same calls and expect nearly the same next one."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 
+from tests.cases import case, filled
 from tests.importers.folding import FIXTURES, Folded
 from tests.line.logs import answer, linked, prompt, result, use
 from ullage import Meter
@@ -102,44 +103,50 @@ def settings_of(settings: dict[str, object]) -> ClientSettings:
     }
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize("window", [200_000, 1_000_000])
-@pytest.mark.parametrize("version", ["2.1.7", "2.1.330"])
-@pytest.mark.parametrize("model", MODELS)
-def test_both_know_the_same_compaction_threshold(
-    model: str, version: str, window: int, settings: dict[str, object]
-) -> None:
-    numbers = tuple(int(each) for each in version.split("."))
-    known = Circumstances(model=model, version=numbers, settings=settings_of(settings))
-    expected = claude_code.threshold(known, window)
-    found = threshold(window, 0, {}, [settings], model=model, version=version)
-    assert expected is not None
-    assert found is not None
-    assert found.tokens == (expected.tokens or window)
+def test_both_know_the_same_compaction_threshold() -> None:
+    window_cases: list[int] = [200_000, 1_000_000]
+    version_cases: list[str] = ["2.1.7", "2.1.330"]
+    for settings, window, version, model in product(
+        filled(SETTINGS), window_cases, version_cases, filled(MODELS)
+    ):
+        with case(model, version, window, settings):
+            numbers = tuple(int(each) for each in version.split("."))
+            known = Circumstances(
+                model=model, version=numbers, settings=settings_of(settings)
+            )
+            expected = claude_code.threshold(known, window)
+            found = threshold(window, 0, {}, [settings], model=model, version=version)
+            assert expected is not None
+            assert found is not None
+            assert found.tokens == (expected.tokens or window)
 
 
-@pytest.mark.parametrize("window", [20_000, 40_000, 131_072, 200_000, 1_000_000])
-@pytest.mark.parametrize("share", [None, 0.5, 1, 0, -1, 1.5, True, []])
-@pytest.mark.parametrize("version", ["0.24.4", "0.23.9", ""])
-def test_both_know_the_same_threshold_of_qwen_code(
-    version: str, share: object, window: int
-) -> None:
-    numbers = tuple(int(each) for each in version.split(".") if each)
-    setting = ClientSetting(share, "settings.json")
-    known = Circumstances(
-        version=numbers, settings={"context.autoCompactThreshold": setting}
-    )
-    expected = qwen_code.threshold(known, window)
-    files: list[dict[str, object]] = [{"context": {"autoCompactThreshold": share}}]
-    found = qwen_threshold(window, version, files)
-    assert found == (expected.tokens if expected else 0)
+def test_both_know_the_same_threshold_of_qwen_code() -> None:
+    window_cases: list[int] = [20_000, 40_000, 131_072, 200_000, 1_000_000]
+    share_cases: list[object] = [None, 0.5, 1, 0, -1, 1.5, True, []]
+    version_cases: list[str] = ["0.24.4", "0.23.9", ""]
+    for window, share, version in product(window_cases, share_cases, version_cases):
+        with case(version, share, window):
+            numbers = tuple(int(each) for each in version.split(".") if each)
+            setting = ClientSetting(share, "settings.json")
+            known = Circumstances(
+                version=numbers, settings={"context.autoCompactThreshold": setting}
+            )
+            expected = qwen_code.threshold(known, window)
+            files: list[dict[str, object]] = [
+                {"context": {"autoCompactThreshold": share}}
+            ]
+            found = qwen_threshold(window, version, files)
+            assert found == (expected.tokens if expected else 0)
 
 
-@pytest.mark.parametrize("window", [30_000, 128_000])
-@pytest.mark.parametrize("share", ["", "0.5", "1", "0", "-1", "nan", "inf", "many"])
-def test_both_know_the_same_threshold_of_copilot(share: str, window: int) -> None:
-    setting = ClientSetting(share, "the environment")
-    known = Circumstances(settings={copilot_cli.VARIABLE: setting})
-    expected = copilot_cli.threshold(known, window)
-    assert expected is not None
-    assert copilot_threshold(window, share) == expected.tokens
+def test_both_know_the_same_threshold_of_copilot() -> None:
+    window_cases: list[int] = [30_000, 128_000]
+    share_cases: list[str] = ["", "0.5", "1", "0", "-1", "nan", "inf", "many"]
+    for window, share in product(window_cases, share_cases):
+        with case(share, window):
+            setting = ClientSetting(share, "the environment")
+            known = Circumstances(settings={copilot_cli.VARIABLE: setting})
+            expected = copilot_cli.threshold(known, window)
+            assert expected is not None
+            assert copilot_threshold(window, share) == expected.tokens

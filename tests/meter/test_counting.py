@@ -1,10 +1,12 @@
 import random
+from itertools import product
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case
 from tests.meter.session import answer, result, said, usage
 from ullage import Meter, SystemBlock, Tool
 from ullage.events import (
@@ -131,15 +133,14 @@ def test_what_a_report_teaches_is_learnt_from_the_estimate_without_the_count() -
     assert counted.calibration != folded(*LATER).calibration
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("share", [0.5, 0.9, 1.05, 1.5, 2.5, 4.0])
-def test_a_false_count_neither_spoils_what_is_learnt_nor_has_a_report_refused(
-    seed: int, share: float
-) -> None:
+def test_a_false_count_neither_spoils_what_is_learnt_nor_has_a_report_refused() -> None:
     """An endpoint whose counts are another model's, before every call of a conversation."""
-    counted, plain = conversation(seed, share), conversation(seed, None)
-    assert counted.calibration == plain.calibration
-    assert counted.reading().used == plain.reading().used
+    share_cases: list[float] = [0.5, 0.9, 1.05, 1.5, 2.5, 4.0]
+    for seed, share in product(range(5), share_cases):
+        with case(seed, share):
+            counted, plain = conversation(seed, share), conversation(seed, None)
+            assert counted.calibration == plain.calibration
+            assert counted.reading().used == plain.reading().used
 
 
 def test_a_count_confirms_a_report_that_the_estimate_alone_would_have_doubted() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case, filled
 from tests.meter.wire_clients import PATHS, Said, Talk, WireName
 from ullage.messages import Message, TextPart
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
@@ -525,9 +527,8 @@ def test_the_lane_used_longest_ago_is_forgotten() -> None:
     assert talks[0].say("Go on.").changed == "new"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_any_body_has_a_place() -> None:
+    body_cases: list[dict[str, Any]] = [
         {},
         {"messages": None},
         {"messages": [None, 1, "x", [], {"role": 5}, {"role": "user", "content": 7}]},
@@ -536,15 +537,16 @@ def test_the_lane_used_longest_ago_is_forgotten() -> None:
         {"input": "Hello.", "tools": [{"functionDeclarations": "x"}]},
         {"contents": [{"parts": [{"functionCall": {}}, {"text": 5}]}], "system": {}},
         {"metadata": {"user_id": "[" * 900}, "model": 5, "tools": {"a": 1}},
-    ],
-)
-@pytest.mark.parametrize("wire", WIRES)
-def test_any_body_has_a_place(wire: WireName, body: dict[str, Any]) -> None:
-    lanes = Lanes()
-    for agent in ("claude-cli/2", "codex_x/1", ""):
-        headers = {"user-agent": agent, "x-codex-turn-metadata": "[" * 99_999}
-        request = SeenRequest(call="c", path=PATHS[wire], headers=headers, body=body)
-        assert lanes.place(request).session
+    ]
+    for body, wire in product(body_cases, filled(WIRES)):
+        with case(wire, body):
+            lanes = Lanes()
+            for agent in ("claude-cli/2", "codex_x/1", ""):
+                headers = {"user-agent": agent, "x-codex-turn-metadata": "[" * 99_999}
+                request = SeenRequest(
+                    call="c", path=PATHS[wire], headers=headers, body=body
+                )
+                assert lanes.place(request).session
 
 
 json_values = st.recursive(

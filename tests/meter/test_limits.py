@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases import case
 from ullage.meter.limits import CORRECTIONS, ModelLimits, Prices, Rate, lookup
 
 K = 1_000
@@ -13,9 +14,8 @@ def window(provider: str, model: str) -> int | None:
     return None if found is None else found.window
 
 
-@pytest.mark.parametrize(
-    ("provider", "model", "tokens"),
-    [
+def test_a_model_is_found_under_the_ids_people_use_for_it() -> None:
+    cases: list[tuple[str, str, int]] = [
         ("anthropic", "claude-sonnet-4-5", 200 * K),
         ("anthropic", "claude-sonnet-4-5-20250929", 200 * K),
         ("anthropic", "claude-sonnet-4-5[1m]", 1_000 * K),
@@ -28,7 +28,11 @@ def window(provider: str, model: str) -> int | None:
         ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200 * K),
         ("bedrock", "global.anthropic.claude-sonnet-4-6", 1_000 * K),
         ("bedrock", "anthropic.claude-v2", 100 * K),
-        ("bedrock", ARN + "inference-profile/us.anthropic.claude-3-7-sonnet-20250219-v1:0", 200 * K),
+        (
+            "bedrock",
+            ARN + "inference-profile/us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+            200 * K,
+        ),
         ("bedrock", "us.amazon.nova-2-lite-v1:0", 1_000 * K),
         ("vertex", "claude-3-7-sonnet@20250219", 200 * K),
         ("vertex", "publishers/google/models/gemini-2.5-pro", 1_048_576),
@@ -57,12 +61,10 @@ def window(provider: str, model: str) -> int | None:
         ("", "us.anthropic.claude-sonnet-4-20250514-v1:0", 200 * K),
         ("deepseek", "deepseek-v4-flash", 1_000 * K),
         ("zai", "glm-4.7", 200 * K),
-    ],
-)  # fmt: skip
-def test_a_model_is_found_under_the_ids_people_use_for_it(
-    provider: str, model: str, tokens: int
-) -> None:
-    assert window(provider, model) == tokens
+    ]
+    for provider, model, tokens in cases:
+        with case(provider, model, tokens):
+            assert window(provider, model) == tokens
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import case
 from tests.tiers import examples
 from ullage import Meter
 from ullage.events import Event, SettingsChanged
@@ -374,9 +375,8 @@ LATER = WHOLE._replace(last_input=80, is_explained=True)
 HELD = PART._replace(last_input=80, is_held=True, may_clear=True, window=WINDOW)
 
 
-@pytest.mark.parametrize(
-    ("reported", "expected", "can_be"),
-    [
+def test_the_bounds_of_what_a_request_can_hold() -> None:
+    cases: list[tuple[float, Expectation, bool]] = [
         (100, WHOLE, True),
         (WINDOW, WHOLE, True),
         (WINDOW + 1, WHOLE, False),
@@ -408,12 +408,10 @@ HELD = PART._replace(last_input=80, is_held=True, may_clear=True, window=WINDOW)
         (3_000_000, WHOLE._replace(window=None), False),
         (3_000_000, WHOLE._replace(window=None, high=2_500_000, content=2e6), True),
         (2_000_000, PART, True),
-    ],
-)
-def test_the_bounds_of_what_a_request_can_hold(
-    reported: float, expected: Expectation, can_be: bool
-) -> None:
-    assert is_possible(reported, expected) == can_be
+    ]
+    for reported, expected, can_be in cases:
+        with case(reported, expected, can_be):
+            assert is_possible(reported, expected) == can_be
 
 
 def test_content_of_a_provider_s_own_tools_is_not_taken_for_a_sum() -> None:

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import case
 from tests.tiers import examples
 from ullage_relay.heads import (
     HEAD_AT_MOST,
@@ -19,9 +20,8 @@ def head(*lines: str, first: str = "POST /a HTTP/1.1", host: str = "Host: h") ->
     )
 
 
-@pytest.mark.parametrize(
-    ("raw", "problem"),
-    [
+def test_a_request_that_could_be_read_in_two_ways_is_refused() -> None:
+    cases: list[tuple[bytes, str]] = [
         (
             head("Content-Length: 3", "Transfer-Encoding: chunked"),
             "both Content-Length and",
@@ -89,13 +89,10 @@ def head(*lines: str, first: str = "POST /a HTTP/1.1", host: str = "Host: h") ->
         (head(first="POST http://h/a HTTP/1.1"), "not a path"),
         (head(first="OPTIONS * HTTP/1.1"), "not a path"),
         (head(first="CONNECT h:443 HTTP/1.1"), "not a path"),
-    ],
-)
-def test_a_request_that_could_be_read_in_two_ways_is_refused(
-    raw: bytes, problem: str
-) -> None:
-    with pytest.raises(Malformed, match=problem):
-        read_request(raw)
+    ]
+    for raw, problem in cases:
+        with case(raw, problem), pytest.raises(Malformed, match=problem):
+            read_request(raw)
 
 
 def test_a_head_is_found_when_it_is_complete_and_refused_when_it_is_too_large() -> None:

@@ -1,5 +1,8 @@
+from itertools import product
+
 import pytest
 
+from tests.cases import case
 from ullage.codec.routes import route_of
 from ullage_relay.heads import HttpRequest, read_request
 from ullage_relay.requests import (
@@ -120,9 +123,8 @@ def test_without_a_path_of_its_own_the_upstream_gets_at_least_a_slash() -> None:
     assert head.startswith(b"HEAD /?x=1 HTTP/1.0\r\nHost: h\r\n")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_metered_is_what_the_routes_of_the_wires_call_a_call_of_a_model() -> None:
+    path_cases: list[str] = [
         "/v1/messages",
         "/v1/messages?beta=true",
         "/v1/messages/",
@@ -137,14 +139,12 @@ def test_without_a_path_of_its_own_the_upstream_gets_at_least_a_slash() -> None:
         "/v1beta/models/gemini-2.5-pro:countTokens",
         "/v1/models",
         "/",
-    ],
-)
-@pytest.mark.parametrize("method", ["POST", "GET"])
-def test_metered_is_what_the_routes_of_the_wires_call_a_call_of_a_model(
-    path: str, method: str
-) -> None:
-    given = request(first=f"{method} {path} HTTP/1.1")
-    assert is_metered(given) is route_of(method, path).is_metered
+    ]
+    method_cases: list[str] = ["POST", "GET"]
+    for path, method in product(path_cases, method_cases):
+        with case(path, method):
+            given = request(first=f"{method} {path} HTTP/1.1")
+            assert is_metered(given) is route_of(method, path).is_metered
 
 
 def test_only_named_headers_are_shown_to_metering_and_their_values_are_bounded() -> None:

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from google.genai import types as genai
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+from tests.cases import case
 from tests.context.sessions import words
 from tests.runtime.own_loop import (
     ASKS,
@@ -233,9 +234,8 @@ def test_a_request_that_cannot_fit_is_an_error_or_goes_out_as_it_is() -> None:
         assert loop.compactor(strict=False).fit_sync(body).body is body
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_body_that_no_wire_could_be_sent_is_an_error() -> None:
+    body_cases: list[dict[str, Any]] = [
         {"nothing": 1},
         {"messages": 5},
         {"messages": "x"},
@@ -243,18 +243,15 @@ def test_a_request_that_cannot_fit_is_an_error_or_goes_out_as_it_is() -> None:
         {"messages": [{"role": "user", "content": [None]}]},
         {"input": 5},
         {"contents": [None]},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("wire", ["", "messages", "chat", "responses"])
-def test_a_body_that_no_wire_could_be_sent_is_an_error(
-    body: dict[str, Any], wire: str
-) -> None:
-    if wire and "nothing" in body:
-        body = {**body, "messages": 5}
-    compactor = Compactor("openai:gpt-5", window=9_000)
-    with pytest.raises(InvalidRequest):
-        compactor.fit_sync(body, wire=wire)
+    ]
+    wire_cases: list[str] = ["", "messages", "chat", "responses"]
+    for body, wire in product(body_cases, wire_cases):
+        with case(body, wire):
+            is_named = wire and "nothing" in body
+            given = {**body, "messages": 5} if is_named else body
+            compactor = Compactor("openai:gpt-5", window=9_000)
+            with pytest.raises(InvalidRequest):
+                compactor.fit_sync(given, wire=wire)
 
 
 def test_a_body_of_no_wire_changes_nothing() -> None:

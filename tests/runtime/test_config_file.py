@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import ROOT, blocks
+from scripts.house.pages import ROOT, blocks
 from ullage.errors import SettingError
 from ullage.runtime.config_file import (
     config_files,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import product
 
 import pytest
 
+from tests.cases import case
 from ullage.messages import Request
 from ullage.runtime.tapped import UnreadableTap, read_answer, read_request, unpacked
 from ullage_relay.frames import ANSWER_AT_MOST
@@ -77,19 +79,28 @@ def test_gemini_streams_a_list_where_no_events_were_asked_for() -> None:
     assert tapped.answer.usage.input == 7
 
 
-@pytest.mark.parametrize(
-    "payload", [b"", b"<html>", b"[]", b"{}", b"null", b"\xff", b"[" * 10_000, b"{" * 99]
-)
-@pytest.mark.parametrize("status", [0, 200, 302, 404, 500])
-@pytest.mark.parametrize("outcome", ["finished", "cancelled", "dropped", "failed", "?"])
-def test_no_answer_breaks_the_metering(payload: bytes, status: int, outcome: str) -> None:
-    for kind in ("application/json", "text/event-stream", "text/html", ""):
-        tapped = read_answer(
-            REQUEST,
-            "r-1",
-            status=status,
-            headers={"content-type": kind},
-            payload=payload,
-            outcome=outcome,
-        )
-        assert tapped.outcome in ("finished", "cancelled", "dropped", "failed")
+def test_no_answer_breaks_the_metering() -> None:
+    payload_cases: list[bytes] = [
+        b"",
+        b"<html>",
+        b"[]",
+        b"{}",
+        b"null",
+        b"\xff",
+        b"[" * 10_000,
+        b"{" * 99,
+    ]
+    status_cases: list[int] = [0, 200, 302, 404, 500]
+    outcome_cases: list[str] = ["finished", "cancelled", "dropped", "failed", "?"]
+    for payload, status, outcome in product(payload_cases, status_cases, outcome_cases):
+        with case(payload, status, outcome):
+            for kind in ("application/json", "text/event-stream", "text/html", ""):
+                tapped = read_answer(
+                    REQUEST,
+                    "r-1",
+                    status=status,
+                    headers={"content-type": kind},
+                    payload=payload,
+                    outcome=outcome,
+                )
+                assert tapped.outcome in ("finished", "cancelled", "dropped", "failed")

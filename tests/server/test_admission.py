@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case
 from tests.server.raw import exchange, request
 from tests.server.served import Local
 from ullage.server.admission import RequestHead, origin_of, refusal
@@ -14,9 +15,8 @@ from ullage_relay.heads import host_name
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
+def test_a_host_that_is_not_exactly_ours_is_refused() -> None:
+    host_cases: list[str] = [
         "[::1].evil.com",
         "[::1]evil.com",
         "127.0.0.1:1@evil.com",
@@ -45,13 +45,13 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
         "localhost,evil.com",
         "evil.com localhost",
         "",
-    ],
-)
-def test_a_host_that_is_not_exactly_ours_is_refused(host: str) -> None:
-    found = refusal(
-        RequestHead("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ()
-    )
-    assert found is not None and found.status == 403
+    ]
+    for host in host_cases:
+        with case(host):
+            found = refusal(
+                RequestHead("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ()
+            )
+            assert found is not None and found.status == 403
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
+from tests.cases import case, filled
 from tests.server.served import Api
 from ullage import errors
 from ullage.errors import (
@@ -37,18 +38,17 @@ def every_error() -> list[type[UllageError]]:
     return [kind for kind in found if kind is not UllageError]
 
 
-@pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
-def test_every_error_of_ours_has_a_status_and_says_what_to_do_next(
-    kind: type[UllageError],
-) -> None:
-    error = kind.__new__(kind)
-    Exception.__init__(error, "Something happened.")
-    said = of_error(error)
-    if kind is not errors.StoreError:
-        assert said.status != 500
-    assert said.type.startswith("urn:ullage:problem:")
-    assert said.detail == "Something happened."
-    assert said.next
+def test_every_error_of_ours_has_a_status_and_says_what_to_do_next() -> None:
+    for kind in filled(every_error()):
+        with case(kind):
+            error = kind.__new__(kind)
+            Exception.__init__(error, "Something happened.")
+            said = of_error(error)
+            if kind is not errors.StoreError:
+                assert said.status != 500
+            assert said.type.startswith("urn:ullage:problem:")
+            assert said.detail == "Something happened."
+            assert said.next
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import pytest
 
+from tests.cases import case
 from ullage.tokens.families import GENERIC, PLAIN, ROWS, family_for
 
 
-@pytest.mark.parametrize(
-    ("wire", "provider", "model", "family"),
-    [
+def test_a_model_belongs_to_the_family_that_was_measured() -> None:
+    cases: list[tuple[str, str, str, str]] = [
         ("messages", "anthropic", "claude-sonnet-4-5-20250929", "claude"),
         ("converse", "bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", "claude"),
         ("messages", "anthropic", "claude-opus-4-5", "claude"),
@@ -30,12 +30,10 @@ from ullage.tokens.families import GENERIC, PLAIN, ROWS, family_for
         ("chat", "groq", "deepseek-r1-distill-llama-70b", "llama"),
         ("chat", "deepseek", "deepseek-chat", "deepseek"),
         ("chat", "mistral", "Mistral-Small-Latest", "mistral"),
-    ],
-)
-def test_a_model_belongs_to_the_family_that_was_measured(
-    wire: str, provider: str, model: str, family: str
-) -> None:
-    assert family_for(wire, provider, model).name == family
+    ]
+    for wire, provider, model, family in cases:
+        with case(wire, provider, model, family):
+            assert family_for(wire, provider, model).name == family
 
 
 @pytest.mark.parametrize("model", ["", "a-model-of-next-year", "\ud800"])

@@ -1,8 +1,8 @@
 import typing
 
 import msgspec
-import pytest
 
+from tests.cases import case, filled
 from tests.types.strategies import EVENT_TYPES
 from ullage.events import VERSION, Envelope, Event, UnknownEvent
 from ullage.extensible import Extensible
@@ -78,23 +78,22 @@ def test_every_kind_of_event_that_is_defined_is_in_the_union() -> None:
     assert set(Envelope.__subclasses__()) == set(typing.get_args(Event))
 
 
-@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
-def test_every_event_carries_the_envelope_and_none_of_it_is_required(
-    kind: type[msgspec.Struct],
-) -> None:
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
-    assert all(name in fields and not fields[name].required for name in ENVELOPE)
-    assert fields["v"].default == VERSION
+def test_every_event_carries_the_envelope_and_none_of_it_is_required() -> None:
+    for kind in filled(EVENT_TYPES):
+        with case(kind):
+            fields = {field.name: field for field in msgspec.structs.fields(kind)}
+            assert all(name in fields and not fields[name].required for name in ENVELOPE)
+            assert fields["v"].default == VERSION
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [each for each in EVENT_TYPES if each is not UnknownEvent],
-    ids=lambda k: k.__name__,
-)
-def test_no_event_uses_a_field_name_that_the_codec_needs(
-    kind: type[msgspec.Struct],
-) -> None:
-    assert issubclass(kind, Extensible)
-    assert "type" not in {field.encode_name for field in msgspec.structs.fields(kind)}
-    assert kind.__struct_config__.frozen
+def test_no_event_uses_a_field_name_that_the_codec_needs() -> None:
+    kind_cases: list[type[msgspec.Struct]] = [
+        each for each in EVENT_TYPES if each is not UnknownEvent
+    ]
+    for kind in kind_cases:
+        with case(kind):
+            assert issubclass(kind, Extensible)
+            assert "type" not in {
+                field.encode_name for field in msgspec.structs.fields(kind)
+            }
+            assert kind.__struct_config__.frozen

@@ -2,12 +2,10 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-SOURCE = Path(__file__).parents[2] / "src" / "ullage"
+from scripts.house.source import Source
 
 TYPES = frozenset(
     {
@@ -230,9 +228,9 @@ def package_of(file: str) -> str:
     return "types" if first in TYPES else first
 
 
-def imports(tree: ast.AST) -> Iterator[Import]:
-    """Every import in the tree, those in functions and under ``TYPE_CHECKING`` among them."""
-    for node in ast.walk(tree):
+def imports(nodes: Iterable[ast.AST]) -> Iterator[Import]:
+    """Every import among the nodes of a tree, those in functions and under ``TYPE_CHECKING`` among them."""
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from (Import(name.name, node.lineno) for name in names)
@@ -244,9 +242,19 @@ def imports(tree: ast.AST) -> Iterator[Import]:
                 yield Import(module, node.lineno)
 
 
-def violations(file: str, source: str) -> Iterator[Violation]:
-    """What one file does against the rules. ``file`` is its path below ``src/ullage``."""
-    tree, package = ast.parse(source), package_of(file)
+def faults(files: Sequence[Source]) -> Iterator[str]:
+    """What files do against the rules, and the first circle of imports."""
+    for source in files:
+        for found in violations(source):
+            yield f"{found.file}:{found.line}: {found.what}"
+    circle = cycle({source.name: source.nodes for source in files})
+    if circle:
+        yield f"these import each other in a circle: {' -> '.join(circle)}"
+
+
+def violations(source: Source) -> Iterator[Violation]:
+    """What one file does against the rules."""
+    file, package = source.name, package_of(source.name)
     if package not in MAY_IMPORT:
         yield Violation(
             file,
@@ -254,14 +262,14 @@ def violations(file: str, source: str) -> Iterator[Violation]:
             f"the package {package!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md",
         )
         return
-    for found in imports(tree):
+    for found in imports(source.nodes):
         what = _objection(file, package, found)
         if what:
             yield Violation(file, found.line, what)
     if package in PURE:
-        yield from _impure_calls(file, tree)
+        yield from _impure_calls(source)
     if package in LOADED_BEFORE:
-        yield from _functions_that_read(file, tree)
+        yield from _functions_that_read(source)
 
 
 def _objection(file: str, package: str, found: Import) -> str:
@@ -289,18 +297,18 @@ def _objection(file: str, package: str, found: Import) -> str:
     )
 
 
-def _impure_calls(file: str, tree: ast.AST) -> Iterator[Violation]:
-    for node in ast.walk(tree):
+def _impure_calls(source: Source) -> Iterator[Violation]:
+    for node in source.nodes:
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in DOES_IO:
-                yield Violation(file, node.lineno, f"calls {name}()")
+                yield Violation(source.name, node.lineno, f"calls {name}()")
             case ast.Call(func=ast.Attribute(attr=name)) if name in READS_THE_CLOCK:
-                yield Violation(file, node.lineno, f"reads the clock: .{name}()")
+                yield Violation(source.name, node.lineno, f"reads the clock: .{name}()")
 
 
-def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:
+def _functions_that_read(source: Source) -> Iterator[Violation]:
     """Types of functions that give events or messages."""
-    for node in ast.walk(tree):
+    for node in source.nodes:
         match node:
             case ast.Subscript(
                 value=ast.Name(id="Callable"), slice=ast.Tuple(elts=[*_, given])
@@ -309,36 +317,19 @@ def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:
                     name.id for name in ast.walk(given) if isinstance(name, ast.Name)
                 }:
                     yield Violation(
-                        file,
+                        source.name,
                         node.lineno,
                         "takes a function that reads events or messages",
                     )
             case ast.AsyncFunctionDef(name=name):
-                yield Violation(file, node.lineno, f"{name} waits for something")
+                yield Violation(source.name, node.lineno, f"{name} waits for something")
 
 
-@cache
-def sources() -> dict[str, str]:
-    """Every file of the package by its path below ``src/ullage``."""
-    return {
-        path.relative_to(SOURCE).as_posix(): path.read_text("utf-8")
-        for path in sorted(SOURCE.rglob("*.py"))
-    }
-
-
-def cycle(files: Mapping[str, str], package: str = "ullage") -> list[str]:
-    """One circle of imports between the files, as module names; empty when there is none."""
+def cycle(files: Mapping[str, Iterable[ast.AST]], package: str = "ullage") -> list[str]:
+    """One circle of imports between files by their nodes, as module names; empty when there is none."""
     modules = {_module(file, package): file for file in files if file != "__init__.py"}
     graph = {
-        module: sorted(
-            {
-                target
-                for each in _targets(files[file])
-                for target in modules
-                if target == each
-            }
-            - {module}
-        )
+        module: sorted({*_targets(files[file])} & modules.keys() - {module})
         for module, file in modules.items()
     }
     done: set[str] = set()
@@ -357,9 +348,9 @@ def cycle(files: Mapping[str, str], package: str = "ullage") -> list[str]:
     return next((found for module in graph if (found := walk(module, []))), [])
 
 
-def _targets(source: str) -> Iterator[str]:
+def _targets(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Modules a file may mean by its imports: ``from a.b import c`` is ``a.b`` and perhaps ``a.b.c``."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from (name.name for name in names)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import pytest
-
-from tests.house.layers import sources
+from scripts.house.source import Source, unneeded
 from ullage.models.providers import TABLE
 
 NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {
@@ -63,9 +61,9 @@ EXCEPTIONS = {
 """Files that may name providers, and why."""
 
 
-def named(source: str) -> Iterator[tuple[int, str]]:
+def named(source: Source) -> Iterator[tuple[int, str]]:
     """Literals that are a provider's name, with their lines."""
-    for node in ast.walk(ast.parse(source)):
+    for node in source.nodes:
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -74,12 +72,16 @@ def named(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-@pytest.mark.parametrize("file", sorted(sources().keys() - EXCEPTIONS.keys()))
-def test_no_other_file_names_a_provider(file: str) -> None:
-    found = [f"{file}:{line}: {name!r}" for line, name in named(sources()[file])]
-    assert not found, "name it in models/providers.py, as a column of its row"
-
-
-@pytest.mark.parametrize("file", sorted(EXCEPTIONS))
-def test_an_exception_is_needed(file: str) -> None:
-    assert list(named(sources()[file]))
+def faults(files: Sequence[Source]) -> Iterator[str]:
+    """Names of providers in other files, and exceptions that are not needed."""
+    naming = set()
+    for source in files:
+        found = list(named(source))
+        if found:
+            naming.add(source.name)
+        if source.name not in EXCEPTIONS:
+            for line, name in found:
+                yield f"{source.name}:{line}: {name!r}; name it in models/providers.py, as a column of its row"
+    yield from unneeded(
+        EXCEPTIONS, naming, "EXCEPTIONS of scripts/house/provider_names.py"
+    )

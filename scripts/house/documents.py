@@ -1,0 +1,69 @@
+"""What pages of the documentation owe their readers: links that lead somewhere, and blocks that say what they are."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from scripts import site_pages
+from scripts.house.pages import ROOT, blocks, links, pages
+
+LANGUAGES = {"python", "console", "sh", "text", "json", "toml"}
+"""The first two are run by the tests, the others are shown: setting up, and what is not code."""
+
+
+def faults_of(page: Path, text: str) -> Iterator[str]:
+    """What is wrong with one page: links that lead nowhere, and blocks in no language or in an unknown one."""
+    name = page.relative_to(ROOT).as_posix()
+    for target in links(text):
+        if not (page.parent / target).exists():
+            yield f"{name}: there is no {target}"
+    for block in blocks(text):
+        if block.language not in LANGUAGES:
+            yield f"{name}:{block.line}: a block in {block.language or 'no language'}; there are {sorted(LANGUAGES)}"
+
+
+def places_on_the_site() -> dict[str, Path]:
+    """Each page of the site, and the file that it is made from."""
+    docs = ROOT / "docs"
+    found = {path.relative_to(docs).as_posix(): path for path in docs.rglob("*.md")}
+    project = {place: ROOT / name for name, place in site_pages.PROJECT.items()}
+    return project | found
+
+
+def lost_on_the_site(place: str, text: str) -> Iterator[str]:
+    """Links between files of the repository that are none on the site."""
+    origin = site_pages.origin_of(place)
+    for found in site_pages.LINK.finditer(text):
+        if "](" not in site_pages.link(found, place, origin):
+            yield f"{place}: the link to {found[3]} is none on the site"
+
+
+def pictures_on_the_site() -> Iterator[Path]:
+    """The pictures that pages of the site show."""
+    for place, file in places_on_the_site().items():
+        link = partial(site_pages.link, place=place, origin=site_pages.origin_of(place))
+        text = site_pages.LINK.sub(link, file.read_text("utf-8"))
+        for found in site_pages.LINK.finditer(text):
+            if found[1]:
+                target = found[3].partition("#")[0]
+                yield (ROOT / "docs" / place).parent.joinpath(target).resolve()
+
+
+def not_in_the_index(index: Path, text: str) -> Iterator[str]:
+    """Pages that the index has no link to."""
+    linked = {(index.parent / target).resolve() for target in links(text)}
+    for page in pages():
+        if page != index and page not in linked:
+            yield f"{page.relative_to(ROOT).as_posix()}: is not in docs/index.md"
+
+
+def faults() -> Iterator[str]:
+    """What is wrong with any of the pages."""
+    for page in pages():
+        yield from faults_of(page, page.read_text("utf-8"))
+    for place, file in places_on_the_site().items():
+        yield from lost_on_the_site(place, file.read_text("utf-8"))
+    index = ROOT / "docs" / "index.md"
+    yield from not_in_the_index(index, index.read_text("utf-8"))
+    for picture in sorted({*ROOT.glob("docs/images/*")} - {*pictures_on_the_site()}):
+        yield f"{picture.relative_to(ROOT).as_posix()}: is shown by no page"

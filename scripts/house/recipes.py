@@ -1,0 +1,41 @@
+"""The recipes in CONTRIBUTING name files and names that are there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from scripts.house.pages import ROOT
+
+ROOTS = (ROOT, ROOT / "src" / "ullage", ROOT / "src" / "ullage" / "server" / "page")
+PATH = re.compile(r"`([\w/.*]+(?:\.(?:py|md|js|json|jsonl|sql|toml)|/))`")
+NAMED = re.compile(r"`([A-Z_]{4,}|\w+\.\w+)` (?:of|in) `([\w/]+\.(?:py|js))`")
+
+
+def meant(path: str) -> list[Path]:
+    """The files and directories that a recipe may mean by this path; a bare name is looked for everywhere."""
+    is_bare = "/" not in path.rstrip("/")
+    if is_bare:
+        folders = (ROOT / "src", ROOT / "tests", ROOT / "scripts")
+        found = [found for folder in folders for found in folder.rglob(path)]
+        return found or [*ROOT.glob(path)]
+    return [found for root in ROOTS for found in root.glob(path)]
+
+
+def faults_of(recipes: str) -> Iterator[str]:
+    """Files that these recipes name and that are not there, and names that are not in their files."""
+    for path in sorted(set(PATH.findall(recipes))):
+        if not meant(path):
+            yield f"CONTRIBUTING.md: there is no {path}"
+    for name, path in sorted(set(NAMED.findall(recipes))):
+        last = name.rpartition(".")[2]
+        if not any(last in file.read_text("utf-8") for file in meant(path)):
+            yield f"CONTRIBUTING.md: {path} has no {name}"
+
+
+def faults() -> Iterator[str]:
+    """What is wrong with the recipes of CONTRIBUTING."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    recipes = text.partition("## Recipes")[2]
+    if not PATH.search(recipes):
+        yield "CONTRIBUTING.md: names no file under `## Recipes`"
+    yield from faults_of(recipes)
