@@ -133,7 +133,6 @@ class Deployment:
         self.place = f"postgresql://ullage@127.0.0.1:{postgres.port}/ullage"
 
         self._make_role()
-        self._run("migrate")
         for name in ("server-1", "server-2", "worker-1", "worker-2"):
             self.processes[name] = self._ullage(name)
             stack.callback(self.end, name)

@@ -118,7 +118,7 @@ FAILED = [
     Case("worker --store gone --dispatch restate --listen 80", 2, "give HOST:PORT"),
     Case("worker --store gone --drives x", 2, "'x' is no whole number above 0"),
     Case("quota set default --tokens x", 2, "give a number"),
-    Case("store migrte", 2, "Did you mean `ullage store migrate`?"),
+    Case("store restor", 2, "Did you mean `ullage store restore`?"),
     Case("adopt gone", 2, "There is no store gone"),
     Case("simulate --port TAKEN", 2, "can't be used"),
 ]

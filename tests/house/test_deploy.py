@@ -43,11 +43,7 @@ def pods() -> dict[str, dict[str, Any]]:
 
 
 def containers() -> list[dict[str, Any]]:
-    return [
-        container
-        for pod in pods().values()
-        for container in [*pod.get("initContainers", []), *pod["containers"]]
-    ]
+    return [container for pod in pods().values() for container in pod["containers"]]
 
 
 def command_lines() -> list[list[str]]:

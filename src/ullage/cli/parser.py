@@ -733,12 +733,9 @@ COMMANDS = (
     ),
     Subcommand(
         "store",
-        "bring a PostgreSQL store up to date; copy, archive, delete and restore sessions",
+        "copy, archive, delete and restore sessions",
         "store_commands:run",
         actions=[
-            Action(
-                "migrate", "make the tables, or bring them to this version", _DATABASE
-            ),
             Action(
                 "copy",
                 "copy every session and compare it; again resumes a copy that was ended",

@@ -1,4 +1,4 @@
-"""``ullage store``: tables of PostgreSQL brought up to date, sessions copied, archived, deleted and brought back."""
+"""``ullage store``: sessions copied, archived, deleted and brought back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.retention import prune_sessions, restore_sessions
 from ullage.cli.stores import own_file
 from ullage.display.text import counted, printable
-from ullage.errors import MissingExtra, StoreUnavailable
-from ullage.installation import extra_command
+from ullage.errors import StoreUnavailable
 from ullage.store.copying import copy_quotas, copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
@@ -31,27 +30,10 @@ def run(args: argparse.Namespace) -> int:
         raise StoreUnavailable(
             f"{args.database} is no URL of PostgreSQL. Name the database as postgresql://USER@HOST/DATABASE."
         )
-    if args.action == "migrate":
-        return asyncio.run(_migrate(args.database))
     path = own_file(args.file)
     if not path.is_file():
         raise StoreUnavailable(f"There is no store {path}. Name the database file.")
     return asyncio.run(_copy(path, args.database))
-
-
-async def _migrate(url: str) -> int:
-    try:
-        from ullage.store.postgres.migrating import migrate_at
-    except ImportError as problem:
-        raise MissingExtra(
-            f"A store in PostgreSQL needs the extra postgres. Install it: {extra_command('postgres')}"
-        ) from problem
-    taken = await migrate_at(url)
-    if not taken:
-        print(f"{shown_place(url)} is up to date.")
-    else:
-        print(f"{shown_place(url)} is brought up to date: {counted(len(taken), 'step')}.")
-    return DONE
 
 
 async def _copy(path: Path, url: str) -> int:

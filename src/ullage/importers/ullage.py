@@ -307,8 +307,8 @@ PROXY_FILE: Final = "proxy.db"
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
-VERSION = 6
-"""The newest schema that is read here."""
+VERSION = 1
+"""Of the schema that is read here."""
 
 
 PROXY_CHILD: Final = ".child-"
@@ -499,9 +499,9 @@ def _opened(path: Path) -> Iterator[_OwnDatabase]:
         path, whose="one of Ullage's (docs/store.md says how to restore it)"
     ) as database:
         version = next(database.rows("PRAGMA user_version"), {}).get("user_version", 0)
-        if not isinstance(version, int) or version > VERSION:
+        if version != VERSION:
             raise UnreadableInput(
-                f"{path} was written by a newer Ullage (its version is {version}). Update Ullage."
+                f"{path} was written by another Ullage: its tables are of version {version}, and this one reads "
+                f"version {VERSION}. Export its sessions as JSON lines with that one, and name the files."
             )
-        file = "ullage.sql" if version >= 6 else "ullage_before_6.sql"
-        yield _OwnDatabase(database, queries(file))
+        yield _OwnDatabase(database, queries("ullage.sql"))

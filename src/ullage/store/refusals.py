@@ -21,6 +21,15 @@ def no_session(session: str) -> SessionNotFound:
     )
 
 
+def other_version(shown: str, version: int, known: int) -> StoreUnavailable:
+    """The tables of a store are of another version than the one that is ``known``."""
+    return StoreUnavailable(
+        f"The store {shown} was written by another Ullage: its tables are of version {version}, and this one reads "
+        f"version {known}. Export its sessions as JSON lines with that one (`ullage store prune STORE --unchanged 1m "
+        "--archive DIRECTORY`), and bring them into a new store with `ullage store restore`. Nothing was changed."
+    )
+
+
 def id_taken(session: str) -> CommandRefused:
     """A session of this id exists."""
     return CommandRefused(

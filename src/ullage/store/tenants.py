@@ -1,7 +1,7 @@
 """A store as one tenant sees it: its own sessions, and no trace of others.
 
 A session belongs to the tenant it was begun for, and to ``DEFAULT_TENANT`` without one. ``TenantStore.own`` is the
-check; PostgreSQL's policies (``postgres/migrations/0004_tenants.sql``) are a second lock behind it.
+check; PostgreSQL's policies (``postgres/schema.sql``) are a second lock behind it.
 
 The ids of a tenant's sessions begin with its name and a colon, so that tenants can't take each other's ids or find out
 about them. Those of the default tenant have no such beginning.

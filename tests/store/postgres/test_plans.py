@@ -10,9 +10,9 @@ import pytest
 
 from ullage.events import DraftPiece
 from ullage.store.postgres.lanes import lone_call_of
-from ullage.store.postgres.migrating import statements
 from ullage.store.postgres.rows import AppendValues, draft_values
 from ullage.store.postgres.store import PostgresStore
+from ullage.store.postgres.tables import statements
 
 OTHERS = 2_000
 

@@ -11,7 +11,6 @@ import pytest
 
 from tests.postgres import PostgresServer, plain_database, shared_server
 from ullage.messages import Message, TextPart
-from ullage.store.postgres.migrating import migrate_at
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.tenants import TenantStore
 
@@ -37,8 +36,8 @@ def name(url: str) -> str:
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[PostgresStore]:
-    await migrate_at(url)
     opened = PostgresStore(url)
+    await opened.open()
     yield opened
     await opened.close()
 
@@ -123,19 +122,3 @@ async def test_the_setting_ends_with_its_transaction(
         assert [row.id for row in await view.sessions()] == [f"{tenant}:s"]
         assert await view.keep(f"{tenant}:s", b"more") is not None
         assert len(await store.sessions()) == 2
-
-
-async def test_a_server_that_knows_no_tenants_serves_the_sessions_as_before(
-    store: PostgresStore, url: str
-) -> None:
-    """It calls the functions of version 3 and never sets a tenant."""
-    await filled(store, "acme")
-    await read(url, "", "SELECT create_session('old', 0, '')")
-    append = (
-        "SELECT end_write('lane', 1, to_jsonb(send_message(begin_write('old', true), 'm', 'steer', 1, "
-        "convert_to('{}', 'UTF8'), 'A title')))"
-    )
-    await read(url, "", append)
-    assert (await store.about("old")).title == "A title"
-    assert [row.id for row in await TenantStore(store, "default").sessions()] == ["old"]
-    assert len(await read(url, "", "SELECT id FROM sessions")) == 2

@@ -32,10 +32,10 @@ from ullage.store.postgres.lanes import (
     WriteLane,
     lane_of,
 )
-from ullage.store.postgres.migrating import check_state, migrate, state_of, statements
 from ullage.store.postgres.news import LOOK_S, News
 from ullage.store.postgres.records import TableRecords
 from ullage.store.postgres.shared import probe
+from ullage.store.postgres.tables import make_tables, statements
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 
@@ -252,11 +252,7 @@ class OpenDatabase:
         connection = None
         try:
             connection = await connect(self.database, direct=True)
-            state = await state_of(connection)
-            if state.version == 0:
-                await migrate(connection, self.database.shown)
-            else:
-                check_state(state, self.database.shown)
+            if not await make_tables(connection, self.database.shown):
                 await connection.execute(statements()["forget_lanes"])
         except Failures as problem:
             raise failure(problem, self.database.shown) from problem

@@ -1,4 +1,4 @@
-"""The codes that the functions of ``migrations/`` give, so that a refused write ends no transaction."""
+"""The codes that the functions of ``schema.sql`` give, so that a refused write ends no transaction."""
 
 from __future__ import annotations
 

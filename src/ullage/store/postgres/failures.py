@@ -65,7 +65,8 @@ def failure(problem: BaseException, shown: str) -> UllageError:
             )
         case asyncpg.UndefinedTableError() | asyncpg.UndefinedFunctionError():
             return StoreUnavailable(
-                f"The tables of {shown} are not those of this version ({problem}). Run `ullage store migrate`."
+                f"The tables of {shown} are not those that Ullage made ({problem}). Restore them from a backup, or "
+                "name an empty database."
             )
         case asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError():
             return StoreUnavailable(

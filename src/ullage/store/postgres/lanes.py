@@ -49,7 +49,7 @@ _PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between the attempts to connect again; the last one repeats."""
 
 SET_TENANT: Final = "SELECT set_config('ullage.tenant', $1, true)"
-"""Limits a transaction to a tenant: see ``migrations/0004_tenants.sql``."""
+"""Limits a transaction to a tenant: see ``schema.sql``."""
 
 Finish = Callable[[Any], tuple[Any, Change | None]]
 

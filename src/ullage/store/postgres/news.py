@@ -27,7 +27,7 @@ from ullage.store.postgres.connecting import (
     drop,
 )
 from ullage.store.postgres.failures import failure
-from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.tables import statements
 
 log = logging.getLogger("ullage.store")
 

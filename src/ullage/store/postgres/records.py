@@ -10,7 +10,7 @@ from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection
 from ullage.store.postgres.lanes import call_of
-from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.tables import statements
 from ullage.store.records import (
     LARGEST_RECORD,
     MOST_RECORDS,

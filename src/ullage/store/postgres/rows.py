@@ -1,4 +1,4 @@
-"""Events as the values that the functions of ``migrations/`` take."""
+"""Events as the values that the functions of ``schema.sql`` take."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import Final, TypeVar
 
 from ullage.store.postgres.connecting import PgConnection
-from ullage.store.postgres.migrating import statements
+from ullage.store.postgres.tables import statements
 from ullage.store.store import SPENT_BY, Revise, SharedKey
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
--- Every statement that is no call of a function of migrations/, by name.
+-- Every statement that is no call of a function of schema.sql, by name.
 
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,

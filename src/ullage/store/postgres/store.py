@@ -33,13 +33,13 @@ from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
 from ullage.store.postgres.lanes import SET_TENANT, call_of
-from ullage.store.postgres.migrating import check_state, state_of, statements
 from ullage.store.postgres.rows import (
     AppendValues,
     draft_values,
     queued_values,
     text_of,
 )
+from ullage.store.postgres.tables import check_version, statements, version_of
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -80,7 +80,7 @@ class PostgresStore:
     """A ``Store`` (see ``ullage.store.store``) in the database of ``url``, ``postgresql://USER@HOST:PORT/DATABASE``.
 
     Behind a pooler in transaction mode, the option ``direct=HOST:PORT`` of the URL says where PostgreSQL itself is. An
-    empty database gets its tables with the first use; older ones are brought up to date by ``ullage store migrate``.
+    empty database gets its tables with the first use.
 
     ``durable=True`` is on the server's disk, and on its synchronous standbys, when a write returns. ``durable=False``
     survives the end of this process, and is lost when the server crashes or fails over within some 0.6 seconds
@@ -103,8 +103,7 @@ class PostgresStore:
         self._watchers.observer = observer
 
     async def check(self) -> None:
-        state = await self._base.read(state_of)
-        check_state(state, self.shown)
+        check_version(await self._base.read(version_of), self.shown)
         await self._base.check_writing()
 
     def limited_to(self, tenant: str) -> PostgresStore:
@@ -346,7 +345,6 @@ class PostgresStore:
     async def release(
         self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
     ) -> None:
-        values = (*lease, rests_at) if due_at is None else (*lease, rests_at, due_at)
         await self._write(
             (lease.session,),
             lambda row: (
@@ -354,7 +352,7 @@ class PostgresStore:
                 Change(lease.session) if row["code"] == Code.DONE else None,
             ),
             function="release_lease",
-            values=values,
+            values=(*lease, rests_at, due_at),
         )
 
     async def end_postponement(self, tenant: str) -> None:

@@ -1,4 +1,4 @@
-"""Opening the database file: what is asked of SQLite, and bringing an older file to this version's schema."""
+"""Opening the database file: what is asked of SQLite, and making the tables of a new one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import unusable
+from ullage.store.refusals import other_version
 from ullage.store.sqlite.failures import ReadOnlyStore, failure, primary_code
-from ullage.store.sqlite.transaction import migrations, schema
+from ullage.store.sqlite.transaction import schema
 
-VERSION = 6
+VERSION = 1
 """Of the schema, as ``PRAGMA user_version`` has it."""
 
 APPLICATION = 0x556C6C67
@@ -92,25 +93,18 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise failure(problem, path) from problem
 
 
-def bring_up_to_date(
-    database: sqlite3.Connection, path: Path, mark: bytes, *, by_migrations: bool = False
-) -> None:
-    """Make or migrate the tables and set the mark, in one transaction. ``by_migrations`` makes new ones step by step.
+def make_tables(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+    """Make the tables of a new database and set the mark, in one transaction.
 
-    Raises ``StoreUnavailable`` for a database of a newer version or of another program.
+    Raises ``StoreUnavailable`` for a database of another version or of another program.
     """
     if version_of(database) == VERSION and _application(database) == APPLICATION:
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        version = version_of(database)
-        _check(database, path, version)
-        if version == 0 and not by_migrations:
+        _check(database, path)
+        if version_of(database) == 0:
             _run(database, schema())
-        else:
-            for step in migrations():
-                if step.version > version:
-                    _run(database, step.script)
         set_mark(database, mark)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
@@ -138,7 +132,7 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) ->
 
 
 def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
-    _check(database, path, version_of(database))
+    _check(database, path)
     if not os.access(path, os.W_OK):
         raise ReadOnlyStore(
             f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere."
@@ -161,7 +155,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
         f"PRAGMA wal_autocheckpoint = {LOG_PAGES};"
     )
-    bring_up_to_date(database, path, mark)
+    make_tables(database, path, mark)
 
 
 def connect(path: Path, how: str) -> sqlite3.Connection:
@@ -183,19 +177,17 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
 def _opened(path: Path, how: str) -> sqlite3.Connection:
     database = connect(path, how)
     try:
-        _check(database, path, version_of(database))
+        _check(database, path)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
-    if version > VERSION and _application(database) == APPLICATION:
-        raise StoreUnavailable(
-            f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
-            "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
-        )
+def _check(database: sqlite3.Connection, path: Path) -> None:
+    version = version_of(database)
+    if version not in (0, VERSION) and _application(database) == APPLICATION:
+        raise other_version(str(path), version, VERSION)
     has_tables = bool(
         database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     )
@@ -223,38 +215,33 @@ def _run(database: sqlite3.Connection, script: str) -> None:
 
 
 def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Every table, index, trigger and view, with the statement that makes it.
-
-    Without the table that SQLite makes for ``AUTOINCREMENT`` and never removes: versions before 6 had it.
-    """
+    """Every table, index, trigger and view, with the statement that makes it."""
     return database.execute(
-        "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY type, name"
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
     ).fetchall()
 
 
-def schema_of(version: int) -> list[tuple[str, str, str]]:
-    """What ``tables_of`` gives for a store of this version."""
+def tables_of_a_store() -> list[tuple[str, str, str]]:
+    """What ``tables_of`` gives for a store."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        for step in migrations():
-            if step.version <= version:
-                _run(database, step.script)
+        _run(database, schema())
         return tables_of(database)
 
 
 def check_version(database: sqlite3.Connection, path: Path) -> None:
-    """Raises ``StoreUnavailable`` for a store of a newer Ullage, or of none."""
-    _check(database, path, version_of(database))
+    """Raises ``StoreUnavailable`` for a store of another Ullage, or of none."""
+    _check(database, path)
 
 
 def failure_of(
     problem: sqlite3.Error, database: sqlite3.Connection | None, path: Path
 ) -> UllageError:
-    """Our error for one of SQLite's in an open database, which a newer Ullage may have migrated meanwhile."""
+    """Our error for one of SQLite's in an open database, which another Ullage may have remade meanwhile."""
     if database is not None and primary_code(problem) == sqlite3.SQLITE_ERROR:
         try:
             check_version(database, path)
-        except StoreUnavailable as newer:
-            return newer
+        except StoreUnavailable as other:
+            return other
     return failure(problem, path)
 
 

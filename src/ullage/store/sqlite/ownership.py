@@ -26,13 +26,12 @@ from ullage.store.failures import unusable
 from ullage.store.sqlite.failures import failure
 from ullage.store.sqlite.ledger import read, write
 from ullage.store.sqlite.opening import (
-    bring_up_to_date,
     connect,
+    make_tables,
     open_for_reading,
-    schema_of,
     set_mark,
     tables_of,
-    version_of,
+    tables_of_a_store,
 )
 from ullage.store.sqlite.transaction import Transaction, session_head
 
@@ -147,12 +146,12 @@ def adopt(path: Path, data: Path, *, keep: SettingsToKeep | None) -> list[Adopte
 def _adopt(
     database: sqlite3.Connection, path: Path, mark: bytes, keep: SettingsToKeep | None
 ) -> list[AdoptedSession]:
-    if tables_of(database) != schema_of(version_of(database)):
+    make_tables(database, path, b"")
+    if tables_of(database) != tables_of_a_store():
         raise StoreUnavailable(
             f"{path} is no store as Ullage makes them: it lacks tables, or has tables, triggers or views of its own. "
             "Nothing was changed. Ask for its sessions as exported files and import those."
         )
-    bring_up_to_date(database, path, b"")
     database.execute("BEGIN IMMEDIATE")
     try:
         work = Transaction(database)

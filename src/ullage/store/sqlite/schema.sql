@@ -1,5 +1,4 @@
 -- The whole schema, as a new database gets it. docs/why/index.md#sqlite says why it is so.
--- A change is made here and in a new file of migrations/; a test holds that both lead to the same.
 
 CREATE TABLE sessions (
     key INTEGER PRIMARY KEY,
@@ -11,8 +10,10 @@ CREATE TABLE sessions (
     origin TEXT NOT NULL,
     owner TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0,
-    expires REAL NOT NULL DEFAULT 0
-, tenant TEXT NOT NULL DEFAULT 'default', place TEXT NOT NULL DEFAULT '');
+    expires REAL NOT NULL DEFAULT 0,
+    tenant TEXT NOT NULL DEFAULT 'default',
+    place TEXT NOT NULL DEFAULT ''
+);
 
 -- `id` is session * 2^32 + seq. `name` is the event's id where that is not e<seq>. `body` is the event's JSON without
 -- its envelope, or that compressed by zlib (its first byte is then not a brace), with the words of event_words.py.

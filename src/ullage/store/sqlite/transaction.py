@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ullage.store.changes import Change
 from ullage.store.refusals import no_session
-from ullage.store.sql_files import Migration, migrations_in, named_statements
+from ullage.store.sql_files import named_statements
 
 
 @cache
@@ -23,12 +23,6 @@ def statements() -> dict[str, str]:
 def schema() -> str:
     """The script that makes a new database."""
     return files("ullage.store.sqlite").joinpath("schema.sql").read_text("utf-8")
-
-
-@cache
-def migrations() -> tuple[Migration, ...]:
-    """All steps in order, the first from an empty database to version 1."""
-    return migrations_in("ullage.store.sqlite")
 
 
 class SessionHead(NamedTuple):

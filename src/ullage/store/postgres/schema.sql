@@ -1,0 +1,529 @@
+-- The whole schema, as an empty database gets it. docs/scale.md says how tenants are kept apart.
+
+-- The version of these tables: VERSION of store/postgres/tables.py.
+CREATE TABLE schema_versions (version INT PRIMARY KEY);
+
+CREATE TABLE sessions (
+    key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    model TEXT NOT NULL,
+    created DOUBLE PRECISION NOT NULL,
+    changed DOUBLE PRECISION NOT NULL,
+    seq BIGINT NOT NULL DEFAULT 0,
+    origin TEXT NOT NULL,
+    owner TEXT NOT NULL DEFAULT '',
+    generation BIGINT NOT NULL DEFAULT 0,
+    expires DOUBLE PRECISION NOT NULL DEFAULT 0,
+    tenant TEXT COLLATE "C" NOT NULL DEFAULT 'default',
+    place TEXT COLLATE "C" NOT NULL DEFAULT ''
+) WITH (fillfactor = 50);  -- every append updates a row, in its own page and no index
+
+-- `name` and `body` as in store/sqlite/schema.sql.
+CREATE TABLE events (
+    session BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    name TEXT,
+    at DOUBLE PRECISION NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (session, seq)
+);
+ALTER TABLE events ALTER body SET STORAGE EXTERNAL;  -- long ones are compressed before they are sent
+
+CREATE TABLE queue (
+    session BIGINT NOT NULL REFERENCES sessions (key),
+    message TEXT COLLATE "C" NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('steer', 'follow_up')),
+    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'returned', 'withdrawn')),
+    queued BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    left_at BIGINT,
+    at DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (session, message)
+);
+CREATE INDEX queue_pending ON queue (session, kind DESC, queued) WHERE state = 'pending';
+
+-- The newest row of a session is found by its session: without that each look at a session read the rows of all the
+-- others that stream (1,000 streams: 189 ms of PostgreSQL's CPU a turn of 100 pieces, bench.many).
+CREATE TABLE drafts (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    session BIGINT NOT NULL,
+    call TEXT COLLATE "C" NOT NULL,
+    first BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (session, id)
+) WITH (autovacuum_vacuum_scale_factor = 0.01);
+CREATE UNIQUE INDEX drafts_by_call ON drafts (session, call, first);
+
+CREATE TABLE checkpoints (
+    session BIGINT PRIMARY KEY REFERENCES sessions (key),
+    seq BIGINT NOT NULL,
+    made_by TEXT NOT NULL,
+    is_packed BOOLEAN NOT NULL,
+    data BYTEA NOT NULL
+);
+ALTER TABLE checkpoints ALTER data SET STORAGE EXTERNAL;
+
+CREATE TABLE blobs (
+    key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    handle TEXT NOT NULL UNIQUE,
+    data BYTEA NOT NULL
+);
+ALTER TABLE blobs ALTER data SET STORAGE EXTERNAL;  -- so that a part is read without the whole
+
+CREATE TABLE kept (
+    session BIGINT NOT NULL REFERENCES sessions (key),
+    blob BIGINT NOT NULL REFERENCES blobs (key),
+    PRIMARY KEY (session, blob)
+);
+CREATE INDEX kept_by_blob ON kept (blob);
+
+-- The last transaction of each connection that writes, so that one which got no answer to its COMMIT can find out.
+-- (A number of PostgreSQL's own does not tell: after a crash it is given to another transaction.)
+CREATE TABLE lanes (
+    lane TEXT PRIMARY KEY,
+    number BIGINT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    answer JSONB  -- of a write that was alone in its transaction
+) WITH (fillfactor = 50);
+
+-- Sessions that have to be driven, and from when on by any process: as in store/sqlite/schema.sql.
+CREATE TABLE due (
+    session BIGINT PRIMARY KEY REFERENCES sessions (key) ON DELETE CASCADE,
+    since DOUBLE PRECISION NOT NULL
+);
+
+-- What a service knows beside its sessions: see store/records.py.
+CREATE TABLE records (
+    kind TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    version BIGINT GENERATED ALWAYS AS IDENTITY,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (kind, key)
+);
+
+-- Values that all processes of the store share, as JSON: quotas, and what is left of providers' rates (Store.revise).
+CREATE TABLE shared (
+    kind TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITH (fillfactor = 50);
+
+-- Policies keep the tenants apart: see store/tenants.py. A transaction sees one tenant once it has set `ullage.tenant`;
+-- without that setting it sees all, as workers need it.
+
+-- The tenant of the transaction; empty for all of them.
+CREATE FUNCTION current_tenant() RETURNS TEXT LANGUAGE sql STABLE AS
+$$ SELECT coalesce(current_setting('ullage.tenant', true), '') $$;
+
+CREATE POLICY of_tenant ON sessions USING (current_tenant() IN ('', tenant));
+ALTER TABLE sessions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+-- `FORCE`: the policies also bind the owner of the tables, as whom servers connect. No policy binds a superuser.
+DO $$
+DECLARE name TEXT;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['events', 'queue', 'drafts', 'checkpoints', 'kept', 'due'] LOOP
+        EXECUTE format('CREATE POLICY of_tenant ON %1$I USING (current_tenant() = '''' OR EXISTS ('
+            'SELECT 1 FROM sessions WHERE key = %1$I.session AND tenant = current_tenant()))', name);
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
+    END LOOP;
+END $$;
+
+CREATE POLICY of_tenant ON blobs USING (
+    current_tenant() = '' OR EXISTS (SELECT 1 FROM kept WHERE blob = blobs.key)
+);
+ALTER TABLE blobs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+-- Only transactions of no tenant see these.
+CREATE POLICY of_operator ON records USING (current_tenant() = '');
+ALTER TABLE records ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_no_tenant ON shared USING (current_tenant() = '');
+ALTER TABLE shared ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+-- One function for each write, so that a write is one round trip. Each gives a code: a refused write must not end the
+-- transaction, in which others are. The codes are named in store/postgres/codes.py. A write that is alone in its
+-- transaction is one statement:
+-- `SELECT end_write(lane, number, to_jsonb(append_events(begin_write(session, durable, tenant), …)))`.
+
+CREATE FUNCTION now_s() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE AS
+$$ SELECT extract(epoch FROM clock_timestamp())::double precision $$;
+
+-- An argument of the function that writes, so that it is called before it. Without sequential scans: `drafts` and `due`
+-- are often empty, so a plan that was made then and is kept by the connection would read all of their rows when many
+-- sessions stream (an insert of a piece among 4,000 others took 120 us of PostgreSQL's CPU, an index 30). An assignment
+-- is evaluated without a plan, unlike PERFORM.
+CREATE FUNCTION begin_write(p_session TEXT, p_durable BOOLEAN, p_tenant TEXT) RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE set_to TEXT;
+BEGIN
+    set_to := set_config('ullage.tenant', p_tenant, true);
+    set_to := set_config('lock_timeout', '10s', true);
+    set_to := set_config('enable_seqscan', 'off', true);
+    IF NOT p_durable THEN set_to := set_config('synchronous_commit', 'off', true); END IF;
+    RETURN p_session;
+END $$;
+
+-- Called first in each transaction of several statements: locks the sessions in one order, so that no two transactions
+-- wait for each other. Writes down the number of the transaction, by which a lost connection is found out about.
+CREATE FUNCTION begin_writes(p_sessions TEXT[], p_durable BOOLEAN, p_lane TEXT, p_number BIGINT)
+RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE set_to TEXT;
+BEGIN
+    set_to := begin_write('', p_durable, current_tenant());
+    set_to := set_config('idle_in_transaction_session_timeout', '20s', true);
+    PERFORM 1 FROM sessions WHERE id = ANY (p_sessions) ORDER BY id FOR NO KEY UPDATE;
+    INSERT INTO lanes (lane, number, at) VALUES (p_lane, p_number, now_s())
+    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at;
+END $$;
+
+CREATE FUNCTION end_write(p_lane TEXT, p_number BIGINT, p_answer JSONB) RETURNS JSONB LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO lanes (lane, number, at, answer) VALUES (p_lane, p_number, now_s(), p_answer)
+    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at, answer = excluded.answer
+    WHERE lanes.number < excluded.number;
+    IF NOT FOUND THEN RAISE EXCEPTION 'the write % of % was given up', p_number, p_lane; END IF;
+    RETURN p_answer;
+END $$;
+
+-- Whether a transaction was committed whose connection was lost; if not, it never will be: a server that still has its
+-- statement before it meets the number in `end_write`. Waits for it where it is under way.
+CREATE FUNCTION settle_write(p_lane TEXT, p_number BIGINT, OUT is_done BOOLEAN, OUT answer JSONB) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO lanes (lane, number, at) VALUES (p_lane, p_number, now_s())
+    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at, answer = NULL
+    WHERE lanes.number < excluded.number;
+    is_done := NOT FOUND;
+    IF is_done THEN SELECT lanes.answer INTO answer FROM lanes WHERE lane = p_lane; END IF;
+END $$;
+
+-- The process that stores a message or command has this long to drive the session alone: ASKED_S of store/store.py.
+-- What waits for a later time, as a session that waits for another day does, is due from now on.
+CREATE FUNCTION make_due(p_key BIGINT) RETURNS VOID LANGUAGE sql AS $$
+    INSERT INTO due (session, since) VALUES (p_key, now_s() + 1)
+    ON CONFLICT (session) DO UPDATE SET since = excluded.since WHERE due.since > excluded.since
+$$;
+
+CREATE FUNCTION place_of(p_key BIGINT, p_kind TEXT, p_queued BIGINT) RETURNS BIGINT LANGUAGE sql STABLE AS $$
+    SELECT 1 + count(*) FROM queue WHERE session = p_key AND state = 'pending'
+        AND (kind > p_kind OR (kind = p_kind AND queued < p_queued))
+$$;
+
+-- The waiting messages after one event. Raises UL001 with the message's state where it is not the right one.
+CREATE FUNCTION follow_queue(
+    p_key BIGINT, p_seq BIGINT, p_at DOUBLE PRECISION, p_what TEXT, p_message TEXT, p_kind TEXT, p_strict BOOLEAN
+) RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE found_state TEXT;
+BEGIN
+    IF p_what = 'queued' THEN
+        INSERT INTO queue (session, message, kind, state, queued, seq, at)
+        VALUES (p_key, p_message, p_kind, 'pending', p_seq, p_seq, p_at) ON CONFLICT (session, message) DO NOTHING;
+    ELSIF p_what = 'edited' THEN
+        UPDATE queue SET seq = p_seq WHERE session = p_key AND message = p_message AND state = 'pending';
+    ELSE
+        UPDATE queue SET state = p_what, left_at = p_seq
+        WHERE session = p_key AND message = p_message AND state = 'pending';
+    END IF;
+    IF NOT FOUND AND p_strict THEN
+        SELECT state INTO found_state FROM queue WHERE session = p_key AND message = p_message;
+        RAISE EXCEPTION USING ERRCODE = 'UL001', MESSAGE = p_message, DETAIL = p_what, HINT = coalesce(found_state, '');
+    END IF;
+END $$;
+
+-- `p_owner` is null for a command, which needs no lease. `p_title` is the title if the session has none,
+-- `p_new_title` replaces any. `p_whats` is null where no event concerns the queue, else one for each event.
+CREATE FUNCTION append_events(
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_after BIGINT, p_exact BOOLEAN,
+    p_names TEXT[], p_ats DOUBLE PRECISION[], p_bodies BYTEA[],
+    p_title TEXT, p_new_title TEXT, p_model TEXT, p_origin TEXT, p_ends_draft TEXT,
+    p_whats TEXT[], p_messages TEXT[], p_kinds TEXT[], p_strict BOOLEAN,
+    OUT code INT, OUT seq BIGINT, OUT at DOUBLE PRECISION, OUT owner TEXT, OUT message TEXT, OUT what TEXT, OUT state TEXT
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions; many INT := coalesce(cardinality(p_bodies), 0);
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    seq := head.seq; owner := head.owner; at := round(now_s()::numeric, 3);
+    IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
+    IF p_after > head.seq THEN code := 4; RETURN; END IF;
+    IF p_exact AND p_after < head.seq THEN code := 3; RETURN; END IF;
+    code := 0;
+    IF p_owner IS NULL AND p_strict THEN PERFORM make_due(head.key); END IF;
+    IF p_whats IS NOT NULL THEN
+        BEGIN
+            FOR n IN 1 .. many LOOP
+                IF p_whats[n] IS NOT NULL THEN
+                    PERFORM follow_queue(head.key, head.seq + n, coalesce(nullif(p_ats[n], 0), append_events.at),
+                        p_whats[n], p_messages[n], p_kinds[n], p_strict);
+                END IF;
+            END LOOP;
+        EXCEPTION WHEN SQLSTATE 'UL001' THEN
+            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, what = PG_EXCEPTION_DETAIL, state = PG_EXCEPTION_HINT;
+            code := 5; RETURN;
+        END;
+    END IF;
+    IF many > 0 THEN
+        INSERT INTO events (session, seq, name, at, body)
+        SELECT head.key, head.seq + n, name, coalesce(nullif(given, 0), append_events.at), body
+        FROM unnest(p_names, p_ats, p_bodies) WITH ORDINALITY AS new (name, given, body, n);
+        UPDATE sessions SET seq = head.seq + many, changed = append_events.at,
+            title = coalesce(nullif(p_new_title, ''), nullif(head.title, ''), p_title),
+            model = coalesce(nullif(p_model, ''), head.model), origin = coalesce(nullif(p_origin, ''), head.origin)
+        WHERE key = head.key;
+    END IF;
+    IF p_ends_draft <> '' THEN DELETE FROM drafts WHERE session = head.key AND call = p_ends_draft; END IF;
+END $$;
+
+-- The body holds the message's place, so the caller names the one that it wrote; with another one nothing is written.
+CREATE FUNCTION send_message(
+    p_session TEXT, p_message TEXT, p_kind TEXT, p_place BIGINT, p_body BYTEA, p_title TEXT,
+    OUT code INT, OUT place BIGINT, OUT at DOUBLE PRECISION, OUT state TEXT, OUT seq BIGINT
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions; had queue;
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    SELECT * INTO had FROM queue WHERE session = head.key AND message = p_message;
+    IF FOUND THEN
+        code := 6; at := had.at; state := had.state;
+        place := CASE WHEN had.state = 'pending' THEN place_of(head.key, had.kind, had.queued) ELSE 0 END;
+        RETURN;
+    END IF;
+    seq := head.seq + 1;
+    place := place_of(head.key, p_kind, seq);
+    IF place <> p_place THEN code := 7; RETURN; END IF;
+    code := 0; at := round(now_s()::numeric, 3); state := 'pending';
+    INSERT INTO events (session, seq, name, at, body) VALUES (head.key, send_message.seq, NULL, send_message.at, p_body);
+    INSERT INTO queue (session, message, kind, state, queued, seq, at)
+    VALUES (head.key, p_message, p_kind, 'pending', send_message.seq, send_message.seq, send_message.at);
+    UPDATE sessions SET seq = send_message.seq, changed = send_message.at,
+        title = coalesce(nullif(head.title, ''), p_title) WHERE key = head.key;
+    PERFORM make_due(head.key);
+END $$;
+
+-- A used offset is found by the insert.
+CREATE FUNCTION add_pieces(
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_calls TEXT[], p_first BIGINT[], p_last BIGINT[], p_bodies BYTEA[],
+    OUT code INT, OUT seq BIGINT, OUT owner TEXT
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions; stored BIGINT[];
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    seq := head.seq; owner := head.owner;
+    IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
+    code := 0;
+    WITH new AS (
+        INSERT INTO drafts (session, call, first, last, seq, body)
+        SELECT head.key, c, f, l, head.seq, b FROM unnest(p_calls, p_first, p_last, p_bodies) AS n (c, f, l, b)
+        ON CONFLICT (session, call, first) DO NOTHING RETURNING id
+    ) SELECT coalesce(array_agg(id), '{}') INTO stored FROM new;
+    IF cardinality(stored) < cardinality(p_calls) THEN
+        code := 8;
+        DELETE FROM drafts WHERE session = head.key AND id = ANY (stored);
+    END IF;
+END $$;
+
+-- A whole transaction: what `add_pieces` does for each of several writes, which `p_writes` numbers from 1 for each row.
+-- Fails as a whole where an offset is used. Gives and keeps an array of answers.
+CREATE FUNCTION add_pieces_together(
+    p_lane TEXT, p_number BIGINT, p_tenant TEXT, p_sessions TEXT[], p_owners TEXT[], p_generations BIGINT[],
+    p_writes BIGINT[], p_calls TEXT[], p_first BIGINT[], p_last BIGINT[], p_bodies BYTEA[]
+) RETURNS JSONB LANGUAGE plpgsql AS $$
+DECLARE answers JSONB; set_to TEXT;
+BEGIN
+    set_to := begin_write('', false, p_tenant);
+    WITH head AS MATERIALIZED (
+        SELECT * FROM sessions WHERE id = ANY (p_sessions) ORDER BY id FOR NO KEY UPDATE
+    ), asked AS MATERIALIZED (
+        SELECT number, head.key, head.seq, head.owner, CASE WHEN head.key IS NULL THEN 1
+            WHEN head.owner <> as_owner OR head.generation <> in_generation THEN 2 ELSE 0 END AS code
+        FROM unnest(p_sessions, p_owners, p_generations) WITH ORDINALITY AS w (session, as_owner, in_generation, number)
+        LEFT JOIN head ON head.id = w.session
+    ), new AS (
+        INSERT INTO drafts (session, call, first, last, seq, body)
+        SELECT key, c, f, l, seq, b FROM unnest(p_writes, p_calls, p_first, p_last, p_bodies) AS n (write, c, f, l, b)
+        JOIN asked ON number = write WHERE code = 0
+    )
+    SELECT jsonb_agg(jsonb_build_object('code', code, 'seq', seq, 'owner', owner) ORDER BY number) INTO answers FROM asked;
+    RETURN end_write(p_lane, p_number, answers);
+END $$;
+
+-- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts behind `p_row` (2).
+-- STABLE, so that all is read of one moment.
+CREATE FUNCTION look(p_session TEXT, p_after BIGINT, p_row BIGINT, p_limit BIGINT)
+RETURNS TABLE (what INT, number BIGINT, name TEXT, at DOUBLE PRECISION, first BIGINT, seq BIGINT, body BYTEA)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+DECLARE head sessions;
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session;
+    IF NOT FOUND THEN RETURN; END IF;
+    what := 0; number := head.seq; RETURN NEXT;
+    RETURN QUERY SELECT 1, e.seq, e.name, e.at, 0::bigint, e.seq, e.body FROM events e
+        WHERE e.session = head.key AND e.seq > p_after ORDER BY e.seq LIMIT p_limit;
+    IF head.seq - p_after < p_limit THEN
+        RETURN QUERY SELECT 2, d.id, d.call, 0::float8, d.first, d.seq, d.body FROM drafts d
+            WHERE d.session = head.key AND d.id > p_row ORDER BY d.id;
+    END IF;
+END $$;
+
+CREATE FUNCTION create_session(
+    p_session TEXT, p_created DOUBLE PRECISION, p_origin TEXT, p_tenant TEXT, p_place TEXT, OUT code INT
+) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO sessions (id, title, model, created, changed, origin, tenant, place)
+    VALUES (p_session, '', '', round(coalesce(nullif(p_created, 0), now_s())::numeric, 3),
+        round(now_s()::numeric, 3), p_origin, p_tenant, p_place) ON CONFLICT (id) DO NOTHING;
+    code := CASE WHEN FOUND THEN 0 ELSE 9 END;
+END $$;
+
+-- The copy belongs to its origin's tenant and place.
+CREATE FUNCTION copy_session(
+    p_origin TEXT, p_session TEXT, p_through BIGINT, OUT code INT, OUT seq BIGINT, OUT waiting TEXT[]
+) LANGUAGE plpgsql AS $$
+DECLARE source sessions; target BIGINT; begun DOUBLE PRECISION;
+BEGIN
+    SELECT * INTO source FROM sessions WHERE id = p_origin;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    seq := source.seq;
+    IF p_through < 0 OR p_through > source.seq THEN code := 4; RETURN; END IF;
+    SELECT e.at INTO begun FROM events e WHERE e.session = source.key AND e.seq = 1;
+    SELECT c.code INTO code
+    FROM create_session(p_session, coalesce(begun, 0), p_origin, source.tenant, source.place) c;
+    IF code <> 0 THEN RETURN; END IF;
+    UPDATE sessions SET seq = p_through, title = source.title, model = source.model WHERE id = p_session
+    RETURNING key INTO target;
+    INSERT INTO events (session, seq, name, at, body)
+    SELECT target, e.seq, e.name, e.at, e.body FROM events e WHERE e.session = source.key AND e.seq <= p_through;
+    INSERT INTO kept (session, blob) SELECT target, blob FROM kept WHERE session = source.key;
+    INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
+    SELECT target, q.message, q.kind, CASE WHEN q.left_at <= p_through THEN q.state ELSE 'pending' END, q.queued,
+        CASE WHEN q.seq <= p_through THEN q.seq ELSE q.queued END,
+        CASE WHEN q.left_at <= p_through THEN q.left_at END, q.at
+    FROM queue q WHERE q.session = source.key AND q.queued <= p_through;
+    waiting := ARRAY(SELECT q.message FROM queue q WHERE q.session = target AND q.state = 'pending'
+        ORDER BY q.kind DESC, q.queued);
+END $$;
+
+-- `p_dead` is an owner of whom the caller knows that it ended; `p_changed` null, or the time before which it changed.
+CREATE FUNCTION delete_session(
+    p_session TEXT, p_dead TEXT, p_changed DOUBLE PRECISION, OUT code INT, OUT owner TEXT, OUT expires DOUBLE PRECISION
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions; orphans BIGINT[]; whose TEXT := current_tenant();
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR UPDATE;
+    IF NOT FOUND OR head.changed >= p_changed THEN code := 1; RETURN; END IF;
+    IF head.owner NOT IN ('', p_dead) AND head.expires > now_s() THEN
+        code := 10; owner := head.owner; expires := head.expires; RETURN;
+    END IF;
+    code := 0;
+    PERFORM set_config('ullage.tenant', '', true);
+    DELETE FROM queue WHERE session = head.key;
+    DELETE FROM drafts WHERE session = head.key;
+    DELETE FROM checkpoints WHERE session = head.key;
+    WITH gone AS (DELETE FROM kept WHERE session = head.key RETURNING blob) SELECT array_agg(blob) INTO orphans FROM gone;
+    DELETE FROM blobs WHERE key = ANY (orphans) AND NOT EXISTS (SELECT 1 FROM kept WHERE blob = blobs.key);
+    DELETE FROM events WHERE session = head.key;
+    DELETE FROM sessions WHERE key = head.key;
+    PERFORM set_config('ullage.tenant', whose, true);
+END $$;
+
+-- Also gives the driver that the session is taken over from: empty where the last one released it.
+CREATE FUNCTION acquire_session(
+    p_session TEXT, p_owner TEXT, p_ttl DOUBLE PRECISION, p_dead TEXT, p_steal BOOLEAN,
+    OUT code INT, OUT generation BIGINT, OUT owner TEXT, OUT expires DOUBLE PRECISION
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions;
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    owner := head.owner; expires := head.expires;
+    IF head.owner NOT IN ('', p_owner, p_dead) AND head.expires > now_s() AND NOT p_steal THEN
+        code := 10; RETURN;
+    END IF;
+    code := 0; generation := head.generation + 1; owner := nullif(head.owner, p_owner);
+    UPDATE sessions SET owner = p_owner, generation = acquire_session.generation, expires = now_s() + p_ttl
+    WHERE key = head.key;
+END $$;
+
+CREATE FUNCTION renew_lease(
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_ttl DOUBLE PRECISION, OUT code INT, OUT owner TEXT
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions;
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    owner := head.owner;
+    IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
+    code := 0;
+    UPDATE sessions SET expires = now_s() + p_ttl WHERE key = head.key;
+END $$;
+
+-- A session that was released at its last event is not due any more, or with a time from then on.
+CREATE FUNCTION release_lease(
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_rests_at BIGINT, p_due_at DOUBLE PRECISION, OUT code INT
+) LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_due_at IS NULL THEN
+        DELETE FROM due USING sessions WHERE due.session = key AND id = p_session AND owner = p_owner
+            AND generation = p_generation AND seq = p_rests_at;
+    ELSE
+        INSERT INTO due (session, since) SELECT key, p_due_at FROM sessions
+        WHERE id = p_session AND owner = p_owner AND generation = p_generation AND seq = p_rests_at
+        ON CONFLICT (session) DO UPDATE SET since = excluded.since;
+    END IF;
+    UPDATE sessions SET owner = '', expires = 0
+    WHERE id = p_session AND owner = p_owner AND generation = p_generation;
+    code := CASE WHEN FOUND THEN 0 ELSE 2 END;
+END $$;
+
+CREATE FUNCTION keep_checkpoint(
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_seq BIGINT, p_made_by TEXT, p_packed BOOLEAN, p_data BYTEA,
+    OUT code INT, OUT owner TEXT
+) LANGUAGE plpgsql AS $$
+DECLARE head sessions;
+BEGIN
+    SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    owner := head.owner;
+    IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
+    code := 0;
+    INSERT INTO checkpoints (session, seq, made_by, is_packed, data)
+    VALUES (head.key, p_seq, p_made_by, p_packed, p_data)
+    ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, made_by = excluded.made_by,
+        is_packed = excluded.is_packed, data = excluded.data;
+END $$;
+
+-- Equal bytes are one row for all tenants, so the session is looked up as the transaction's tenant, and the bytes as
+-- nobody's in particular.
+CREATE FUNCTION keep_bytes(p_session TEXT, p_handle TEXT, p_data BYTEA, OUT code INT) LANGUAGE plpgsql AS $$
+DECLARE of_session BIGINT; of_blob BIGINT; whose TEXT := current_tenant();
+BEGIN
+    SELECT key INTO of_session FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF NOT FOUND THEN code := 1; RETURN; END IF;
+    code := 0;
+    PERFORM set_config('ullage.tenant', '', true);
+    -- the update locks the row, so that it is not deleted as another session's last one meanwhile
+    INSERT INTO blobs (handle, data) VALUES (p_handle, p_data)
+    ON CONFLICT (handle) DO UPDATE SET handle = excluded.handle RETURNING key INTO of_blob;
+    INSERT INTO kept (session, blob) VALUES (of_session, of_blob) ON CONFLICT DO NOTHING;
+    PERFORM set_config('ullage.tenant', whose, true);
+END $$;
+
+-- Replaces a record that is `p_old` (null: there is none) by `p_new` (null: none). 0: done; 11: it is another one;
+-- 12: there are `p_most` of the kind.
+CREATE FUNCTION change_record(p_kind TEXT, p_key TEXT, p_old BYTEA, p_new BYTEA, p_most BIGINT, OUT code INT)
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_old IS NULL THEN
+        IF (SELECT count(*) FROM records WHERE kind = p_kind) >= p_most THEN code := 12; RETURN; END IF;
+        INSERT INTO records (kind, key, body) VALUES (p_kind, p_key, p_new) ON CONFLICT (kind, key) DO NOTHING;
+    ELSIF p_new IS NULL THEN
+        DELETE FROM records WHERE kind = p_kind AND key = p_key AND body = p_old;
+    ELSE
+        UPDATE records SET body = p_new, version = DEFAULT WHERE kind = p_kind AND key = p_key AND body = p_old;
+    END IF;
+    code := CASE WHEN FOUND THEN 0 ELSE 11 END;
+END $$;
