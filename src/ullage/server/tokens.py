@@ -49,9 +49,7 @@ PREFIX: Final = "ullage_"
 """The beginning of every token, by which scanners find leaked ones."""
 
 VERSION: Final = 1
-"""Of a file whose tokens all belong to the default tenant."""
-TENANTS_VERSION: Final = 2
-"""Of a file with other tenants: a server that knows no tenants would show their tokens everything."""
+"""Of the file."""
 LARGEST_FILE: Final = 1_000_000
 """Bytes of the file: some 5,000 tokens."""
 
@@ -205,7 +203,7 @@ class TokenStore(TokenSource):
             raise SettingError(
                 f"The tokens in {self.path} can't be read: {problem}. Move the file away and add them again."
             ) from problem
-        if stored.version not in (VERSION, TENANTS_VERSION):
+        if stored.version != VERSION:
             raise SettingError(
                 f"{self.path} was written by another version of Ullage (version {stored.version}). "
                 "Update Ullage, or move the file away and add the tokens again."
@@ -241,9 +239,7 @@ class TokenStore(TokenSource):
             ) from problem
 
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
-        has_tenants = any(record.tenant != DEFAULT_TENANT for record in tokens)
-        version = TENANTS_VERSION if has_tenants else VERSION
-        encoded = msgspec.json.encode(_TokenFile(version, tokens))
+        encoded = msgspec.json.encode(_TokenFile(VERSION, tokens))
         data = msgspec.json.format(encoded, indent=1) + b"\n"
         try:
             replace_file(self.path, data)
