@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from ullage import loop_thread
 from ullage.errors import CommandRefused
 from ullage.loop_thread import LoopInUse, LoopThread, ThreadClosed, run_to_end
 
@@ -149,6 +150,26 @@ thread = LoopThread("test")
 print(run_to_end(name()), thread.run(name))
 thread.close()
 """
+
+
+def test_what_interrupts_the_beginning_of_the_thread_may_make_a_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a signal's handler and a finalizer do."""
+    thread = LoopThread("test")
+    begin, calls = loop_thread.new_loop, [nothing]
+
+    def interrupted() -> asyncio.AbstractEventLoop:
+        if calls:
+            thread.run(calls.pop())
+        return begin()
+
+    monkeypatch.setattr(loop_thread, "new_loop", interrupted)
+    caller = threading.Thread(target=thread.run, args=(nothing,), daemon=True)
+    caller.start()
+    caller.join(60)
+    assert not caller.is_alive()
+    thread.close()
 
 
 def test_an_interrupt_cancels_the_work_and_is_raised() -> None:

@@ -12,6 +12,7 @@ import atexit
 import contextvars
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError
@@ -44,8 +45,9 @@ INSIDE: Final = (
     "not async. Nothing was sent."
 )
 
-_changing: Final = threading.Lock()
-"""Held for a few instructions while a thread begins or ends, gets work, or changes its loop; and during a fork."""
+_changing: Final = threading.RLock()
+"""Held for a few instructions while a thread begins or ends, gets work, or changes its loop; and during a fork. What
+interrupts these instructions, a signal's handler or a finalizer, may make calls itself."""
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -175,22 +177,22 @@ class LoopThread:
         self._is_ended |= self._was_forked_in_calls or not self._begins_anew
 
     def _submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> _Submitted[T]:
-        caller = threading.current_thread()
-        is_of_program = not caller.daemon and caller not in pools._threads_queues
         with _changing:
-            if is_of_program and caller is not threading.main_thread():
-                _callers.add(caller)
+            _callers.add(threading.current_thread())
             return _submitted(self._started(), make)
 
     def _started(self) -> _Serving:
         if self._was_forked_in_calls:
             raise CommandRefused(FORKED)
-        if self._is_ended:
+        if self._is_ended or sys.is_finalizing():  # no thread begins or goes on then
             raise ThreadClosed
         if self._serving is None:
             serving = _Serving(self._name)
             serving.thread.start()  # may fail: then the next call tries again
-            self._serving = serving
+            if self._serving is None:
+                self._serving = serving
+            else:  # begun by what interrupted this
+                serving.loop.call_soon_threadsafe(serving.loop.stop)
         return self._serving
 
 
@@ -335,7 +337,7 @@ class LoopInUse:
 
 _threads: Final[WeakSet[LoopThread]] = WeakSet()
 _callers: Final[WeakSet[threading.Thread]] = WeakSet()
-"""Threads of the program that have made calls and that Python waits for at its end."""
+"""Threads that have made calls."""
 
 _left_behind: Final[list[_Serving]] = []
 """What a fork left of the parent's threads, kept as it is: a collected loop would close what the parent uses."""
@@ -377,10 +379,12 @@ def _await_callers() -> None:
 
 
 def _may_call(thread: threading.Thread) -> bool:
+    """Not one of a pool: it ends behind this, and is known as the pool's only after it has begun to work."""
     if thread in (threading.current_thread(), threading.main_thread()):
         return False
-    is_plain = type(thread) is threading.Thread and not thread.daemon
-    return thread in _callers or (is_plain and thread not in pools._threads_queues)
+    if thread.daemon or thread in pools._threads_queues:
+        return False
+    return thread in _callers or type(thread) is threading.Thread
 
 
 # Private, but without another way: what is registered by `atexit` comes after the pools (`concurrent.futures.thread`).

@@ -268,6 +268,33 @@ for n in range(4):
     assert ran(body, server, tmp_path) == ["finished"] * 12
 
 
+def test_a_pool_of_threads_that_was_not_shut_down_does_not_keep_the_process(
+    tmp_path: Path, server: Server
+) -> None:
+    body = """
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(1)
+print(pool.submit(agent().run_sync, "one").result().reason)
+"""
+    assert ran(body, server, tmp_path) == ["finished"]
+
+
+def test_a_call_of_a_finalizer_at_the_end_of_the_process_is_refused(
+    tmp_path: Path, server: Server
+) -> None:
+    body = """
+class Last:
+    def __del__(self, agent=agent()):
+        try:
+            agent.run_sync("late")
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+last = Last()
+last.itself = last
+"""
+    assert ran(body, server, tmp_path) == ["ThreadClosed"]
+
+
 def test_a_daemon_in_a_call_does_not_keep_the_process(tmp_path: Path) -> None:
     with running(read({"server": {"delay_s": ENOUGH_S * 2}})) as server:
         body = """
