@@ -170,6 +170,9 @@ DATABASE_READ_BYTES: Final = 2048 * MIB
 DATABASE_STEPS: Final = 300_000_000
 """Steps of SQLite's virtual machine while one session is read: some 5 s. A row takes about 30 of them."""
 
+DATABASE_ROW_S: Final = 5.0
+"""Seconds of the processor until the next row. SQLite wrote 130 MB a second into temporary files (a sorted view)."""
+
 # --- MCP servers ---------------------------------------------------------------------------------------------------
 
 MCP_MESSAGE_BYTES: Final = 32 * MIB

@@ -86,8 +86,8 @@ OTHERS = {
         ("tests/hostile/test_clones.py", "tests/cli/test_install.py"),
     ),
     "log size": (
-        "A log of any program that takes more than five times its size",
-        ("tests/hostile/test_log_sizes.py",),
+        "A log of any program that takes more than five times its size, or a database that fills the disk",
+        ("tests/hostile/test_log_sizes.py", "tests/importers/test_database.py"),
     ),
     "relay": (
         "A client of the proxy that floods, stalls, hides a request or leaves its path",
@@ -96,6 +96,7 @@ OTHERS = {
             "tests/relay/test_connections.py",
             "tests/relay/test_heads.py",
             "tests/relay/test_access.py",
+            "tests/relay/test_tokens.py",
         ),
     ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),

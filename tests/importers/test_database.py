@@ -14,7 +14,7 @@ from tests.importers.folding import Folded
 from tests.importers.opencode_database import SCHEMA, make_database
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import InputError, UnreadableInput
-from ullage.importers import read
+from ullage.importers import database, read
 from ullage.importers.database import open_database, unpacked
 
 
@@ -61,6 +61,24 @@ def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(
                       f"SELECT x FROM n)")  # fmt: skip
         with pytest.raises(InputError):
             read(path)
+
+
+def test_sorting_what_a_small_view_makes_large_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "DATABASE_ROW_S", 0.05)
+    path = changed(
+        make_database(tmp_path / "opencode.db"),
+        """
+        DROP TABLE part;
+        CREATE VIEW part AS
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+        SELECT i AS id, m.id AS message_id, m.session_id, hex(zeroblob(2000000)) AS data
+        FROM n, message m;
+        """,
+    )
+    with pytest.raises(UnreadableInput, match="do not end"):
+        read(path)
 
 
 def test_triggers_and_functions_of_the_database_do_not_run(tmp_path: Path) -> None:

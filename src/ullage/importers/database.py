@@ -13,17 +13,22 @@ from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from time import thread_time
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from ullage.envelope import DATABASE_CELL_BYTES, DATABASE_READ_BYTES, DATABASE_STEPS
+from ullage.envelope import (
+    DATABASE_CELL_BYTES,
+    DATABASE_READ_BYTES,
+    DATABASE_ROW_S,
+    DATABASE_STEPS,
+)
 from ullage.errors import UnreadableInput
 from ullage.importers.regular import open_regular
 
 BUSY_TIMEOUT_S: Final = 2.0
-_STEPS_BETWEEN: Final = (
-    100_000  # steps of SQLite's machine between two looks at how many there were
-)
+_STEPS_BETWEEN: Final = 50
+"""Steps of SQLite's machine between two looks: each may write a value of the largest size into a temporary file."""
 
 
 class StoredSession(NamedTuple):
@@ -38,8 +43,9 @@ class StoredSession(NamedTuple):
 class Database:
     """An open database; ``rows`` gives what a query finds, column by column."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, work: _Work) -> None:
         self._connection = connection
+        self._work = work
         self._left = DATABASE_READ_BYTES
 
     @property
@@ -52,6 +58,7 @@ class Database:
 
         Raises ``sqlite3.Error``, also for more bytes than are read of a database.
         """
+        self._work.begin()
         cursor = self._connection.execute(query, values)
         names = [str(column[0]) for column in cursor.description]
         for row in cursor:
@@ -61,6 +68,24 @@ class Database:
                     f"it holds more than {DATABASE_READ_BYTES >> 20:,} MB"
                 )
             yield dict(zip(names, row, strict=True))
+            self._work.begin()
+
+
+class _Work:
+    """What SQLite does for the next row. Sorting writes temporary files, which a small database can make huge."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self.begin()
+
+    def begin(self) -> None:
+        self._since = thread_time()
+
+    def is_too_much(self) -> bool:
+        """Called each ``_STEPS_BETWEEN`` steps."""
+        self._steps += _STEPS_BETWEEN
+        is_slow = thread_time() - self._since > DATABASE_ROW_S
+        return is_slow or self._steps > DATABASE_STEPS
 
 
 @contextmanager
@@ -68,8 +93,9 @@ def open_database(path: Path, *, whose: str) -> Iterator[Database]:
     """The database, open for reading. Raises ``UnreadableInput``, also for what goes wrong inside the block."""
     open_regular(path).close()
     try:
-        with closing(_connected(path)) as connection:
-            yield Database(connection)
+        work = _Work()
+        with closing(_connected(path, work)) as connection:
+            yield Database(connection, work)
     except (sqlite3.Error, MemoryError, UnicodeDecodeError) as problem:
         raise UnreadableInput(
             f"The database {path} can't be read: {_why(problem)}. Check that it is {whose} and not damaged."
@@ -118,27 +144,20 @@ def unpacked(body: bytes, words: bytes = b"") -> bytes:
     return data
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connected(path: Path, work: _Work) -> sqlite3.Connection:
     """Open for reading only. Where its log can't be shared (a read-only directory) the file alone is read."""
     where = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
-        return _guarded(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S))
+        return _guarded(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S), work)
     except sqlite3.OperationalError:
-        return _guarded(sqlite3.connect(f"{where}&immutable=1", uri=True))
+        return _guarded(sqlite3.connect(f"{where}&immutable=1", uri=True), work)
 
 
-def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
-    steps = 0
-
-    def count() -> bool:
-        nonlocal steps
-        steps += _STEPS_BETWEEN
-        return steps > DATABASE_STEPS
-
+def _guarded(connection: sqlite3.Connection, work: _Work) -> sqlite3.Connection:
     try:
         connection.text_factory = bytes
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DATABASE_CELL_BYTES)
-        connection.set_progress_handler(count, _STEPS_BETWEEN)
+        connection.set_progress_handler(work.is_too_much, _STEPS_BETWEEN)
         for pragma in (
             "trusted_schema = OFF",
             "query_only = ON",
