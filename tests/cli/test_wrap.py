@@ -151,7 +151,7 @@ def test_any_other_program_gets_the_usual_variables(environment: dict[str, str])
 
 
 def test_a_companys_proxy_is_not_asked_for_ours(environment: dict[str, str]) -> None:
-    environment |= {"HTTP_PROXY": "http://10.0.0.1:3128", "NO_PROXY": "intern.example"}
+    environment |= {"HTTPS_PROXY": "http://10.0.0.1:3128", "NO_PROXY": "intern.example"}
     ended = wrapped(environment, "claude")
     assert json.loads(ended.stdout)[2] == "intern.example,127.0.0.1"
 

@@ -33,6 +33,7 @@ CLAUDE = json.dumps({"env": {"ANTHROPIC_BASE_URL": "{url}"}})
 GEMINI = "GOOGLE_GEMINI_BASE_URL={url}\n"
 QWEN = "export OPENAI_BASE_URL='{url}'\n"
 OPENCODE = json.dumps({"provider": {"anthropic": {"options": {"baseURL": "{url}"}}}})
+PROXY = json.dumps({"env": {"http_proxy": "{url}", "NO_PROXY": "", "no_proxy": ""}})
 LAB = json.dumps({"provider": {"lab": {"options": {"baseURL": "{url}"}}}})
 MODEL = {"id": "deepseek-chat", "baseUrl": "{url}", "envKey": "OPENAI_API_KEY"}
 MODELS = json.dumps({"modelProviders": {"openai": [MODEL]}})
@@ -72,6 +73,7 @@ NEVER = (
     # Earlier versions loaded it (https://github.com/anthropics/claude-code/issues/13489), 2.1.332 does not; a variable
     # of the user's, or of `wrap`, comes before it in any case.
     Clone("claude", ".env", "ANTHROPIC_BASE_URL={url}\n"),
+    Clone("claude", ".claude/settings.json", PROXY),
 )
 """Addresses that no client takes from a directory, whatever its user answers."""
 

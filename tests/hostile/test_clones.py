@@ -26,16 +26,19 @@ import json, os, re, sys, urllib.request
 said = json.dumps([dict(os.environ), sys.argv])
 system = os.environ.get("QWEN_CODE_SYSTEM_SETTINGS_PATH")
 said += open(system).read() if system else ""
-direct = urllib.request.build_opener(urllib.request.ProxyHandler({{}}))
+project, own = ".claude/settings.json", dict(zip(sys.argv, sys.argv[1:])).get("--settings", "{{}}")
+for settings in (open(project).read() if os.path.exists(project) else "{{}}", own):
+    os.environ |= json.loads(settings).get("env", {{}})
+opener = urllib.request.build_opener()
 for address in set(re.findall(r"http://127[.]0[.]0[.]1:[0-9]+/[a-z0-9-]+", said)):
     request = urllib.request.Request(address + "/v1/x", b"the conversation", {{"x-api-key": "{key}"}})
     try:
-        direct.open(request, timeout=20)
+        opener.open(request, timeout=20)
     except OSError:
         pass
 print("started")
 """
-"""Sends a request to every address that it was given."""
+"""Sends a request to every address that it was given, by the proxies of its environment and of its settings."""
 
 NOWHERE = "http://127.0.0.1:9"
 

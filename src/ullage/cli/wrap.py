@@ -28,7 +28,13 @@ from ullage.cli.wrapping import (
     pi,
     qwen_code,
 )
-from ullage.cli.wrapping.setup import ClientSetup, Start, WrapRefused, asking
+from ullage.cli.wrapping.setup import (
+    ClientSetup,
+    Start,
+    WrapRefused,
+    asking,
+    reached_directly,
+)
 from ullage.display.text import quoted, safe
 from ullage.errors import SettingError
 from ullage.similar import similar
@@ -65,9 +71,6 @@ NOT_STARTED: Final = 127
 
 ANSWERS_IN_S: Final = 2
 
-PROXY_VARIABLES: Final = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
-EXCEPTED: Final = ("NO_PROXY", "no_proxy")
-
 
 def wrap(options: argparse.Namespace) -> int:
     """Start the client and wait for its end; gives its exit code. Raises ``SettingError``."""
@@ -83,9 +86,9 @@ def wrap(options: argparse.Namespace) -> int:
         relay = RelayRun(start.upstreams, metering, own / "proxy.log")
         stack.callback(relay.close)
         setup = planned.at(relay.address)
+        environment |= reached_directly(environment.get)
         environment |= setup.environment
         environment |= _written(setup, own)
-        environment |= _reached_directly(environment)
         if not options.quiet:
             _say(_started(client, start, setup, relay.address))
         words = [command[0], *setup.arguments, *command[1:]]
@@ -204,17 +207,6 @@ def _health(origin: str) -> bytes:
         return b"-"
     except (OSError, ValueError):
         return b""
-
-
-def _reached_directly(environment: Mapping[str, str]) -> dict[str, str]:
-    """A company's proxy is not asked for our own address; ours uses it itself."""
-    if not any(environment.get(name) for name in PROXY_VARIABLES):
-        return {}
-    found = {}
-    for name in EXCEPTED:
-        earlier = environment.get(name, "")
-        found[name] = f"{earlier},127.0.0.1" if earlier else "127.0.0.1"
-    return found
 
 
 def _started(client: WrappedClient, start: Start, setup: ClientSetup, relay: str) -> str:

@@ -70,6 +70,18 @@ def test_settings_of_a_directory_whose_dialog_was_accepted_are_not_asked_about(
     assert used_address(start).place is not None
 
 
+def test_a_proxy_in_its_settings_is_not_asked_for_ours(tmp_path: Path) -> None:
+    start = start_in(tmp_path, NO_PROXY="intern.example")
+    path = tmp_path / "project" / ".claude" / "settings.json"
+    write(path, {"env": {"HTTPS_PROXY": "http://proxy.example", "no_proxy": ""}})
+    found = setup(start)
+    values = json.loads(found.arguments[1])["env"]
+    assert values["NO_PROXY"] == "intern.example,127.0.0.1"
+    assert values["no_proxy"] == "127.0.0.1"
+    with pytest.raises(WrapRefused, match="HTTPS_PROXY in .*only one --settings"):
+        setup(start_in(tmp_path, "--settings", "{}"))
+
+
 @pytest.mark.parametrize("chosen", ["false", "true", "auto:10"])
 def test_the_users_own_choice_of_tool_search_stays(tmp_path: Path, chosen: str) -> None:
     found = setup(start_in(tmp_path, ENABLE_TOOL_SEARCH=chosen))

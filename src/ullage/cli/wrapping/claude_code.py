@@ -9,12 +9,23 @@ from typing import Final
 
 from ullage.cli.installing.claude_code import settings_path
 from ullage.cli.wrapping.folder_trust import accepted_dialog
-from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
+from ullage.cli.wrapping.setup import (
+    EXCEPTED,
+    PROXIES,
+    ClientSetup,
+    Start,
+    UsedAddress,
+    WrapRefused,
+    reached_directly,
+)
 
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 TOOL_SEARCH: Final = "ENABLE_TOOL_SEARCH"
 """Without it 2.1.197 declares all tools behind another address than the provider's own: 24 instead of 9, and 34,780
 tokens instead of 25,275 (n=1). 2.1.330 has the same 12 tools with and without it."""
+
+LEADING: Final = (ADDRESS, *PROXIES, *(name.lower() for name in PROXIES), *EXCEPTED)
+"""Variables that lead its calls elsewhere. It takes any of these proxies for an address without TLS too (2.1.332)."""
 
 PROVIDER: Final = "anthropic"
 USUAL: Final = "https://api.anthropic.com"
@@ -50,14 +61,21 @@ def setup(start: Start) -> ClientSetup:
         said.append(
             f"{TOOL_SEARCH}=true is set, so that older versions do not send every tool"
         )
-    if not any(start.setting(path, ["env", ADDRESS]) for path in _settings(start)):
+    leading = [
+        f"{name} in {path}"
+        for path in _settings(start)
+        for name in LEADING
+        if start.setting(path, ["env", name]) is not None
+    ]
+    if not leading:
         return ClientSetup(values, said=said)
     for word in start.arguments:
         if word.partition("=")[0] == "--settings":
             raise WrapRefused(
-                f"{used_address(start).where} comes before an address from the environment, and Claude Code takes only "
-                f"one --settings. Take {ADDRESS} out of the settings, or start without --settings."
+                f"{leading[0]} comes before the environment's, and Claude Code takes only one --settings. "
+                "Take it out of these settings, or start without --settings."
             )
+    values |= reached_directly(lambda name: _set(start, name))
     return ClientSetup(values, ["--settings", json.dumps({"env": values})], said)
 
 

@@ -19,6 +19,12 @@ BASE: Final = "http://ullage-proxy.invalid"
 """Stands for the proxy's address, whose port is known once it listens: the proxy has to be told the upstreams first."""
 
 
+HOST: Final = "127.0.0.1"
+
+PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+EXCEPTED: Final = ("NO_PROXY", "no_proxy")
+
+
 class WrapRefused(SettingError):
     """The client can't be started so that its calls are metered; says why, and what to do."""
 
@@ -161,6 +167,15 @@ class Start:
                 where = f"{used.where} in {path}"
                 return UsedAddress(url, where, used.provider, None if trust else foreign)
         return used
+
+
+def reached_directly(value: Callable[[str], object]) -> dict[str, str]:
+    """The variables by which no proxy, of a company or of a directory's files, gets the plain text that ours is sent.
+
+    ``value`` gives what they have. Ours uses a proxy of the user's itself.
+    """
+    names = {name: value(name) for name in EXCEPTED}
+    return {name: f"{had},{HOST}" if had else HOST for name, had in names.items()}
 
 
 def _filled_in(texts: Mapping[str, str], base: str) -> dict[str, str]:
