@@ -78,7 +78,7 @@ def test_a_proxy_in_its_settings_is_not_asked_for_ours(tmp_path: Path) -> None:
     values = json.loads(found.arguments[1])["env"]
     assert values["NO_PROXY"] == "intern.example,127.0.0.1"
     assert values["no_proxy"] == "127.0.0.1"
-    with pytest.raises(WrapRefused, match="HTTPS_PROXY in .*only one --settings"):
+    with pytest.raises(WrapRefused, match=r"HTTPS_PROXY in .*only one --settings"):
         setup(start_in(tmp_path, "--settings", "{}"))
 
 
