@@ -17,6 +17,7 @@ from tests.cli.command import Ended, perform, piped, within
 from tests.tiers import first_of
 from tests.wire.local_server import LocalServer, Reply, chat, serving
 from ullage.cli import main
+from ullage.cli.trusting import broken
 
 HOSTILE = """trigger = 0.7
 model = "openai:gpt-5-mini"
@@ -239,6 +240,17 @@ def addressed(tmp_path: Path, clone: Path) -> dict[str, str]:
     client.chmod(0o755)
     outer = environment(tmp_path)
     return {**outer, "PATH": f"{client.parent}{os.pathsep}{outer['PATH']}"}
+
+
+def test_a_question_is_broken_between_words_and_shown_whole() -> None:
+    words = ["sends", "calls", "x" * 30, "there"] * 4
+    for width in range(20, 40):
+        lines = broken(" ".join(words), width, "")
+        shown = ["".join(span.text for span in line) for line in lines]
+        assert all(len(line) <= width for line in shown)
+        assert "".join(shown).replace(" ", "") == "".join(words)
+        for word in ("sends", "calls", "there"):
+            assert sum(line.split().count(word) for line in shown) == 4
 
 
 def test_an_address_of_a_clone_is_asked_about_once(

@@ -26,7 +26,7 @@ from ullage.cli.asking import (
 from ullage.cli.exit_codes import FAILED
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
-from ullage.display.text import Line, Span, printable
+from ullage.display.text import Line, Span, printable, wrapped
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.config_file import (
     FILE,
@@ -112,7 +112,7 @@ def agree_to_address(
         screen = Screen(sys.stderr)
         answer = _says_yes(
             screen,
-            [*_wrapped(said, screen.width - 1, "warn"), ()],
+            [*broken(said, screen.width - 1, "warn"), ()],
             "Send them there from now on? [y/N]",
         )
         answers.add(place, url, is_agreed=answer)
@@ -195,7 +195,7 @@ def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[
     """Everything that the file asks for and may not set by itself, each value whole, and what a yes would do."""
     width = screen.width - 1
     asks = f"{_name(request.project)} asks for more than harmless settings. {changed}".rstrip()
-    lines = _wrapped(asks, width, "warn")
+    lines = broken(asks, width, "warn")
     for one in request.wanted:
         said = plain_value(request.project.values[one.key])
         value = drawn_call(setting_lines(one.key, said), width - 2, screen.encoding)
@@ -206,7 +206,7 @@ def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[
     never = [one.key for one in request.never]
     if never:
         text = f"It also sets {', '.join(never)}, which a project's file can never set: ignored, whatever you answer."
-        lines += [(), *_wrapped(text, width, "")]
+        lines += [(), *broken(text, width, "")]
     return [*lines, ()]
 
 
@@ -214,17 +214,17 @@ def _consequence(request: TrustRequest, one: Narrowed, width: int) -> list[Line]
     """What a yes to this setting does, and the value that counts without it."""
     if one.key == "approve":
         if lost := _unasked(request):
-            return _wrapped(lost, width, "bad")
-        return _wrapped("Everything that asks you now still does.", width, "dim")
+            return broken(lost, width, "bad")
+        return broken("Everything that asks you now still does.", width, "dim")
     without = getattr(request.without, one.key)
     if isinstance(without, Mapping):
-        return _wrapped(_why(one), width, "dim")
+        return broken(_why(one), width, "dim")
     value = (
         meaning_of(one.key).default or "nothing"
         if without in (None, "", ())
         else spelled(shown(without))
     )
-    return _wrapped(f"{_why(one)}; without this file: {value}", width, "dim")
+    return broken(f"{_why(one)}; without this file: {value}", width, "dim")
 
 
 def _unasked(request: TrustRequest) -> str:
@@ -242,8 +242,13 @@ def _unasked(request: TrustRequest) -> str:
     return f"A yes lets these run WITHOUT asking you: {', '.join(names)}"
 
 
-def _wrapped(text: str, width: int, style: str) -> list[Line]:
-    return wrapped_spans([Span(text, style)], width, "  ")
+def broken(text: str, width: int, style: str) -> list[Line]:
+    """The text in lines of at most ``width`` cells, between words where that is possible. Nothing is left out."""
+    return [
+        part
+        for line in wrapped(text, width)
+        for part in wrapped_spans([Span(line, style)], width, "  ")
+    ]
 
 
 def _why(one: Narrowed) -> str:
