@@ -56,6 +56,11 @@ def may_be_many(text: bytes, values: int = JSON_VALUES) -> bool:
     )
 
 
+def json_values(text: bytes) -> int:
+    """How many values JSON text holds, as ``json_excess`` counts them."""
+    return _values(_structure(text))
+
+
 def value_excess(value: object, *, most: int = JSON_DEPTH) -> str:
     """``TOO_DEEP`` for mappings and sequences nested deeper than ``most``, also where a value holds itself."""
     level = [value]
@@ -83,8 +88,12 @@ def _structure(text: bytes) -> bytes:
     return b"".join(outside)
 
 
+def _values(structure: bytes) -> int:
+    return len(structure) - structure.count(b"]") - structure.count(b"}")
+
+
 def _excess(structure: bytes, values: int) -> str:
-    if len(structure) - structure.count(b"]") - structure.count(b"}") > values:
+    if _values(structure) > values:
         return TOO_MANY
     brackets = structure.translate(None, b",")
     deepest = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)

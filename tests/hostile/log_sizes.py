@@ -54,10 +54,7 @@ def shapes(size: int) -> Iterator[SizedLog]:
 
 def logs_of(program: str, size: int) -> Iterator[SizedLog]:
     """A session of the program, with a shape behind it, with a huge text in it, and again and again."""
-    lines = []
-    for line in SESSIONS[program].read_bytes().splitlines():
-        if _is_json(line):
-            lines.append(line)
+    lines = _lines_of(program)
     log = b"\n".join(lines) + b"\n"
     for shape in shapes(size):
         yield SizedLog(shape.holds, log + shape.data)
@@ -66,10 +63,26 @@ def logs_of(program: str, size: int) -> Iterator[SizedLog]:
         ("a huge text of words", b"word " * (size // 5)),
         ("a huge text of digits", b"9" * size),
         ("a huge text of escapes", b"\\n" * (size // 2)),
-        ("a huge wide text", b"\\ud83d\\ude00" + b"x" * size),
     ):
         yield SizedLog(what, with_longest_text(log, text))
+    yield from logs_of_copies(program, size)
     yield SizedLog("its lines again and again", repeated(lines, size))
+
+
+def logs_of_copies(program: str, size: int) -> Iterator[SizedLog]:
+    """A session with a text of which a copy, or one in lower case, takes several times its bytes."""
+    log = b"\n".join(_lines_of(program)) + b"\n"
+    for what, begin in (
+        ("a huge text with an accent", "é".encode()),
+        ("a huge wide text", b"\\ud83d\\ude00"),
+    ):
+        yield SizedLog(what, with_longest_text(log, begin + b"x" * size))
+
+
+def _lines_of(program: str) -> list[bytes]:
+    return [
+        line for line in SESSIONS[program].read_bytes().splitlines() if _is_json(line)
+    ]
 
 
 def with_longest_text(log: bytes, text: bytes) -> bytes:

@@ -48,9 +48,9 @@ async def ticking() -> AsyncIterator[Lag]:
             await task
 
 
-def peak_mb() -> float:
-    """The most memory this process ever had resident; of this program alone, which ``getrusage`` does not promise."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+def peak_mb(process: int | str = "self") -> float:
+    """The most memory a process ever had resident; of its program alone, which ``getrusage`` does not promise."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1024
     return 0.0

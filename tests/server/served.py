@@ -278,6 +278,10 @@ class Process:
         self.opened = self._process.stdout.readline()
         """The second line, which says how the page is opened."""
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def api(self) -> Api:
         """A client of it."""
         return Api(base_url=self.url, timeout=WAIT_S)

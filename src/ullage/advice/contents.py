@@ -140,7 +140,7 @@ class SessionContents:
         elif is_answer:
             self._use_words(part.text)
             self._note_words(part.text)
-            if speaks_of_images(part.text):
+            if speaks_of_images(part.text[:MOST_CHARACTERS]):
                 self.image_words.append(self._place)
         else:
             self._use_words(part.text)

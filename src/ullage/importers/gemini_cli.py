@@ -11,6 +11,7 @@ Source: https://github.com/google-gemini/gemini-cli, ``packages/core/src/service
 
 from __future__ import annotations
 
+import marshal
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar
@@ -59,7 +60,8 @@ class _Written:
 
 
 def _digest(value: object) -> bytes:
-    return sha256(f.raw_json(value)).digest()
+    """Names a JSON value. As JSON it would stay in memory, kept by Python beside each text."""
+    return sha256(marshal.dumps(value, 2)).digest()
 
 
 class GeminiCliReader(Reader):

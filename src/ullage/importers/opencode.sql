@@ -11,7 +11,8 @@ SELECT * FROM session;
 SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id;
 
 -- name: parts
-SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id;
+SELECT part.id, part.message_id, part.data FROM part JOIN message ON message.id = part.message_id
+WHERE part.session_id = ?1 AND message.session_id = ?1 ORDER BY message.time_created, message.id, part.id;
 
 -- name: rows
 SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq;

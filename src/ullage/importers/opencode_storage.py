@@ -7,13 +7,22 @@ Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import ullage.importers.fields as f
+from ullage.bounds import TOO_MANY, json_values
 from ullage.codec.dialects import normalise
-from ullage.envelope import DATABASE_CELL_BYTES
+from ullage.envelope import (
+    DATABASE_CELL_BYTES,
+    JSON_VALUES,
+    LINE_BYTES,
+    LOG_LINES,
+    VALUE_BYTES,
+)
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import (
     Database,
@@ -29,6 +38,12 @@ from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 
 DatabaseRow = dict[str, Any]
+
+NAME_BYTES: Final = 10_000
+"""Of a title, a directory or an id. A database may hold any number of sessions, of which each is looked at."""
+
+_JSON: Final = frozenset({"data", "model", "revert"})
+"""Columns with JSON, which is decoded as it is stored."""
 
 
 # -- a directory of JSON files --
@@ -127,15 +142,44 @@ def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]
 def stored_in_database(path: Path) -> list[StoredSession]:
     """The sessions of a database, newest first, without those of subagents. Raises ``UnreadableInput``."""
     with open_database(path, whose="OpenCode's") as database:
-        rows = [row for row in _select(database, "sessions") if not row.get("parent_id")]
-    found = [_stored(row, row.get("time_updated")) for row in rows]
+        found = [
+            _stored(row, row.get("time_updated"))
+            for row in _sessions(database)
+            if not row.get("parent_id")
+        ]
     return sorted(found, key=lambda each: each.updated, reverse=True)
 
 
-def _select(database: Database, query: str, *values: str) -> Iterator[DatabaseRow]:
-    """The rows of a named query, one after the other. Raises ``sqlite3.Error``."""
+def _select(
+    database: Database, query: str, *values: str, longest: int = DATABASE_CELL_BYTES
+) -> Iterator[DatabaseRow]:
+    """The rows of a named query, one after the other; JSON in them as bytes, text up to its ``longest``.
+
+    Raises ``sqlite3.Error``.
+    """
     for row in database.rows(queries("opencode.sql")[query], *values):
-        yield {name: as_text(value) for name, value in row.items()}
+        for name in row.keys() - _JSON:
+            value = row[name]
+            row[name] = as_text(value[:longest] if isinstance(value, bytes) else value)
+        yield row
+
+
+def _sessions(database: Database) -> Iterator[DatabaseRow]:
+    return _select(database, "sessions", longest=NAME_BYTES)
+
+
+def _data(
+    database: Database, query: str, session: str
+) -> Iterator[tuple[DatabaseRow, bytes]]:
+    """The rows of what a session holds, and the JSON of each, which the row has no more.
+
+    Raises ``sqlite3.Error``, also for more rows than a log of as many bytes has lines.
+    """
+    for number, row in enumerate(_select(database, query, session)):
+        if number > LOG_LINES + database.read_bytes // LINE_BYTES:
+            raise sqlite3.DataError("it holds too many rows for its size")
+        data = row.pop("data")
+        yield row, data if isinstance(data, bytes) else b""
 
 
 def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
@@ -145,21 +189,15 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
             "opencode", "a database without the tables session and message"
         )
         raise NotASession(str(path), (missed,))
-    rows = list(_select(database, "sessions"))
-    of_all = database.read_bytes
-    heads = [row for row in rows if not row.get("parent_id")] or rows
-    chosen = (
-        [row for row in rows if row.get("id") == wanted]
-        if wanted
-        else sorted(heads, key=_updated)[-1:]
-    )
-    if not chosen:
+    chosen, others = _chosen(database, wanted)
+    if chosen is None:
         what = f"no session {wanted}" if wanted else "no session at all"
         raise NotASession(
             str(path), (FormatMiss("opencode", f"a database with {what} in it"),)
         )
+    of_all = database.read_bytes
     session = OpenCodeReader()
-    session.read(_info(chosen[0]))
+    session.read(_info(chosen))
     name = session.rows.session
     if "session_context_epoch" in tables:
         baselines = [
@@ -172,16 +210,30 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
         _read_rows(database, session)
     else:
         _read_messages(database, session)
-    children = (
-        [f.text(row, "id") for row in rows if row.get("parent_id") == name]
-        if "part" in tables
-        else []
-    )
-    for child in children:
-        session.subagents.add(child)
-        _spend(session, child, _child_steps(database, child))
     own = database.read_bytes - of_all
-    return session.imported(session.settle(), str(path), len(heads) - 1, own)
+    for row in _sessions(database) if "part" in tables else ():
+        if row.get("parent_id") == name:
+            before = database.read_bytes
+            child = f.text(row, "id")
+            session.subagents.add(child)
+            _spend(session, child, _child_steps(database, child))
+            own += database.read_bytes - before
+    return session.imported(session.settle(), str(path), others, own)
+
+
+def _chosen(database: Database, wanted: str) -> tuple[DatabaseRow | None, int]:
+    """The session that is asked for, else the one that was used last; how many others there are beside subagents'."""
+    chosen: dict[bool, DatabaseRow] = {}
+    count = {True: 0, False: 0}
+    for row in _sessions(database):
+        is_child = bool(row.get("parent_id"))
+        count[is_child] += 1
+        best = chosen.get(is_child, row)
+        if row.get("id") == wanted or (not wanted and _updated(row) >= _updated(best)):
+            chosen[is_child] = row
+    has_heads = count[False] > 0
+    found = chosen.get(False) or (chosen.get(True) if wanted or not has_heads else None)
+    return found, count[not has_heads] - 1
 
 
 def _updated(row: DatabaseRow) -> float:
@@ -196,12 +248,12 @@ def _info(row: DatabaseRow) -> JsonObject:
     return info
 
 
-def _value(text: object) -> JsonObject:
+def _value(data: object) -> JsonObject:
     """The JSON object in a column; an empty one for what is none."""
-    if not isinstance(text, str) or not text:
+    if not isinstance(data, bytes) or not data:
         return {}
     try:
-        value = decode_line(text.encode("utf-8", "surrogatepass"))
+        value = decode_line(data)
     except Unusable:
         return {}
     return value if isinstance(value, dict) else {}
@@ -224,30 +276,51 @@ def _newer_form(database: Database, tables: set[str], session: str) -> bool:
 
 
 def _read_messages(database: Database, session: OpenCodeReader) -> None:
-    parts: dict[str, list[JsonObject]] = {}
-    for row in _select(database, "parts", session.rows.session):
-        data = _value(row.get("data"))
-        if data:
-            parts.setdefault(f.text(row, "message_id"), []).append(
-                {**data, "id": row.get("id")}
-            )
-        else:
-            session.skips.add(0, "torn: a part that is no complete JSON")
-    for row in _select(database, "messages", session.rows.session):
-        data = _value(row.get("data"))
-        if data:
-            _add(session, {**data, "id": row.get("id")}, parts.get(f.text(row, "id"), []))
+    """The messages with their parts, which come in the same order."""
+    name = session.rows.session
+    parts = groupby(
+        _data(database, "parts", name), lambda part: f.text(part[0], "message_id")
+    )
+    next_parts = next(parts, None)
+    for row, data in _data(database, "messages", name):
+        message = _value(data)
+        own: list[JsonObject] = []
+        if next_parts is not None and next_parts[0] == row.get("id"):
+            own = _parts(next_parts[1], session)
+            next_parts = next(parts, None)
+        if message:
+            _add(session, {**message, "id": row.get("id")}, own)
         else:
             session.skips.add(0, "torn: a message that is no complete JSON")
 
 
+def _parts(
+    rows: Iterable[tuple[DatabaseRow, bytes]], session: OpenCodeReader
+) -> list[JsonObject]:
+    """The parts of a message, which hold together as many values as one JSON text may."""
+    parts = []
+    left = JSON_VALUES
+    for row, data in rows:
+        left += len(data) // VALUE_BYTES - json_values(data)
+        if left < 0:
+            session.skips.add(0, TOO_MANY)
+            break
+        value = _value(data)
+        if value:
+            parts.append({**value, "id": row.get("id")})
+        else:
+            session.skips.add(0, "torn: a part that is no complete JSON")
+    return parts
+
+
 def _read_rows(database: Database, session: OpenCodeReader) -> None:
-    for row in _select(database, "rows", session.rows.session):
-        data = _value(row.get("data"))
+    for row, data in _data(database, "rows", session.rows.session):
+        value = _value(data)
+        del data
         try:
-            if not data:
+            if not value:
                 raise Unusable("torn: a message that is no complete JSON")
-            session.row({**data, "id": row.get("id"), "type": row.get("type")})
+            session.row({**value, "id": row.get("id"), "type": row.get("type")})
         except Unusable as why:
             session.skip(str(why))
 
@@ -255,12 +328,16 @@ def _read_rows(database: Database, session: OpenCodeReader) -> None:
 def _child_steps(
     database: Database, session: str
 ) -> Iterator[tuple[JsonObject, JsonObject]]:
-    messages = {
-        f.text(row, "id"): _value(row.get("data"))
-        for row in _select(database, "messages", session)
-    }
-    for row in _select(database, "finished_steps", session):
-        part = _value(row.get("data"))
+    messages: dict[str, JsonObject] = {}
+    for row, data in _data(database, "messages", session):
+        value = _value(data)
+        time = f.mapping(value, "time")
+        messages[f.text(row, "id")] = {
+            "time": {each: f.number(time, each) for each in ("created", "completed")},
+            "modelID": f.text(value, "modelID"),
+        }
+    for row, data in _data(database, "finished_steps", session):
+        part = _value(data)
         if f.text(part, "type") == "step-finish":
             yield messages.get(f.text(row, "message_id"), {}), part
 

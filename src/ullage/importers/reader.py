@@ -121,7 +121,9 @@ class Reader(ABC):
             try:
                 if len(line) > LOG_LINE_BYTES:
                     raise Unusable(TOO_LONG)
-                self.accept(decode_line(line))
+                value = decode_line(line)
+                del line  # not kept beside what it says
+                self.accept(value)
             except Unusable as why:
                 self.skip(str(why))
         return self.rows.take()

@@ -114,8 +114,11 @@ def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes
     read = 0
     while read < LOG_BYTES and (line := file.readline(longest + 1)):
         read += len(line)
-        yield line
-        if len(line) > longest and not line.endswith(b"\n"):
+        is_cut = len(line) > longest and not line.endswith(b"\n")
+        given = [line]
+        del line
+        yield given.pop()  # so that this generator does not hold the line meanwhile
+        if is_cut:
             read += pass_over_line(file)
 
 

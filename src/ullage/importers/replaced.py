@@ -20,6 +20,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.fingerprint import digest
 
 
 def replace_history(
@@ -32,7 +33,7 @@ def replace_history(
     is_automatic: bool = False,
 ) -> None:
     """Compacts to this history; its message of origin ``summary``, if there is one, replaces what is left out."""
-    known: dict[bytes, str] = {}
+    known: dict[str, str] = {}
     for name in rows.view:
         message = rows.messages[name]
         known.setdefault(_content_key(message.role, message.parts), name)
@@ -59,20 +60,20 @@ def replace_history(
         rows.add(message)
 
 
-def _content_key(role: Role, parts: tuple[Part, ...]) -> bytes:
-    """What a message says, whatever its parts are called."""
-    return b"\0".join((role.encode(), *(_content_of(part) for part in parts)))
+def _content_key(role: Role, parts: tuple[Part, ...]) -> str:
+    """Names what a message says, whatever its parts are called."""
+    return digest(role, *(piece for part in parts for piece in _content_of(part)))
 
 
-def _content_of(part: Part) -> bytes:
+def _content_of(part: Part) -> tuple[str | bytes, ...]:
     match part:
         case TextPart():
-            return part.text.encode()
+            return (part.text,)
         case ToolCallPart():
-            return f"{part.call_id} {part.name} {part.arguments}".encode()
+            return (part.call_id, part.name, part.arguments)
         case ToolResultPart():
-            return f"{part.call_id} {part.text}".encode()
+            return (part.call_id, part.text)
         case ReasoningPart() | ProviderItem():
-            return bytes(part.provider.data) if part.provider else part.text.encode()
+            return (bytes(part.provider.data) if part.provider else part.text,)
         case _:
-            return msgspec.json.encode(msgspec.structs.replace(part, id=""))
+            return (msgspec.json.encode(msgspec.structs.replace(part, id="")),)

@@ -11,13 +11,12 @@ _SIZE = 8
 
 def digest(*pieces: str | bytes) -> str:
     """Sixteen hexadecimal characters that name these pieces in this order."""
-    data = [
-        piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
-        for piece in pieces
-    ]
-    return blake2b(
-        b"".join([b"%d:%b" % (len(piece), piece) for piece in data]), digest_size=_SIZE
-    ).hexdigest()
+    named = blake2b(digest_size=_SIZE)
+    for piece in pieces:
+        data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+        named.update(b"%d:" % len(data))
+        named.update(data)
+    return named.hexdigest()
 
 
 def roll(before: str, message: Message) -> str:
