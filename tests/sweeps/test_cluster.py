@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.other_user import OTHER, as_user, asked, family_of, ports_of
 from tests.restate import CACHE
-from tests.server.served import WAIT_S, Api
+from tests.server.served import WAIT_S, Api, patiently
 
 
 @contextmanager
@@ -28,23 +28,33 @@ def opened(link: str) -> Iterator[Api]:
         yield api
 
 
-def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> None:
+def started(directory: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(CACHE.parent)}
-    trial = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", "ullage", "cluster", "--local"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env=environment,
-        cwd=tmp_path,
+        cwd=directory,
     )
+
+
+def read_until_it_runs(trial: subprocess.Popen[str]) -> str:
+    said = ""
+    assert trial.stdout is not None
+    while "Ctrl-C ends everything" not in said:
+        line = trial.stdout.readline()
+        assert line, said
+        said += line
+    return said
+
+
+def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> None:
+    trial = started(tmp_path)
     said = ""
     try:
-        assert trial.stdout is not None
-        while "Ctrl-C ends everything" not in said:
-            line = trial.stdout.readline()
-            assert line, said
-            said += line
+        said += read_until_it_runs(trial)
         first, second = re.findall(r"^Server \d +pid \d+ +(\S+)$", said, re.MULTILINE)
         with opened(first) as api:
             api.session("one")
@@ -73,3 +83,23 @@ def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> No
     assert not Path(logs[1]).exists()
     for pid in re.findall(r" pid (\d+)", said):
         assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_trial_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    trial = started(tmp_path)
+    try:
+        said = read_until_it_runs(trial)
+        logs = re.search(r"The logs are in (\S+)\. ", said)
+        assert logs is not None
+        programs = set(family_of(trial.pid)) - {trial.pid}
+        postgres = (Path(logs[1]) / "postgres/data/postmaster.pid").read_text()
+        programs.add(int(postgres.partition("\n")[0]))
+        assert len(programs) >= 7, "Restate, PostgreSQL, two servers, two workers, keeper"
+    finally:
+        trial.kill()
+        trial.communicate(timeout=WAIT_S)
+    for _ in patiently():
+        if not any(Path(f"/proc/{each}").exists() for each in programs):
+            break
+    assert not any(Path(f"/proc/{each}").exists() for each in programs)
+    assert not Path(logs[1]).exists()

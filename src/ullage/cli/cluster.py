@@ -14,11 +14,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from ullage.cli import cluster_keeper
+from ullage.cli.cluster_keeper import DONE as DONE_KEEPING
 from ullage.cli.exit_codes import DONE
 from ullage.cli.local_postgres import LocalPostgres
 from ullage.cli.local_restate import (
@@ -103,6 +105,37 @@ class ClusterPart:
             self.process.wait()
 
 
+class Keeper:
+    """A process that ends the trial's programs when this one is killed before it can."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - a file of this package
+            [sys.executable, "-I", "-S", cluster_keeper.__file__, str(folder)],
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def add(self, process: int, how: signal.Signals = signal.SIGKILL) -> None:
+        """This program is started; ``how`` ends it at once."""
+        self._tell(f"{process} {how.value}")
+
+    def forget(self, process: int) -> None:
+        """This program has ended: its number may become another's."""
+        self._tell(f"{process} 0")
+
+    def release(self) -> None:
+        """All programs have ended."""
+        self._tell(DONE_KEEPING)
+        self._process.communicate()
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # somebody has killed it
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+
 def run(args: argparse.Namespace) -> int:
     """Run everything until Ctrl-C. Raises ``SettingError`` for what can't be started."""
     if not args.local:
@@ -113,16 +146,20 @@ def run(args: argparse.Namespace) -> int:
         signal.signal(each, _interrupt)
     try:
         with ExitStack() as stack:
-            parts = _started(args, stack)
-            _until_interrupted(parts)
+            folder = Path(tempfile.mkdtemp(prefix="ullage-cluster-"))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            keeper = Keeper(folder)
+            stack.callback(keeper.release)
+            parts = _started(args, folder, stack, keeper)
+            _until_interrupted(parts, keeper)
     except KeyboardInterrupt:
         print("\nStopped. Nothing of it is left.")
     return DONE
 
 
-def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
-    folder = Path(tempfile.mkdtemp(prefix="ullage-cluster-"))
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+def _started(
+    args: argparse.Namespace, folder: Path, stack: ExitStack, keeper: Keeper
+) -> list[ClusterPart]:
     environment: Mapping[str, str] = dict(os.environ)
     if not args.model:
         environment = stack.enter_context(simulated(pause_s=PAUSE_S)).within(environment)
@@ -132,8 +169,8 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
     print("Starting Restate and PostgreSQL ...", flush=True)
     restate = LocalRestate(folder / "restate", program)
     stack.callback(restate.kill)
-    restate.start()
-    store = args.store or _database(folder / "postgres", stack)
+    keeper.add(restate.start())
+    store = args.store or _database(folder / "postgres", stack, keeper)
 
     dispatch = ["--store", store, "--dispatch", "restate", "--restate", restate.ingress]
     model = ["--model", args.model] if args.model else []
@@ -142,13 +179,17 @@ def _started(args: argparse.Namespace, stack: ExitStack) -> list[ClusterPart]:
     stack.callback(_end, parts)
     for number, port in enumerate(ports, 1):
         arguments = ["serve", "--port", str(port), "--no-live", *dispatch, *model]
-        parts.append(ClusterPart(f"server {number}", arguments, environment, folder))
+        part = ClusterPart(f"server {number}", arguments, environment, folder)
+        parts.append(part)
+        keeper.add(part.process.pid)
         if number == 1:  # it makes the tables
             _link_of(parts[0])
     listen = ["--listen", f"{LOOPBACK}:{workers_port}", "--restate-key", restate.key]
     for number in range(1, COUNT + 1):
         arguments = ["worker", *dispatch, *listen, *model]
-        parts.append(ClusterPart(f"worker {number}", arguments, environment, folder))
+        part = ClusterPart(f"worker {number}", arguments, environment, folder)
+        parts.append(part)
+        keeper.add(part.process.pid)
     links = [_link_of(part) for part in parts[:COUNT]]
     for part in parts[COUNT:]:
         part.until(lambda: _listens(workers_port))
@@ -174,19 +215,20 @@ def _link_of(server: ClusterPart) -> str:
     return max(addresses, key=lambda address: "#link=" in address)
 
 
-def _database(folder: Path, stack: ExitStack) -> str:
+def _database(folder: Path, stack: ExitStack, keeper: Keeper) -> str:
     postgres = LocalPostgres(folder)
     stack.callback(postgres.stop)
-    postgres.start()
+    keeper.add(postgres.start(), signal.SIGQUIT)
     return postgres.url
 
 
-def _until_interrupted(parts: Sequence[ClusterPart]) -> None:
+def _until_interrupted(parts: Sequence[ClusterPart], keeper: Keeper) -> None:
     running = list(parts)
     while running:
         for part in tuple(running):
             if part.process.poll() is not None:
                 running.remove(part)
+                keeper.forget(part.process.pid)
                 print(f"{part.name.capitalize()} has ended.", flush=True)
         time.sleep(0.2)
     print("All servers and workers have ended.")

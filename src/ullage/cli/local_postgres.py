@@ -72,8 +72,11 @@ class LocalPostgres:
             f"&passfile={self._password_file}"
         )
 
-    def start(self) -> None:
-        """Make the database and start the server. Raises ``SettingError``."""
+    def start(self) -> int:
+        """Make the database, start the server, and give its process. Raises ``SettingError``.
+
+        SIGQUIT ends it at once (https://www.postgresql.org/docs/current/server-shutdown.html).
+        """
         owner = ("-A", "reject", "-U", "postgres", "-E", "UTF8", "--locale=C")
         self._run("initdb", *owner, "-D", str(self._data))
         with (self._data / "postgresql.conf").open("a") as file:
@@ -86,6 +89,7 @@ class LocalPostgres:
         self._run("postgres", *single_user, given=statements)
         log = str(self._folder / "postgres.log")
         self._run("pg_ctl", "-w", "-s", "-D", str(self._data), "-l", log, "start")
+        return int((self._data / "postmaster.pid").read_text().partition("\n")[0])
 
     def stop(self) -> None:
         """End the server, if it runs."""

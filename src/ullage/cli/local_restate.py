@@ -137,8 +137,8 @@ class LocalRestate:
         )
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Start it, and return once it takes requests. Raises ``SettingError``."""
+    def start(self) -> int:
+        """Start it, and give its process once it takes requests. Raises ``SettingError``."""
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - the program that was installed
                 [str(self._program), "--config-file", str(self._settings)],
@@ -161,6 +161,7 @@ class LocalRestate:
         said = re.search(PUBLIC_KEY, self._log.read_text(errors="replace"))
         assert said is not None, "Restate's log does not have the public key"
         self.key = said[0]
+        return self.process.pid
 
     def _said(self) -> str:
         return self._log.read_text(errors="replace")[-1000:]
