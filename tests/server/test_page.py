@@ -36,7 +36,10 @@ def test_each_of_its_files_is_served_as_what_it_is(api: Api) -> None:
         assert answer.headers["content-type"].count("charset") == KINDS[
             path.suffix
         ].startswith("text/")
-        assert answer.content == path.read_bytes()
+        lines = path.read_bytes().splitlines()
+        for sent, line in zip(answer.content.splitlines(), lines, strict=True):
+            is_comment = line.lstrip().startswith((b"//", b"/**"))
+            assert sent == line or (is_comment and not sent)
         plain = api.get(answer.url, headers={"accept-encoding": "identity"})
         assert plain.content == answer.content
         assert (answer.headers["content-encoding"], answer.headers["vary"]) == (
