@@ -32,7 +32,7 @@ fix:  ## format, and mend what the linter can
 attack:  ## all attacks at full size, and their tables in the docs; ARGS='--only kills' and others: see tests/hostile
 	@uv run python -m tests.hostile $(ARGS)
 
-bench:  ## all benchmarks, beside their peers where there are any
+bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench
 	@uv run python -m bench
 
 clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others

@@ -115,6 +115,18 @@ SANDBOXED = LINUX | {"runtime/test_ceiling.py"}
 """Those that run commands in the sandbox."""
 
 
+def is_first_tier(config: pytest.Config) -> bool:
+    """Whether neither paths nor marks are named."""
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return is_whole and not config.option.markexpr
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The first tier is without the tests of the benches, which ``.ci/run`` runs with them."""
+    is_of_the_benches = collection_path == Path(__file__).parent / "bench"
+    return True if is_of_the_benches and is_first_tier(config) else None
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
@@ -135,10 +147,7 @@ def pytest_collection_modifyitems(
         )
         if has_examples or item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.property)
-    if (
-        not config.option.markexpr
-        and config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    ):
+    if is_first_tier(config):
         second_tier = [item for item in items if item.get_closest_marker("sweep")]
         config.hook.pytest_deselected(items=second_tier)
         items[:] = [item for item in items if not item.get_closest_marker("sweep")]
