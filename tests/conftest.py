@@ -76,25 +76,12 @@ SWEEPS = frozenset(
         "promises/test_long_loops.py",
         "promises/test_reading.py",
         "runtime/test_damaged.py",
-        "server/page/test_access.py",
-        "server/page/test_approvals.py",
-        "server/page/test_elsewhere.py",
-        "server/page/test_hostile.py",
-        "server/page/test_long.py",
-        "server/page/test_look.py",
-        "server/page/test_map.py",
-        "server/page/test_queue.py",
-        "server/page/test_reading_along.py",
-        "server/page/test_reconnect.py",
-        "server/page/test_running.py",
-        "server/page/test_scopes.py",
-        "server/page/test_window.py",
         "store/sqlite/test_size.py",
         "sweeps",
     }
 )
-"""Directories and files of the second tier: they try every moment of something, very many histories, or all that a
-person can do in a browser. Single tests and cases are marked where they stand (``first_of`` in tests/tiers.py)."""
+"""Directories and files of the second tier: they try every moment of something, or very many histories. Single tests
+and cases are marked where they stand (``first_of`` in tests/tiers.py). Tests that open a browser are of it too."""
 
 
 LINUX = frozenset(
@@ -136,7 +123,8 @@ def pytest_collection_modifyitems(
         path = item.path.relative_to(here)
         if path.parts[0] not in FAST:
             item.add_marker(pytest.mark.slow)
-        if not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
+        opens_browser = "browser" in getattr(item, "fixturenames", ())
+        if opens_browser or not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
             item.add_marker(pytest.mark.sweep)
         if not IS_LINUX and not LINUX.isdisjoint((path.parts[0], path.as_posix())):
             missing["Linux"] = "the sandbox, and what is read from /proc"

@@ -330,6 +330,7 @@ def test_a_message_that_a_request_repeats_without_end_ends_the_reading() -> None
     refused(log.lines)
 
 
+@pytest.mark.sweep  # takes seconds
 def test_requests_that_keep_very_many_messages_end_the_reading() -> None:
     log, name = one_blob("a")
     log.ask(*[name] * 100_000)
