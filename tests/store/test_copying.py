@@ -178,6 +178,13 @@ async def take(store: Store, step: Step, event: Event) -> None:
                 await store.release(lease, rests_at=last + 1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def postgres() -> Iterator[None]:
+    """PostgreSQL runs before the event loop of a test, inside of which it can't be started."""
+    with database():
+        yield
+
+
 WHAT = ("command", "send", "edit", "leave", "keep", "fork", "draft", "append")
 
 
