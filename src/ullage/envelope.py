@@ -136,9 +136,9 @@ LOG_BYTES: Final = 1024 * MIB
 LOG_LINES: Final = 24_000
 LINE_BYTES: Final = 768
 MOST_LOG_LINES: Final = 120_000
-"""Lines of a log: the first number, and one more for so many of its bytes, up to the last number. Each takes some
-0.15 ms and 3 kB of memory, however short it is, and an answer with a call up to 14 kB; the longest real logs have some
-50,000, of 0.8 to 5 kB."""
+"""Lines of a log, and events that are made of them: the first number, and one more for so many of its bytes; lines up
+to the last number. Each takes some 0.15 ms and 3 kB of memory, however short it is; the longest real logs have some
+50,000 lines, of 0.8 to 5 kB, and up to 0.8 events for each kB."""
 
 LOG_STEPS: Final = 2_000_000
 """Messages that a log's compactions, rewinds, returns to branches it had left, and changes of a long system prompt go

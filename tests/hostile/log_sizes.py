@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ullage.importers.detect import FORMATS
+
 FIXTURES = Path(__file__).parents[1] / "importers" / "fixtures"
 
 SESSIONS = {
@@ -67,6 +69,24 @@ def logs_of(program: str, size: int) -> Iterator[SizedLog]:
         yield SizedLog(what, with_longest_text(log, text))
     yield from logs_of_copies(program, size)
     yield SizedLog("its lines again and again", repeated(lines, size))
+    log += repeated([densest_line(program)], size)
+    yield SizedLog("the line again and again that gives the most events", log)
+
+
+def densest_line(program: str) -> bytes:
+    """The line of the program's session that gives the most events for each of its bytes."""
+    lines = _lines_of(program)
+    reader = next(
+        each.reader for each in FORMATS if each.name == program.replace("_", "-")
+    )
+
+    def density(line: bytes) -> float:
+        more = repeated([line], 50 * len(line))
+        made = reader("")
+        events = made.feed([*lines, *more.splitlines()]) + made.settle()
+        return len(events) / len(more)
+
+    return max(lines, key=density)
 
 
 def logs_of_copies(program: str, size: int) -> Iterator[SizedLog]:

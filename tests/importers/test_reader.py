@@ -1,4 +1,7 @@
-from ullage.envelope import LOG_LINE_BYTES
+import pytest
+
+from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES
+from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, CallStarted, SessionStarted
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.reader import MOST_LISTED, ImportedSession, Reader, SkippedLines
@@ -44,6 +47,18 @@ def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they
         (6, "no JSON object"),
     ]
     assert reader.imported([]).lines == 6
+
+
+def test_more_events_than_a_log_of_its_size_may_give_end_the_reading() -> None:
+    reader = EveryLine()
+    with pytest.raises(UnreadableInput, match=r"more than 24,\d+ events.*tail -n 6000"):
+        reader.feed(b'{"id":"%d"}' % number for number in range(LOG_LINES + 1_000))
+    padding = b" " * LINE_BYTES
+    reader = EveryLine()
+    reader.feed(
+        b'{"id":"%d"}%s' % (number, padding) for number in range(LOG_LINES + 1_000)
+    )
+    assert not reader.skips.listed
 
 
 def test_a_line_beyond_all_measure_is_not_decoded() -> None:

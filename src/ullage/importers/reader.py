@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ullage.codec.reminders import words_of_person
-from ullage.envelope import LOG_LINE_BYTES
+from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES
 from ullage.events import CallEnded, Event, MessageAdded
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.rows import EventWriter
@@ -91,7 +91,7 @@ class Reader(ABC):
 
     ``feed`` returns the events that are certain. Lines that a later line may belong to (those of one model call, a
     compaction before its summary) are held back until that line comes or ``settle`` is called.
-    Neither raises for anything a line may contain.
+    Neither raises for anything a line may contain, except ``UnreadableInput`` where all of them are too much to follow.
     """
 
     format: ClassVar[str]
@@ -102,6 +102,8 @@ class Reader(ABC):
         self.rows = EventWriter(name, program=self.format)
         self.skips = SkippedLines()
         self.lines = 0
+        self.size_bytes = 0
+        """Of the lines that were read."""
         self.first_prompt = ""
         self.subagents: set[str] = set()
         """Names of the subagents that were read."""
@@ -116,6 +118,7 @@ class Reader(ABC):
         """Read more lines, with or without their line breaks."""
         for line in lines:
             self.lines += 1
+            self.size_bytes += len(line)
             if line.isspace() or not line:
                 continue
             try:
@@ -126,6 +129,7 @@ class Reader(ABC):
                 self.accept(value)
             except Unusable as why:
                 self.skip(str(why))
+            self.rows.check_number(LOG_LINES + self.size_bytes // LINE_BYTES)
         return self.rows.take()
 
     def accept(self, entry: object) -> None:

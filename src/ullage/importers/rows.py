@@ -157,6 +157,14 @@ class EventWriter:
                 f"more than {LOG_STEPS:,} messages would be gone through. {NEWEST_LINES}"
             )
 
+    def check_number(self, most: int) -> None:
+        """Raise ``UnreadableInput`` where more than so many events were written."""
+        if self._seq > most:
+            raise UnreadableInput(
+                f"This log of session {self.session} has more than {most:,} events, the most that are read of a log of "
+                f"its size. {NEWEST_LINES}"
+            )
+
     # -- what requests are made of --
 
     def use_model(self, model: str, wire: str, provider: str) -> None:
