@@ -14,7 +14,7 @@ from __future__ import annotations
 import marshal
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -59,7 +59,7 @@ class _Written:
     results: bytes = b""
 
 
-def _digest(value: object) -> bytes:
+def _digest(value: Any) -> bytes:
     """Names a JSON value. As JSON it would stay in memory, kept by Python beside each text."""
     return sha256(marshal.dumps(value, 2)).digest()
 

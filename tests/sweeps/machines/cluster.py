@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     weight: int
     kill: Callable[[], None]
-    start: Callable[[], None]
+    start: Callable[[], object]
 
 
 class Cluster:
