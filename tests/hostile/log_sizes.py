@@ -68,9 +68,9 @@ def logs_of(program: str, size: int) -> Iterator[SizedLog]:
     ):
         yield SizedLog(what, with_longest_text(log, text))
     yield from logs_of_copies(program, size)
-    yield SizedLog("its lines again and again", repeated(lines, size))
     log += repeated([densest_line(program)], size)
     yield SizedLog("the line again and again that gives the most events", log)
+    yield SizedLog("its lines again and again", repeated(lines, size))
 
 
 def densest_line(program: str) -> bytes:
