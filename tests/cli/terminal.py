@@ -40,7 +40,12 @@ class Terminal:
             assert readable([self.end], left), (
                 f"{words!r} did not come after {self.shown[-2_000:]!r}"
             )
-            self.shown += os.read(self.end, 65_536).decode("utf-8", "replace")
+            try:
+                self.shown += os.read(self.end, 65_536).decode("utf-8", "replace")
+            except OSError as error:  # the program has ended
+                raise AssertionError(
+                    f"{words!r} did not come before the end, after {self.shown[-2_000:]!r}"
+                ) from error
         before, found, self.shown = self.shown.partition(words)
         return before + found
 
