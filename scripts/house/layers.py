@@ -163,6 +163,7 @@ PACKAGES: dict[str, frozenset[str]] = {
             "msgspec",
             "rich",
             "textual",
+            "tomlkit",
             "ullage_simulators",
             "ullage_line",
             "ullage_relay",

@@ -52,7 +52,7 @@ DONE = [
     Case("statusline LOG", 0),
     Case("wrap -- true", 0),
     Case("install claude-code --hooks --dry-run", 0, "would be changed"),
-    Case("uninstall claude-code", 0, "Nothing of that is installed"),
+    Case("install claude --remove", 0, "Nothing of that is installed"),
 ]
 
 FAILED = [
@@ -103,7 +103,7 @@ FAILED = [
     Case("statusline gone", 2, "no log at gone"),
     Case("install claude-cod", 2, "Did you mean 'claude-code'?"),
     Case("install codex --statusline", 2, "has no place for that"),
-    Case("uninstall", 2, "`ullage uninstall` needs CLIENT"),
+    Case("install", 2, "`ullage install` needs CLIENT"),
     Case("trust", 2, "There is no ullage.toml"),
     Case("untrust", 2, "There is no answer about"),
     Case("worker", 2, "`ullage worker` needs --store"),

@@ -27,6 +27,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     done = ullage("--help", home=tmp_path)
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("context", "sessions"))
+    assert "\n    statusline " not in done.stdout
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_the_address_of_an_installed_proxy_is_never_the_provider(
 ) -> None:
     environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:4141/anthropic"
     # None runs there, or one of the person's who runs the tests.
-    assert "`ullage uninstall CLIENT --proxy`" in refused(environment, "claude")
+    assert "`ullage install CLIENT --remove --proxy`" in refused(environment, "claude")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_the_address_of_an_installed_proxy_is_never_the_provider(
     [
         ((), "needs a client"),
         (("claud",), "Did you mean `ullage wrap claude`?"),
-        (("gemini-cli",), "Did you mean `ullage wrap gemini`?"),
+        (("gemini-clii",), "Did you mean `ullage wrap gemini`?"),
         (("emacs",), "`ullage wrap -- emacs`"),
         (("pi",), "npm install -g @earendil-works/pi-coding-agent"),
         (("--", "no-such-program"), "no program 'no-such-program' on the PATH"),

@@ -1,12 +1,14 @@
-"""``ullage install CLIENT`` and ``ullage uninstall CLIENT``."""
+"""``ullage install CLIENT``, and ``--remove``."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.installing import (
@@ -18,8 +20,9 @@ from ullage.cli.installing import (
     pi,
     qwen_code,
 )
-from ullage.cli.installing.plan import ChangeOutcome, ConfigurationEditor, PlannedChange
-from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.installing.differences import differences
+from ullage.cli.installing.entries import Entry
+from ullage.cli.installing.files import CannotEdit, ClientFile, ClientFiles
 from ullage.cli.parser import USUAL_PROXY
 from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
 from ullage.cli.wrapping import claude_code as claude_code_start
@@ -32,15 +35,14 @@ from ullage.display.text import safe
 from ullage.errors import SettingError
 from ullage.installation import is_temporary
 from ullage.runtime.config_file import user_endpoints
-from ullage_line.places import settings_file
 
-CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
-    client.CLIENT: client.changes
+ENTRIES: Final[Mapping[str, Callable[..., list[Entry]]]] = {
+    client.CLIENT: client.entries
     for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
 }
-"""What an installation changes, by client."""
+"""What can be installed, by client."""
 
-USED_ADDRESSES: dict[str, Callable[[Start], UsedAddress]] = {
+USED_ADDRESSES: Final[Mapping[str, Callable[[Start], UsedAddress]]] = {
     claude_code.CLIENT: claude_code_start.used_address,
     codex.CLIENT: codex_start.used_address,
     opencode.CLIENT: opencode_start.used_address,
@@ -49,91 +51,61 @@ USED_ADDRESSES: dict[str, Callable[[Start], UsedAddress]] = {
 }
 """Where the clients whose address can be changed send their calls today."""
 
-KINDS = {"statusline": "statusline", "hooks": "hook", "proxy": "proxy"}
-"""Each option, and the word in the kinds of the changes that it makes."""
+KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's address"}
+"""What the options ``--statusline``, ``--hooks`` and ``--proxy`` choose."""
 
-FROM_CACHE = (
+FROM_CACHE: Final = (
     "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
     "program that is gone. Install Ullage first: uv tool install ullage"
 )
 
 
 def install(options: argparse.Namespace) -> int:
-    """Change the client's configuration. Gives ``FAILED`` when a file could not be changed."""
-    if is_temporary() and not options.dry_run:
-        return _refuse("install", FROM_CACHE)
-    project = Path.cwd() if options.project else None
-    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run, project=project)
+    """Change the client's configuration. Gives ``FAILED`` where a file could not be changed, and after a no."""
+    if is_temporary() and not options.dry_run and not options.remove:
+        return _refuse(FROM_CACHE)
+    files = ClientFiles(Path.cwd() if options.project else None)
     try:
-        planned = _planned(options)
+        chosen = _chosen(options)
+        if options.remove:
+            upstreams = default_upstreams(user_endpoints())
+            for entry in chosen:
+                entry.take(files, upstreams)
+        else:
+            for entry in chosen:
+                entry.put(files)
+        return _carry_out(files.changed(), chosen, options)
     except SettingError as problem:
-        return _refuse("install", str(problem))
+        return _refuse(str(problem))
     except CannotEdit as problem:
         return _refuse(
-            "install",
-            f"{options.client}: nothing was changed: {problem}. Change that, then run this again.",
+            f"{options.client}: nothing was changed: {problem}. Change that, then run this again."
         )
-    if not planned:
-        return _refuse("install", _no_place(options.client))
-    code = 0
-    for change in planned:
-        try:
-            outcome = editor.install(change)
-        except (CannotEdit, OSError) as problem:
-            outcome = ChangeOutcome(
-                _failure(change.kind, str(change.path), problem), failed=True
-            )
-        code = _show(outcome, options)
-        if code:
-            break
-    if not options.dry_run and (not code or change is not planned[0]):
-        print(f"`ullage uninstall {options.client}` takes back what is installed.")
-    return code
 
 
-def uninstall(options: argparse.Namespace) -> int:
-    """Take back what was installed. Gives ``FAILED`` when a file could not be changed."""
-    editor = ConfigurationEditor(_directory(), dry_run=options.dry_run)
-    try:
-        outcomes = editor.uninstall(options.client, _wanted(options))
-    except (CannotEdit, OSError) as problem:
-        return _refuse("uninstall", str(problem))
-    if not outcomes:
-        print(f"Nothing of that is installed for {options.client}.")
-    return max([0, *(_show(outcome, options) for outcome in outcomes)])
+def _chosen(options: argparse.Namespace) -> list[Entry]:
+    """What the options name; without any, all but the proxy, which is removed too where it is there."""
+    wanted = [kind for kind in KINDS if getattr(options, kind)]
+    if not wanted:
+        wanted = [kind for kind in KINDS if kind != "proxy" or options.remove]
+    proxy = options.proxy
+    if proxy == USUAL_PROXY:
+        is_project = options.project
+        proxy = (
+            "" if options.remove else _own_proxy(options.client, is_project=is_project)
+        )
+    possible = ENTRIES[options.client](proxy=proxy, project=options.project)
+    chosen = [entry for entry in possible if entry.kind in wanted]
+    if not chosen and not options.remove:
+        raise SettingError(_no_place(options.client))
+    return chosen
 
 
 def _no_place(client: str) -> str:
     """What can be installed instead."""
-    possible = []
-    for option in ("--statusline", "--hooks", "--proxy"):
-        try:
-            planned = CHANGES[client](
-                statusline=option == "--statusline",
-                hooks=option == "--hooks",
-                proxy="URL" if option == "--proxy" else "",
-                project=False,
-            )
-        except CannotEdit:
-            continue
-        if planned:
-            possible.append(f"`ullage install {client} {option}`")
-    return (
-        f"{client} has no place for that. Use {' or '.join(possible)}. "
-        "See docs/statusline.md."
-    )
-
-
-def _planned(options: argparse.Namespace) -> list[PlannedChange]:
-    everything = not (options.statusline or options.hooks or options.proxy)
-    if options.proxy == USUAL_PROXY:
-        options.proxy = _own_proxy(options.client, is_project=options.project)
-    return CHANGES[options.client](
-        statusline=options.statusline or everything,
-        hooks=options.hooks or everything,
-        proxy=options.proxy,
-        project=options.project,
-    )
+    kinds = {entry.kind: None for entry in ENTRIES[client](proxy="", project=False)}
+    possible = " or ".join(f"`ullage install {client} --{kind}`" for kind in kinds)
+    return f"{client} has no place for that. Use {possible}. See docs/statusline.md."
 
 
 def _own_proxy(client: str, *, is_project: bool) -> str:
@@ -158,32 +130,69 @@ def _own_proxy(client: str, *, is_project: bool) -> str:
     )
 
 
-def _wanted(options: argparse.Namespace) -> frozenset[str]:
-    """The words of the kinds that are to go; none for all of them."""
-    return frozenset(word for name, word in KINDS.items() if getattr(options, name))
+def _carry_out(
+    changed: Sequence[ClientFile], chosen: Sequence[Entry], options: argparse.Namespace
+) -> int:
+    """Show what changes, ask on a terminal, and write it: all files, or none where one has to be changed by hand."""
+    client, is_removed = options.client, options.remove
+    if not changed:
+        said = "Nothing of that is installed" if is_removed else "Already installed"
+        print(f"{said} for {client}.")
+        return DONE
+    by_hand = [file for file in changed if file.problem]
+    for file in by_hand:
+        _refuse(f"nothing was changed: {file.path}: {file.problem}.")
+    if by_hand:
+        print(
+            "Change it by hand; what comes in stands directly behind the opening bracket:"
+        )
+    elif is_removed:
+        print(f"This is taken out of {client}'s configuration:")
+    else:
+        print(f"{client} gets {_listed(chosen)}:")
+    for file in changed:
+        for line in differences(file):
+            print(safe(line))
+    if by_hand:
+        return FAILED
+    if options.dry_run:
+        print("Nothing was changed: this is what would be changed.")
+        return DONE
+    if not _agreed(options):
+        return _refuse("nothing was changed.")
+    # A status line of the user's own is written to its new place before it goes from the old one.
+    for file in changed if is_removed else reversed(changed):
+        try:
+            print(safe(file.write()))
+        except OSError as problem:
+            return _refuse(
+                f"{file.path} can't be written ({problem.strerror}). Make it writable, then run this again."
+            )
+    if not is_removed:
+        where = " --project" if options.project else ""
+        print(f"`ullage install {client}{where} --remove` takes it out again.")
+    return DONE
 
 
-def _directory() -> Path:
-    return Path(settings_file()).parent
+def _listed(chosen: Sequence[Entry]) -> str:
+    """As in ``1 status line, 3 hooks``."""
+    counts = Counter(KINDS[entry.kind] for entry in chosen)
+    return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts.items())
 
 
-def _failure(kind: str, path: str, problem: Exception) -> str:
-    reason, advice = str(problem), "Repair the file"
-    if isinstance(problem, OSError):
-        reason = f"{problem.filename or path} can't be written ({problem.strerror})"
-        advice = "Make it writable"
-    return (
-        f"{kind} in {path}: not changed, because {reason}. {advice}, then run this again."
-    )
+def _agreed(options: argparse.Namespace) -> bool:
+    """The user's answer. Nobody is asked with ``--yes``, and none can be where there is no terminal."""
+    if options.yes or sys.stdin is None or not sys.stdin.isatty():
+        return True
+    if not sys.stdout.isatty():
+        return True
+    try:
+        answer = input("Write this? [Y/n] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("", "y", "yes")
 
 
-def _show(outcome: ChangeOutcome, options: argparse.Namespace) -> int:
-    print(safe(outcome.message), file=sys.stderr if outcome.failed else sys.stdout)
-    if outcome.difference and options.dry_run:
-        print(safe(outcome.difference))
-    return FAILED if outcome.failed else DONE
-
-
-def _refuse(command: str, message: str) -> int:
-    print(f"ullage {command}: {safe(message)}", file=sys.stderr)
+def _refuse(message: str) -> int:
+    print(f"ullage install: {safe(message)}", file=sys.stderr)
     return FAILED

@@ -85,6 +85,9 @@ class OptionGroup:
 class Action:
     """A word that says what a command does, with its options."""
 
+    is_listed = True
+    """Whether the help names it."""
+
     def __init__(
         self, name: str, about: str, *options: Option | Alternatives | OptionGroup
     ) -> None:
@@ -96,8 +99,10 @@ class Action:
         self, parsers: argparse._SubParsersAction[Any], **texts: Any
     ) -> argparse.ArgumentParser:
         """Let the command take it. ``texts`` are further arguments of ``ArgumentParser``."""
+        if self.is_listed:
+            texts["help"] = self.about
         added: argparse.ArgumentParser = parsers.add_parser(
-            self.name, help=self.about, allow_abbrev=False, **texts
+            self.name, allow_abbrev=False, **texts
         )
         for option in self.options:
             option.add_to(added)
@@ -118,9 +123,11 @@ class Subcommand(Action):
         function: str,
         *options: Option | Alternatives | OptionGroup,
         actions: Sequence[Action] = (),
+        is_listed: bool = True,
         **texts: Any,
     ) -> None:
         super().__init__(name, about, *options)
+        self.is_listed = is_listed
         self.function = function
         self.actions = actions
         self.texts = texts

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from ullage.cli.client_names import CLIENTS, client_name, program_name
 from ullage.cli.mistyped import CommandParser
 from ullage.cli.option_values import (
     days,
@@ -45,16 +46,6 @@ GROUPINGS = ("day", "week", "month", "project", "model", "program", "session")
 
 USUAL_PROXY = "usual"
 """What ``--proxy`` is without an address."""
-
-CLIENTS = (
-    "claude-code",
-    "codex",
-    "copilot-cli",
-    "gemini-cli",
-    "opencode",
-    "pi",
-    "qwen-code",
-)
 
 # Options that several commands have.
 
@@ -233,13 +224,6 @@ def _records(what: str) -> Option:
 _TOKEN_FILE = Alternatives(
     text("--file FILE", "default: tokens.json in your data directory"),
     _records("of all servers of this database"),
-)
-
-_INSTALLED = (
-    operand("client CLIENT", ", ".join(CLIENTS), choices=CLIENTS),
-    flag("--statusline", "only the status line"),
-    flag("--hooks", "only the hooks"),
-    flag("--dry-run", "show the differences and change nothing"),
 )
 
 _QUOTA_STORE = text(
@@ -640,7 +624,8 @@ COMMANDS = (
         "wrap:wrap",
         operand(
             "client CLIENT",
-            "claude, codex, opencode, gemini, qwen, copilot, pi",
+            ", ".join(CLIENTS),
+            type=program_name,
             nargs="?",
             default="",
         ),
@@ -686,26 +671,30 @@ COMMANDS = (
             positive,
             "the context window (default: Claude Code's own for the model)",
         ),
+        is_listed=False,
     ),
     Subcommand(
         "install",
-        "put the status line, hooks or a proxy's address into another program's configuration",
+        "put the status line, hooks or a proxy's address into another program's configuration, or take them out",
         "install:install",
+        operand(
+            "client CLIENT",
+            ", ".join(CLIENTS),
+            type=client_name,
+            choices=list(CLIENTS.values()),
+        ),
+        flag("--remove", "take out what this command put there"),
+        flag("--statusline", "only the status line"),
+        flag("--hooks", "only the hooks"),
         text(
             "--proxy URL",
-            "the address that the program sends its requests to (without URL: that of `ullage proxy`)",
+            "only the address that the program sends its requests to (without URL: that of `ullage proxy`)",
             nargs="?",
             const=USUAL_PROXY,
         ),
         flag("--project", "in this directory's configuration instead of the user's"),
-        *_INSTALLED,
-    ),
-    Subcommand(
-        "uninstall",
-        "take back what `ullage install` changed",
-        "install:uninstall",
-        flag("--proxy", "only the proxy"),
-        *_INSTALLED,
+        flag("--dry-run", "show what would be written and change nothing"),
+        flag("--yes", "do not ask before it is written"),
     ),
     Subcommand(
         "trust",

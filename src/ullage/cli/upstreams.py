@@ -75,6 +75,14 @@ def through_proxy(url: str, upstreams: Mapping[str, str]) -> str:
     return ""
 
 
+def address_behind(url: str, upstreams: Mapping[str, str]) -> tuple[str, str]:
+    """The upstream that an address of ``ullage proxy`` names, and where that leads; both empty where it is unknown."""
+    name, slash, rest = url.removeprefix(f"{PROXY}/").partition("/")
+    if not url.startswith(f"{PROXY}/") or name not in upstreams:
+        return "", ""
+    return name, f"{upstreams[name]}{slash}{rest}"
+
+
 def name_for(url: str, otherwise: str) -> str:
     """What an upstream is called: as the provider whose address this is, else ``otherwise``."""
     row = provider_at(urlsplit(url).hostname or "")

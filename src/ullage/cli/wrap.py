@@ -179,12 +179,13 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
         if _is_ullage(origin):
             raise WrapRefused(
                 f"{client.title} already sends its calls to the proxy at {origin}, which meters them. "
-                f"Start `{client.program}` by itself, or take its address back (`ullage uninstall CLIENT --proxy`)."
+                f"Start `{client.program}` by itself, or take the address out again "
+                "(`ullage install CLIENT --remove --proxy`)."
             )
         if origin == PROXY and not _answers(origin):
             raise WrapRefused(
                 f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none runs there. "
-                "Start `ullage proxy`, or take the address back (`ullage uninstall CLIENT --proxy`)."
+                "Start `ullage proxy`, or take the address out again (`ullage install CLIENT --remove --proxy`)."
             )
 
 

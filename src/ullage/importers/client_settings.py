@@ -253,7 +253,7 @@ def _read(path: Path) -> dict[str, Any]:
         return _read_toml(data)
     if not data.strip():
         return {}
-    value = decode_line(_without_comments(data))
+    value = decode_line(without_comments(data))
     if not isinstance(value, dict):
         raise Unusable("no JSON object")
     return value
@@ -277,7 +277,7 @@ _STRING_OR_COMMENT: Final = re.compile(
 """A string or comment without an end reaches to the end of the file, so that nothing is searched twice."""
 
 
-def _without_comments(data: bytes) -> bytes:
+def without_comments(data: bytes) -> bytes:
     """JSON as some programs allow it: with comments, and a comma after the last item."""
     text = data.removeprefix(b"\xef\xbb\xbf")
 

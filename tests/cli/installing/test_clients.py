@@ -1,10 +1,13 @@
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import perform
-from ullage.cli.install import CHANGES
-from ullage.cli.parser import CLIENTS
+from tests.cli.command import Ended, perform
+from ullage.cli.client_names import CLIENTS
+from ullage.cli.install import ENTRIES
+from ullage.cli.wrap import CLIENTS as WRAPPED
 
 PLACES = {
     "copilot-cli": ".copilot/settings.json",
@@ -15,36 +18,71 @@ PLACES = {
 }
 
 
-def test_every_client_of_the_command_line_can_be_installed() -> None:
-    assert sorted(CHANGES) == sorted(CLIENTS)
+def run(home: Path, *words: str) -> Ended:
+    return perform(home, {"HOME": str(home)}, *words)
+
+
+def files_of(home: Path) -> list[Path]:
+    return [path for path in home.rglob("*") if path.is_file()]
+
+
+def test_install_and_wrap_take_the_same_clients() -> None:
+    assert set(ENTRIES) == set(CLIENTS.values())
+    assert set(WRAPPED) == set(CLIENTS)
 
 
 @pytest.mark.parametrize("client", PLACES)
-def test_a_client_gets_its_extension_and_loses_it(client: str, tmp_path: Path) -> None:
-    environment = {"HOME": str(tmp_path)}
-    assert perform(tmp_path, environment, "install", client).returncode == 0
-    assert "ullage" in (tmp_path / PLACES[client]).read_text()
-    perform(tmp_path, environment, "uninstall", client)
-    assert not (tmp_path / PLACES[client]).exists()
+def test_a_client_gets_its_extension_once_and_loses_it(
+    client: str, tmp_path: Path
+) -> None:
+    assert run(tmp_path, "install", client).returncode == 0
+    place = tmp_path / PLACES[client]
+    once = place.read_bytes()
+    assert b"ullage" in once
+    program = next(word for word, name in CLIENTS.items() if name == client)
+    assert "Already installed" in run(tmp_path, "install", program).stdout
+    assert place.read_bytes() == once
+    run(tmp_path, "install", program, "--remove")
+    assert files_of(tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    ("client", "place"),
+    ("client", "place", "address"),
     [
-        ("codex", ".codex/config.toml"),
-        ("opencode", ".config/opencode/opencode.json"),
-        ("pi", ".pi/agent/models.json"),
-        ("qwen-code", ".qwen/settings.json"),
+        ("codex", ".codex/config.toml", "http://127.0.0.1:4141/openai/v1"),
+        ("opencode", ".config/opencode/opencode.json", "4141/anthropic/v1"),
+        ("pi", ".pi/agent/models.json", "http://127.0.0.1:4141/anthropic"),
+        ("qwen-code", ".qwen/settings.json", "http://127.0.0.1:4141/openai/v1"),
     ],
 )
-def test_a_proxys_address_is_put_into_the_configuration(
-    client: str, place: str, tmp_path: Path
+def test_a_client_gets_the_address_of_its_provider_and_loses_it(
+    client: str, place: str, address: str, tmp_path: Path
 ) -> None:
-    words = ("install", client, "--proxy", "http://127.0.0.1:4141")
-    perform(tmp_path, {"HOME": str(tmp_path)}, *words)
-    assert "http://127.0.0.1:4141" in (tmp_path / place).read_text()
-    perform(tmp_path, {"HOME": str(tmp_path)}, "uninstall", client)
-    assert not (tmp_path / place).exists()
+    assert run(tmp_path, "install", client, "--proxy").returncode == 0
+    assert f'{address}"' in (tmp_path / place).read_text()
+    run(tmp_path, "install", client, "--remove")
+    assert files_of(tmp_path) == []
+
+
+def test_an_address_of_another_provider_is_put_back(tmp_path: Path) -> None:
+    settings = tmp_path / ".qwen" / "settings.json"
+    settings.parent.mkdir()
+    before = {"env": {"OPENAI_BASE_URL": "https://api.deepseek.com/v1"}}
+    settings.write_text(json.dumps(before))
+    run(tmp_path, "install", "qwen", "--proxy")
+    assert "http://127.0.0.1:4141/deepseek" in settings.read_text()
+    run(tmp_path, "install", "qwen", "--remove", "--proxy")
+    assert json.loads(settings.read_text()) == before
+
+
+def test_an_address_that_the_proxy_does_not_know_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ".qwen" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"env": {"OPENAI_BASE_URL": "https://llm.example/v1"}}')
+    refused = run(tmp_path, "install", "qwen-code", "--proxy")
+    assert refused.returncode == 2
+    assert "--upstream mine=https://llm.example/v1" in refused.stderr
+    assert "llm.example" in path.read_text()
 
 
 def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
@@ -54,16 +92,9 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
     settings.parent.mkdir()
     settings.write_text('{"modelProviders": {"openai": [{"id": "m"}]}}')
     words = ("install", "qwen-code", "--proxy", "http://127.0.0.1:4141")
-    ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
+    ended = run(tmp_path, *words)
     assert ended.returncode == 2
     assert "its modelProviders come first" in ended.stderr
-
-
-def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:
-    words = ("install", "gemini-cli", "--statusline")
-    ended = perform(tmp_path, {"HOME": str(tmp_path)}, *words)
-    assert ended.returncode == 2
-    assert "gemini-cli has no place for that" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,32 +104,72 @@ def test_what_a_client_has_no_place_for_is_said(tmp_path: Path) -> None:
         ("gemini-cli --proxy URL", "Use `ullage install gemini-cli --hooks`."),
         ("copilot-cli --hooks", "Use `ullage install copilot-cli --statusline`."),
         ("copilot-cli --project", "Use `ullage install copilot-cli --statusline`."),
+        ("codex --proxy URL --project", "Use `ullage install codex --proxy`."),
         ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy`."),
     ],
 )
 def test_what_can_be_installed_instead_is_named(
     client: str, instead: str, tmp_path: Path
 ) -> None:
-    ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", *client.split())
+    ended = run(tmp_path, "install", *client.split())
     assert ended.returncode == 2
+    assert "has no place for that" in ended.stderr
     assert instead in ended.stderr
 
 
+CODEX = """\
+# my settings
+model = "gpt-5"   # for now
+{provider}
+[model_providers.azure]  # at work
+name = 'Azure'
+\tbase_url = 'https://example.com/v1' # theirs
+
+[tui]
+notifications = true"""
+ADDRESS = "http://127.0.0.1:4141/v1"
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("provider", ["", 'model_provider = "azure"'])
+def test_comments_and_layout_of_toml_stay(
+    tmp_path: Path, provider: str, ends: str
+) -> None:
+    settings = tmp_path / ".codex" / "config.toml"
+    settings.parent.mkdir()
+    mine = CODEX.format(provider=provider).replace("\n", ends).encode()
+    settings.write_bytes(mine)
+    run(tmp_path, "install", "codex", "--proxy", ADDRESS)
+    text = settings.read_bytes().decode()
+    found = tomllib.loads(text)
+    if provider:
+        assert found["model_providers"]["azure"]["base_url"] == ADDRESS
+        assert f'"{ADDRESS}" # theirs' in text
+    else:
+        assert found["openai_base_url"] == ADDRESS
+        assert mine.decode().partition("[model")[2] == text.partition("[model")[2]
+    assert "# my settings" in text and "# for now" in text
+    run(tmp_path, "install", "codex", "--remove", "--proxy", ADDRESS)
+    left = settings.read_bytes().decode()
+    assert ADDRESS not in left
+    assert provider or left.encode() == mine
+
+
 @pytest.mark.parametrize(
-    ("client", "before"),
+    ("content", "reason"),
     [
-        ("copilot-cli", '{"statusLine": {"command": "mine"}}'),
-        ("qwen-code", '{"ui": {"statusLine": {"command": "mine"}}}'),
-        ("qwen-code", '{"ui": {"statusLine": {"type": "preset", "items": []}}}'),
+        ("model = ", "it is not valid TOML"),
+        ('model_provider = "ollama"', "it has no table [model_providers.ollama]"),
     ],
 )
-def test_a_status_line_of_the_users_own_stays(
-    client: str, before: str, tmp_path: Path
+def test_a_file_that_does_not_allow_it_is_named_and_unchanged(
+    tmp_path: Path, content: str, reason: str
 ) -> None:
-    settings = tmp_path / PLACES[client]
+    settings = tmp_path / ".codex" / "config.toml"
     settings.parent.mkdir()
-    settings.write_text(before)
-    ended = perform(tmp_path, {"HOME": str(tmp_path)}, "install", client)
-    assert ended.returncode == 2
-    assert "another status line" in ended.stderr
-    assert settings.read_text() == before
+    settings.write_text(content)
+    refused = run(tmp_path, "install", "codex", "--proxy", ADDRESS)
+    assert refused.returncode == 2
+    assert f"nothing was changed: {settings}: {reason}" in refused.stderr
+    assert "then run this again" in refused.stderr
+    assert settings.read_text() == content

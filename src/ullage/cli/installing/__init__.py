@@ -1,1 +1,1 @@
-"""``ullage install`` and ``ullage uninstall``: recorded changes of other programs' configuration."""
+"""``ullage install``: what is put into other programs' configuration, and taken out of it again."""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-import ullage_line
-from ullage.cli.installing import jsonc
-from ullage.cli.installing.plan import (
-    PlannedChange,
-    configured,
-    json_item,
-    own_status_line,
-    setting,
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    Entry,
+    HookEntry,
+    StatusLineEntry,
+    command,
 )
-from ullage.cli.installing.splice import Splice
 from ullage_line.places import settings_file
 
-CLIENT = "claude-code"
-HOOK_TIMEOUT_S = 5
+CLIENT: Final = "claude-code"
+
+EVENTS: Final = (("PostToolUse", {"matcher": "*"}), ("Stop", {}), ("PreCompact", {}))
+"""The events of the hooks, and what stands beside each."""
+
+TOOL_SEARCH: Final = {"ENABLE_TOOL_SEARCH": "true"}
 
 
 def settings_path(*, project: bool) -> Path:
@@ -32,68 +32,20 @@ def settings_path(*, project: bool) -> Path:
     return directory / "settings.json"
 
 
-def command(script: str) -> str:
-    """How a program starts a script of ``ullage_line``."""
-    place = Path(ullage_line.__file__).with_name(script)
-    return f'"{sys.executable}" -I -S "{place}"'
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed.
 
-
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes."""
+    A project's status line may come with a clone: it does not become the user's own, which runs everywhere.
+    """
     path = settings_path(project=project)
-    planned = []
-    if statusline and project:
-        # A project's command may come with a clone: it does not become the user's own, which runs everywhere.
-        keys = ["statusLine"]
-        own_command = command("claude_code.py")
-        planned.append(own_status_line(CLIENT, path, keys, own_command))
-    elif statusline:
-        earlier = _earlier_command(path)
-        if earlier:
-            planned.append(_composed(earlier))
-        wanted = {"type": "command", "command": command("claude_code.py"), "padding": 0}
-        planned.append(setting(CLIENT, "statusline", path, ["statusLine"], wanted))
-    if hooks:
-        planned.append(_hook(path, "PostToolUse", {"matcher": "*"}))
-        planned.append(_hook(path, "Stop", {}))
-        planned.append(_hook(path, "PreCompact", {}))
-    if proxy:
-        for name, value in (
-            ("ANTHROPIC_BASE_URL", proxy),
-            ("ENABLE_TOOL_SEARCH", "true"),
-        ):
-            planned.append(setting(CLIENT, f"proxy ({name})", path, ["env", name], value))
-    return planned
-
-
-def _earlier_command(path: Path) -> str:
-    """The user's own status line; empty when there is none, or it is ours."""
-    found = configured(path, ["statusLine", "command"])
-    if not isinstance(found, str) or "ullage_line" in found:
-        return ""
-    return found
-
-
-def _composed(earlier: str) -> PlannedChange:
-    """The earlier status line goes on being shown, before ours."""
-
-    def splice(text: str) -> Splice | None:
-        if jsonc.value_at(text, ["compose"]):
-            return None
-        return jsonc.setting(text, ["compose"], earlier)
-
-    place = Path(settings_file())
-    kind = "statusline of before"
-    return PlannedChange(CLIENT, kind, place, splice, ("compose",), earlier)
-
-
-def _hook(path: Path, event: str, group: dict[str, Any]) -> PlannedChange:
-    handler = {
-        "type": "command",
-        "command": command("hooks.py"),
-        "timeout": HOOK_TIMEOUT_S,
-    }
-    item = {**group, "hooks": [handler]}
-    return json_item(CLIENT, f"{event} hook", path, ("hooks", event), item)
+    line = StatusLineEntry(
+        path,
+        ["statusLine"],
+        command("claude_code.py"),
+        composed=None if project else Path(settings_file()),
+        usual={"padding": 0},
+    )
+    handler = {"type": "command", "command": command("hooks.py"), "timeout": 5}
+    hooks = [HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS]
+    keys = ["env", "ANTHROPIC_BASE_URL"]
+    return [line, *hooks, AddressEntry(path, keys, proxy, ["anthropic"], TOOL_SEARCH)]

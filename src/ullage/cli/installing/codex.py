@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from ullage.cli.installing.plan import PlannedChange, configured, setting
-from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.installing.entries import AddressEntry, Entry
+from ullage.cli.installing.files import CannotEdit, configured
 
-CLIENT = "codex"
+CLIENT: Final = "codex"
 
 
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes: the address of the provider that is in use.
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed: the address of the provider that is in use.
 
     Codex takes no address and no provider from a project's configuration
     (https://developers.openai.com/codex/config-advanced).
     """
-    if not proxy or project:
+    if project:
         return []
     path = config_path(os.environ)
-    return [setting(CLIENT, "proxy", path, address_keys(path), proxy)]
+    keys = address_keys(path)
+    usual = ["openai", "openai-codex"] if len(keys) == 1 else []
+    return [AddressEntry(path, keys, proxy, usual)]
 
 
 def config_path(environment: Mapping[str, str]) -> Path:

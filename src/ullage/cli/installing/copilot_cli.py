@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
-from ullage.cli.installing.claude_code import command
-from ullage.cli.installing.plan import PlannedChange, own_status_line
+from ullage.cli.installing.entries import Entry, StatusLineEntry, command
 
-CLIENT = "copilot-cli"
+CLIENT: Final = "copilot-cli"
 
 
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes. It takes another address from the environment alone."""
-    if not statusline or project:
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed. It takes another address from the environment alone."""
+    if project:
         return []
     own = os.environ.get("COPILOT_HOME", "")
     directory = Path(own) if own else Path.home() / ".copilot"
     path = directory / "settings.json"
-    return [own_status_line(CLIENT, path, ["statusLine"], command("copilot_cli.py"))]
+    return [StatusLineEntry(path, ["statusLine"], command("copilot_cli.py"))]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
-from ullage.cli.installing.claude_code import command
-from ullage.cli.installing.plan import PlannedChange, json_item
+from ullage.cli.installing.entries import Entry, HookEntry, command
 
-CLIENT = "gemini-cli"
-HOOK_TIMEOUT_MS = 5_000
+CLIENT: Final = "gemini-cli"
 
 
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes. It has no status line, and takes another address from the environment alone."""
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed. It has no status line, and takes another address from the environment alone."""
     directory = Path.cwd() if project else Path.home()
     path = directory / ".gemini" / "settings.json"
-    if not hooks:
-        return []
     handler = {
         "type": "command",
         "name": "ullage",
         "command": command("gemini.py"),
-        "timeout": HOOK_TIMEOUT_MS,
+        "timeout": 5_000,
     }
-    keys = ["hooks", "AfterAgent"]
-    return [json_item(CLIENT, "AfterAgent hook", path, keys, {"hooks": [handler]})]
+    return [HookEntry(path, ["hooks", "AfterAgent"], handler)]

@@ -5,31 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from ullage.cli.installing.plan import PlannedChange, plugin, setting, whole_file
+from ullage.cli.installing.entries import AddressEntry, Entry, PluginEntry
 
-CLIENT = "opencode"
-INSTALLED = "anthropic"
+CLIENT: Final = "opencode"
+INSTALLED: Final = "anthropic"
 """The provider whose address is changed."""
 
 
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes. OpenCode has no status line for plugins; ours is a message at two shares."""
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed. OpenCode has no status line for plugins; ours is a message at two shares."""
     directory = config_directory(os.environ)
     configuration = directory / "opencode.json"
     if project:
         directory = Path.cwd() / ".opencode"
         configuration = Path.cwd() / "opencode.json"
-    planned = []
-    if hooks:
-        path = directory / "plugins" / "ullage.js"
-        planned.append(whole_file(CLIENT, "hook", path, plugin("opencode.js")))
-    if proxy:
-        keys = ["provider", INSTALLED, "options", "baseURL"]
-        planned.append(setting(CLIENT, "proxy", configuration, keys, proxy))
-    return planned
+    plugin = PluginEntry("hooks", directory / "plugins" / "ullage.js", "opencode.js")
+    keys = ["provider", INSTALLED, "options", "baseURL"]
+    return [plugin, AddressEntry(configuration, keys, proxy, [INSTALLED])]
 
 
 def config_directory(environment: Mapping[str, str]) -> Path:

@@ -5,29 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from ullage.cli.installing.plan import PlannedChange, plugin, setting, whole_file
+from ullage.cli.installing.entries import AddressEntry, Entry, PluginEntry
 
-CLIENT = "pi"
-INSTALLED = "anthropic"
+CLIENT: Final = "pi"
+INSTALLED: Final = "anthropic"
 """The provider whose address is changed."""
 
 
-def changes(
-    *, statusline: bool, hooks: bool, proxy: str, project: bool
-) -> list[PlannedChange]:
-    """What an installation changes. pi has no hooks besides extensions; ours is a line in its footer."""
+def entries(*, proxy: str, project: bool) -> list[Entry]:
+    """What can be installed. pi has no hooks besides extensions; ours is a line in its footer.
+
+    It reads addresses from the user's configuration alone.
+    """
     home = agent_directory(os.environ)
     directory = Path.cwd() / ".pi" if project else home
-    planned = []
-    if statusline:
-        path = directory / "extensions" / "ullage.js"
-        planned.append(whole_file(CLIENT, "statusline", path, plugin("pi.js")))
-    if proxy:
-        keys = ["providers", INSTALLED, "baseUrl"]
-        path = home / "models.json"
-        planned.append(setting(CLIENT, "proxy", path, keys, proxy))
-    return planned
+    plugin = PluginEntry("statusline", directory / "extensions" / "ullage.js", "pi.js")
+    if project:
+        return [plugin]
+    keys = ["providers", INSTALLED, "baseUrl"]
+    return [plugin, AddressEntry(home / "models.json", keys, proxy, [INSTALLED])]
 
 
 def agent_directory(environment: Mapping[str, str]) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ullage.cli.installing.codex import address_keys, config_path
-from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.installing.files import CannotEdit
 from ullage.cli.upstreams import CHATGPT, CHATGPT_ADDRESS
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.installing import jsonc
+from ullage.cli.installing.files import CannotEdit, owner_of, parsed
 from ullage.cli.installing.opencode import INSTALLED, config_directory
-from ullage.cli.installing.splice import CannotEdit
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 from ullage.models.providers import TABLE, Provider, provider_named
 
@@ -36,16 +36,16 @@ def setup(start: Start) -> ClientSetup:
             "OpenCode has no provider whose calls can be metered: none has a key in the environment or in "
             "`opencode auth list`, or an address in opencode.json. Sign in with `opencode auth login`."
         )
-    text = start.environment.get(CONTENT) or "{}"
     try:
+        content = parsed(Path(FILES[0]), start.environment.get(CONTENT, ""))
         for name, used in found.items():
-            keys = ["provider", name, "options", "baseURL"]
-            text = jsonc.setting(text, keys, start.through(used)).apply(text)
+            options = owner_of(content, ["provider", name, "options"])
+            options["baseURL"] = start.through(used)
     except CannotEdit as problem:
         raise WrapRefused(
             f"{CONTENT} can't be read ({problem}), so no address can be added to it. Correct it."
         ) from None
-    return ClientSetup({CONTENT: text})
+    return ClientSetup({CONTENT: json.dumps(content)})
 
 
 def used_addresses(start: Start) -> dict[str, UsedAddress]:

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.installing import jsonc
-from ullage.cli.installing.plan import text_of
-from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.installing.files import CannotEdit, parsed, text_of
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
 ADDRESS: Final = "OPENAI_BASE_URL"
@@ -106,9 +104,9 @@ def _system_settings(start: Start) -> dict[str, Any]:
     own = start.environment.get(SYSTEM_SETTINGS, "")
     path = Path(own) if own else USUAL_SYSTEM_SETTINGS
     try:
-        found = jsonc.value_at(text_of(path), [])
+        settings: dict[str, Any] = parsed(path, text_of(path))
     except CannotEdit as problem:
         raise WrapRefused(
             f"{path}: {problem}. Its settings can't be read, so nothing was started. Repair the file."
         ) from None
-    return found if isinstance(found, dict) else {}
+    return settings

@@ -7,8 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from ullage.cli.installing.plan import configured, text_of
-from ullage.cli.installing.splice import CannotEdit
+from ullage.cli.installing.files import CannotEdit, configured, text_of
 from ullage.cli.upstreams import checked_address, name_for
 from ullage.cli.wrapping.folder_trust import trusted_folders
 from ullage.errors import SettingError

@@ -1,4 +1,4 @@
-// Installed by `ullage install opencode`; `ullage uninstall opencode` removes it.
+// Installed by `ullage install opencode`; `ullage install opencode --remove` removes it.
 // Says when a session has used 70 % and 90 % of its model's window. https://opencode.ai/docs/plugins
 const SHARES = [0.9, 0.7];
 

@@ -1,4 +1,4 @@
-// Installed by `ullage install pi`; `ullage uninstall pi` removes it.
+// Installed by `ullage install pi`; `ullage install pi --remove` removes it.
 // Shows the context in pi's footer, with the largest tool result in view and the room to pi's own compaction.
 // https://pi.dev/docs: extensions, ctx.getContextUsage(), ctx.ui.setStatus().
 import { readFileSync } from "node:fs";
