@@ -38,9 +38,12 @@ EXCEPTIONS = {
     "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
     "importers/opencode.py": "which of OpenCode's providers are gateways there",
+    "cli/client_names.py": "the programs that are wrapped",
+    "cli/installing/claude_code.py": "whose address Claude Code has",
     "cli/installing/codex.py": "Codex's own name of a provider in its configuration",
     "cli/installing/opencode.py": "OpenCode's own name of a provider in its configuration",
     "cli/installing/pi.py": "pi's own name of a provider in its configuration",
+    "cli/installing/qwen_code.py": "whose address qwen-code has",
     "cli/wrap.py": "the programs that are wrapped",
     "cli/upstreams.py": "the names in the proxy's addresses",
     "cli/wrapping/claude_code.py": "whose address Claude Code has",

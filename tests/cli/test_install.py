@@ -223,7 +223,6 @@ def test_a_directory_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     assert "Make it writable, then run this again." in refused.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "typed", "is_written"),
     [

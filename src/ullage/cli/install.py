@@ -21,7 +21,7 @@ from ullage.cli.installing import (
     qwen_code,
 )
 from ullage.cli.installing.differences import differences
-from ullage.cli.installing.entries import Entry
+from ullage.cli.installing.entries import ClientEntry
 from ullage.cli.installing.files import CannotEdit, ClientFile, ClientFiles
 from ullage.cli.parser import USUAL_PROXY
 from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
@@ -36,7 +36,7 @@ from ullage.errors import SettingError
 from ullage.installation import is_temporary
 from ullage.runtime.config_file import user_endpoints
 
-ENTRIES: Final[Mapping[str, Callable[..., list[Entry]]]] = {
+ENTRIES: Final[Mapping[str, Callable[..., list[ClientEntry]]]] = {
     client.CLIENT: client.entries
     for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
 }
@@ -83,7 +83,7 @@ def install(options: argparse.Namespace) -> int:
         )
 
 
-def _chosen(options: argparse.Namespace) -> list[Entry]:
+def _chosen(options: argparse.Namespace) -> list[ClientEntry]:
     """What the options name; without any, all but the proxy, which is removed too where it is there."""
     wanted = [kind for kind in KINDS if getattr(options, kind)]
     if not wanted:
@@ -131,7 +131,9 @@ def _own_proxy(client: str, *, is_project: bool) -> str:
 
 
 def _carry_out(
-    changed: Sequence[ClientFile], chosen: Sequence[Entry], options: argparse.Namespace
+    changed: Sequence[ClientFile],
+    chosen: Sequence[ClientEntry],
+    options: argparse.Namespace,
 ) -> int:
     """Show what changes, ask on a terminal, and write it: all files, or none where one has to be changed by hand."""
     client, is_removed = options.client, options.remove
@@ -174,7 +176,7 @@ def _carry_out(
     return DONE
 
 
-def _listed(chosen: Sequence[Entry]) -> str:
+def _listed(chosen: Sequence[ClientEntry]) -> str:
     """As in ``1 status line, 3 hooks``."""
     counts = Counter(KINDS[entry.kind] for entry in chosen)
     return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts.items())

@@ -40,7 +40,8 @@ def test_a_comma_stands_where_members_follow(
 ) -> None:
     file = file_of(tmp_path / "a.json", before)
     file.content |= {"x": 1, "y": {"z": 2}}
-    *_, first, last = differences(file)
+    *_, lines = differences(file)
+    first, last = lines.split("\n")
     assert (first, last) == ('  "x": 1,', f'  "y": {{"z": 2{ends}')
 
 
@@ -51,7 +52,7 @@ def test_lines_of_toml_are_toml(tmp_path: Path) -> None:
     file.content["a"]["b"]["y"] = "http://b"
     assert list(differences(file)) == [
         f"Into {path}:",
-        '  url = "http://a"',
-        f"Into [a.b] of {path}:",
-        '  y = "http://b"',
+        '  "url" = "http://a"',
+        f'Into "a" > "b" of {path}:',
+        '  "y" = "http://b"',
     ]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ullage.cli.installing.entries import (
     AddressEntry,
-    Entry,
+    ClientEntry,
     HookEntry,
     PluginEntry,
     StatusLineEntry,
@@ -32,14 +32,14 @@ def address(url: str = "http://127.0.0.1:4141/anthropic") -> AddressEntry:
     return AddressEntry(PATH, KEYS, url, ["anthropic"], {"SEARCH": "true"})
 
 
-def put(entry: Entry, content: dict[str, Any]) -> ClientFiles:
+def put(entry: ClientEntry, content: dict[str, Any]) -> ClientFiles:
     files = ClientFiles()
     files[PATH].content = content
     entry.put(files)
     return files
 
 
-def without(entry: Entry, content: dict[str, Any]) -> dict[str, Any]:
+def without(entry: ClientEntry, content: dict[str, Any]) -> dict[str, Any]:
     files = ClientFiles()
     files[PATH].content = content
     entry.take(files, UPSTREAMS)
@@ -71,7 +71,7 @@ def test_what_was_put_there_is_taken_out_and_nothing_else(
     before = json.loads(json.dumps(content))
     files = ClientFiles()
     files[PATH].content = content
-    entries = [status_line, hook, address()]
+    entries: list[ClientEntry] = [status_line, hook, address()]
     for entry in [*entries, *entries]:
         entry.put(files)
     assert content["statusLine"]["command"] == OURS

@@ -167,7 +167,6 @@ file.write()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 12))
 def test_killed_at_any_step_the_file_is_whole(settings: Path, step: int) -> None:
     words = [sys.executable, "-c", KILLED_AT_CALL, str(settings), str(step)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from ullage.cli.installing.entries import (
     AddressEntry,
-    Entry,
+    ClientEntry,
     HookEntry,
     StatusLineEntry,
     command,
@@ -17,7 +18,11 @@ from ullage_line.places import settings_file
 
 CLIENT: Final = "claude-code"
 
-EVENTS: Final = (("PostToolUse", {"matcher": "*"}), ("Stop", {}), ("PreCompact", {}))
+EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "PostToolUse": {"matcher": "*"},
+    "Stop": {},
+    "PreCompact": {},
+}
 """The events of the hooks, and what stands beside each."""
 
 TOOL_SEARCH: Final = {"ENABLE_TOOL_SEARCH": "true"}
@@ -32,7 +37,7 @@ def settings_path(*, project: bool) -> Path:
     return directory / "settings.json"
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed.
 
     A project's status line may come with a clone: it does not become the user's own, which runs everywhere.
@@ -46,6 +51,8 @@ def entries(*, proxy: str, project: bool) -> list[Entry]:
         usual={"padding": 0},
     )
     handler = {"type": "command", "command": command("hooks.py"), "timeout": 5}
-    hooks = [HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS]
+    hooks = [
+        HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS.items()
+    ]
     keys = ["env", "ANTHROPIC_BASE_URL"]
     return [line, *hooks, AddressEntry(path, keys, proxy, ["anthropic"], TOOL_SEARCH)]

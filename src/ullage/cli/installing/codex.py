@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, Entry
+from ullage.cli.installing.entries import AddressEntry, ClientEntry
 from ullage.cli.installing.files import CannotEdit, configured
 
 CLIENT: Final = "codex"
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed: the address of the provider that is in use.
 
     Codex takes no address and no provider from a project's configuration

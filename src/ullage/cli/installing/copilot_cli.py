@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import Entry, StatusLineEntry, command
+from ullage.cli.installing.entries import ClientEntry, StatusLineEntry, command
 
 CLIENT: Final = "copilot-cli"
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. It takes another address from the environment alone."""
     if project:
         return []

@@ -6,76 +6,53 @@ What stands beside the change may be a key: it is not shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ullage.cli.installing.files import ClientFile
 
 
-class Difference(NamedTuple):
-    """Members or items that come into one object or list, or go out of it."""
-
-    verb: str
-    where: Sequence[str]
-    lines: Sequence[str]
-
-
 def differences(file: ClientFile) -> Iterator[str]:
-    """The difference to the file as lines of text."""
+    """The difference to the file as lines of text: of JSON, or of TOML."""
     if isinstance(file.content, str):
         verb = "A file of ours at" if file.content else "Without our file at"
         yield f"{verb} {file.path}"
         return
-    is_toml = file.path.suffix == ".toml"
-    for verb, where, lines in _compared(file.before, file.after, (), is_toml=is_toml):
-        yield f"{verb} {_place(where, is_toml=is_toml)}{file.path}:"
-        yield from (f"  {line}" for line in lines)
-
-
-def _place(where: Sequence[str], *, is_toml: bool) -> str:
-    if not where:
-        return ""
-    names = f"[{'.'.join(where)}]" if is_toml else " > ".join(map(json.dumps, where))
-    return f"{names} of "
+    yield from _compared(file.before, file.after, (), file)
 
 
 def _compared(
-    before: Any, after: Any, where: Sequence[str], *, is_toml: bool
-) -> Iterator[Difference]:
-    if isinstance(before, list):
-        added = [_written(item) for item in after if item not in before]
-        gone = [_written(item) for item in before if item not in after]
-    else:
-        added = [
-            _member(key, after[key], is_toml=is_toml)
-            for key in after
-            if key not in before
-        ]
-        gone = [json.dumps(key) for key in before if key not in after]
+    before: Any, after: Any, where: Sequence[str], file: ClientFile
+) -> Iterator[str]:
+    """The differences of two objects or two lists, and of all in them."""
+    names = " > ".join(map(_written, where))
+    place = f"{names} of {file.path}:" if names else f"{file.path}:"
+    is_toml = file.path.suffix == ".toml"
+    comma = "" if is_toml else ","
+
+    def member(key: str) -> str:
+        return f"{_written(key)}{' =' if is_toml else ':'} {_written(after[key])}"
+
+    gone = [each for each in before if each not in after]
     if gone:
-        yield Difference("Out of", where, gone)
+        yield f"Out of {place}"
+        yield from (f"  {_written(each)}" for each in gone)
+    added = [each for each in after if each not in before]
     if added:
-        end = "" if is_toml else ","
-        last = end if before else ""
-        lines = [f"{line}{end}" for line in added[:-1]]
-        yield Difference("Into", where, [*lines, f"{added[-1]}{last}"])
-    if isinstance(before, Mapping):
-        for key in before:
-            if key not in after or before[key] == after[key]:
-                continue
-            kinds = {type(before[key]), type(after[key])}
-            if kinds in ({dict}, {list}):
-                inner = (*where, key)
-                yield from _compared(before[key], after[key], inner, is_toml=is_toml)
-            else:
-                line = _member(key, after[key], is_toml=is_toml)
-                yield Difference("Instead of what is set in", where, [line])
-
-
-def _member(key: str, value: Any, *, is_toml: bool) -> str:
-    if is_toml:
-        return f"{key} = {_written(value)}"
-    return f"{json.dumps(key)}: {_written(value)}"
+        yield f"Into {place}"
+        lines = map(_written if isinstance(after, list) else member, added)
+        joined = f"{comma}\n  ".join(lines)
+        yield f"  {joined}{comma if before else ''}"
+    if isinstance(before, list):
+        return
+    for key in before:
+        if key not in after or before[key] == after[key]:
+            continue
+        if {type(before[key]), type(after[key])} in ({dict}, {list}):
+            yield from _compared(before[key], after[key], (*where, key), file)
+        else:
+            yield f"Instead of what is set in {place}"
+            yield f"  {member(key)}"
 
 
 def _written(value: Any) -> str:

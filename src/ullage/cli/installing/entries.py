@@ -26,7 +26,7 @@ OWN: Final = re.compile(r"ullage_line[/\\]+\w+\.py")
 """What every command of ours holds, from wherever Ullage is installed."""
 
 
-class Entry(Protocol):
+class ClientEntry(Protocol):
     """One thing that an installation puts into a file."""
 
     @property

@@ -103,7 +103,8 @@ class ClientFiles:
 
     def __getitem__(self, path: Path) -> ClientFile:
         if path not in self.files:
-            self._refuse_leaving(path)
+            if self.project is not None and path.is_relative_to(self.project):
+                _refuse_leaving(path, self.project)
             self.files[path] = ClientFile(path)
         return self.files[path]
 
@@ -111,14 +112,13 @@ class ClientFiles:
         """The files whose content is not what they hold, in the order in which they were read."""
         return [file for file in self.files.values() if file.after != file.before]
 
-    def _refuse_leaving(self, path: Path) -> None:
-        if self.project is None or not path.is_relative_to(self.project):
-            return
-        real = os.path.realpath(path)
-        if not Path(real).is_relative_to(os.path.realpath(self.project)):
-            raise CannotEdit(
-                f"{path} is a link, or lies behind one, that leads out of the project to {real}"
-            )
+
+def _refuse_leaving(path: Path, project: Path) -> None:
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(os.path.realpath(project)):
+        raise CannotEdit(
+            f"{path} is a link, or lies behind one, that leads out of the project to {real}"
+        )
 
 
 def text_of(path: Path) -> str:
@@ -194,7 +194,7 @@ def _to_change(path: Path, text: str, found: Any) -> Any:
             raise CannotEdit(f"tomlkit can't read it ({problem})") from None
     try:
         if path.suffix != ".js" and text.strip():
-            json.loads(text, object_pairs_hook=_with_keys_once, parse_constant=_refused)
+            json.loads(text, object_pairs_hook=_with_keys_once)
             json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as problem:
         raise CannotEdit(
@@ -208,10 +208,6 @@ def _with_keys_once(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(members):
         raise ValueError("a key occurs twice")
     return found
-
-
-def _refused(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 def _replace(path: Path, data: bytes, had: os.stat_result | None) -> None:

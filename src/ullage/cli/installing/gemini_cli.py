@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import Entry, HookEntry, command
+from ullage.cli.installing.entries import ClientEntry, HookEntry, command
 
 CLIENT: Final = "gemini-cli"
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. It has no status line, and takes another address from the environment alone."""
     directory = Path.cwd() if project else Path.home()
     path = directory / ".gemini" / "settings.json"

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, Entry, PluginEntry
+from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
 
 CLIENT: Final = "opencode"
 INSTALLED: Final = "anthropic"
 """The provider whose address is changed."""
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. OpenCode has no status line for plugins; ours is a message at two shares."""
     directory = config_directory(os.environ)
     configuration = directory / "opencode.json"

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, Entry, PluginEntry
+from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
 
 CLIENT: Final = "pi"
 INSTALLED: Final = "anthropic"
 """The provider whose address is changed."""
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. pi has no hooks besides extensions; ours is a line in its footer.
 
     It reads addresses from the user's configuration alone.

@@ -8,12 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, Entry, StatusLineEntry, command
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    StatusLineEntry,
+    command,
+)
 
 CLIENT: Final = "qwen-code"
 
 
-def entries(*, proxy: str, project: bool) -> list[Entry]:
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. Addresses of ``modelProviders`` come before ours.
 
     A project's settings are shared, so the command, which names this machine's Python, is no part of them.
