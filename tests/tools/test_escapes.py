@@ -201,14 +201,14 @@ async def test_memory_that_forked_processes_share_counts_once(
     assert ended.exceeded == "", printed
 
 
-async def test_many_open_files_keep_no_command_from_its_end(tmp_path: Path) -> None:
+async def test_many_processes_keep_no_command_from_its_end(tmp_path: Path) -> None:
     """The launcher looks at all of them, and has to end daemons without environment within ten seconds."""
-    (tmp_path / "open.py").write_text(
-        "import os, time\nfor _ in range(8000):\n    os.dup(0)\nfor _ in range(900):\n    if os.fork() == 0:\n"
+    (tmp_path / "fork.py").write_text(
+        "import os, time\nfor _ in range(900):\n    if os.fork() == 0:\n"
         "        os.setsid()\n        time.sleep(91783)\nprint('begun', flush=True)\ntime.sleep(91783)\n"
     )
     sandbox = Sandbox(readable=(Path(sys.base_prefix),))
-    line = f"env -i {PYTHON} -I -S {tmp_path}/open.py"
+    line = f"env -i {PYTHON} -I -S {tmp_path}/fork.py"
     printed = bytearray()
     spec = ProcessSpec(("/bin/sh", "-c", line), tmp_path, {"PATH": "/usr/bin:/bin"})
     command = asyncio.create_task(
@@ -220,7 +220,7 @@ async def test_many_open_files_keep_no_command_from_its_end(tmp_path: Path) -> N
     command.cancel()
     with pytest.raises(asyncio.CancelledError):
         await command
-    assert not running_of(f"{tmp_path}/open.py")
+    assert not running_of(f"{tmp_path}/fork.py")
 
 
 def running_of(argument: str) -> list[int]:
@@ -280,19 +280,6 @@ async def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
     )
     assert ended.code != 0
     assert (tmp_path / "large").stat().st_size <= 1_000_000
-
-
-async def test_the_temporary_directory_has_a_largest_size(tmp_path: Path) -> None:
-    line = "for each in $(seq 60); do head -c 2000000 /dev/zero > $TMPDIR/$each || exit 9; sleep 0.05; done"
-    ended, _ = await run(limited(temp_bytes=20_000_000), tmp_path, line)
-    assert ended.code == 9
-
-
-async def test_no_temporary_directory_is_left(tmp_path: Path) -> None:
-    line = "mkdir -p $TMPDIR/ullage-left/b; chmod 0 $TMPDIR/ullage-left; echo $TMPDIR"
-    _, printed = await run(Sandbox(), tmp_path, line)
-    assert printed.strip() == "/tmp"
-    assert not Path("/tmp/ullage-left").exists()
 
 
 @pytest.mark.parametrize("linked", ["nested/.git", "nested"])
