@@ -96,7 +96,7 @@ LINUX = frozenset(
         "tools/test_shell.py",
     }
 )
-"""Directories and files of tests that need Linux: they try bubblewrap, Landlock and seccomp, or look into /proc."""
+"""Directories and files of tests that need Linux: they try bubblewrap, or look into /proc."""
 
 SANDBOXED = LINUX | {"runtime/test_ceiling.py"}
 """Those that run commands in the sandbox."""

@@ -1,4 +1,4 @@
-"""Attempts of a command to get out of its sandbox, each made on every backend; a table of what came of them.
+"""Attempts of a command to get out of its sandbox, and a table of what came of them.
 
     uv run python -m tests.tools.escapes            the table in tests/hostile/ATTACKS.md
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
-from ullage.tools.sandbox import Backend, Sandbox, SandboxMode
+from ullage.tools.sandbox import Sandbox, SandboxMode
 from ullage.tools.shell import clean_environment
 
 CANARY: Final = "canary-5f2a9c1e"
@@ -72,10 +72,9 @@ class World:
             "NAP": self.nap,
         }
 
-    def sandbox(self, backend: Backend, mode: SandboxMode = "workspace") -> Sandbox:
+    def sandbox(self, mode: SandboxMode = "workspace") -> Sandbox:
         return Sandbox(
             mode=mode,
-            backends=(backend,),
             home=self.home,
             hidden=(self.store, self.root / "data/deep/hidden"),
             readable=(self.readable, Path(sys.base_prefix)),
@@ -94,8 +93,8 @@ class Attempt(NamedTuple):
     python: bool = False
     left: Callable[[World], bool] | None = None
     prepare: Callable[[World], object] | None = None
-    open_in: frozenset[Backend] = frozenset()
-    """Where it is known to get out; tests/hostile/ATTACKS.md says so."""
+    gets_out: bool = False
+    """Whether it is known to get out; tests/hostile/ATTACKS.md says so."""
 
 
 def _heard(listening: socket.socket) -> bool:
@@ -186,7 +185,7 @@ def _call(x86: int, arm: int, *arguments: str) -> str:
         f"result = libc.syscall(number, {given})\n"
         "number = ctypes.get_errno()\n"
         "print(result, os.strerror(number))\n"
-        "print('ESCAPED') if result >= 0 or number not in (1, 13, 38) else None\n"
+        "print('ESCAPED') if result >= 0 or number not in (1, 3, 13, 38) else None\n"
     )
 
 
@@ -196,8 +195,7 @@ FILES: Final[Sequence[Attempt]] = (
     Attempt("read it through a hard link", "ln $HOME_DIR/.ssh/id_ed25519 hard; cat hard"),
     Attempt("read a file beside the workspace with ..", "cat ../outside/secret; cat $ROOT/../outside/secret"),
     Attempt("list a directory beside the workspace", "ls $OUTSIDE && echo ESCAPED"),
-    Attempt("read the store inside the workspace", "cat store.db; cat < store.db; cp store.db copy; cat copy",
-            open_in=frozenset({"landlock"})),
+    Attempt("read the store inside the workspace", "cat store.db; cat < store.db; cp store.db copy; cat copy"),
     Attempt("write beside the workspace", "echo x > ../outside/new; echo x > $OUTSIDE/new2",
             left=lambda world: any((world.outside / name).exists() for name in ("new", "new2"))),
     Attempt("write in a directory that can be read", "echo x > $READABLE/new",
@@ -211,8 +209,7 @@ FILES: Final[Sequence[Attempt]] = (
             "os.truncate(os.environ['READABLE'] + '/plain', 0)", python=True,
             left=lambda world: (world.readable / "plain").stat().st_size == 0),
     Attempt("change the mode of a file outside", "chmod 666 $READABLE/plain",
-            left=lambda world: (world.readable / "plain").stat().st_mode & 0o777 == 0o666,
-            open_in=frozenset({"landlock"})),
+            left=lambda world: (world.readable / "plain").stat().st_mode & 0o777 == 0o666),
     Attempt("make a setuid program in the workspace", "cp /bin/true own; chmod 4755 own; chmod u+s own; "
             "install -m 4755 /bin/true own2", left=lambda world: any(
                 (world.root / name).exists() and (world.root / name).stat().st_mode & 0o4000
@@ -220,9 +217,8 @@ FILES: Final[Sequence[Attempt]] = (
     Attempt("make a setuid file without a name", "import os\nmade = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755)\n"
             "if os.fstat(made).st_mode & 0o4000:\n    print('ESCAPED')", python=True),
     Attempt("take a hidden file along with its directory", "mv data moved; mv data/deep data/d; cat moved/deep/hidden "
-            "data/d/hidden", left=lambda world: not (world.root / "data/deep").exists(),
-            open_in=frozenset({"landlock"})),
-    *(Attempt(name, code, left=_git_changed, open_in=frozenset({"landlock"})) for name, code in {
+            "data/d/hidden", left=lambda world: not (world.root / "data/deep").exists()),
+    *(Attempt(name, code, left=_git_changed) for name, code in {
         "write a hook of the repository": "echo evil > .git/hooks/pre-commit; mv .git gone && mkdir -p .git/hooks && "
         "echo evil > .git/hooks/pre-commit",
         "write the repository's settings": "git config core.fsmonitor evil; echo evil >> .git/config; "
@@ -240,16 +236,16 @@ FILES: Final[Sequence[Attempt]] = (
     }.items()),
     Attempt("make a repository where there is none", "git init -q; mkdir -p .git/hooks; echo evil > .git/config; "
             "ln -s own .git; echo 'gitdir: own' > .git", prepare=lambda world: shutil.rmtree(world.root / ".git"),
-            left=lambda world: os.path.lexists(world.root / ".git"), open_in=frozenset({"landlock"})),
+            left=lambda world: os.path.lexists(world.root / ".git")),
     Attempt("make the workspace itself a repository", "git init -q --bare .; mkdir objects refs; "
             "echo ref: refs/heads/main > HEAD", prepare=lambda world: shutil.rmtree(world.root / ".git"),
-            left=lambda world: (world.root / "HEAD").exists(), open_in=frozenset({"landlock"})),
+            left=lambda world: (world.root / "HEAD").exists()),
     Attempt("make a repository in a new directory", "mkdir -p new/.git; echo evil > new/.git/config",
             left=lambda world: (world.root / "new/.git/config").exists(),
-            open_in=frozenset({"bubblewrap", "landlock"})),
+            gets_out=True),
     Attempt("make a device node", "mknod disk b 254 0 && echo ESCAPED; mknod null2 c 1 3 && echo ESCAPED"),
     Attempt("mount", "mkdir -p m; mount -t tmpfs none m && echo ESCAPED; mount --bind $OUTSIDE m && cat m/secret"),
-    Attempt("open a file by its handle", _call(304, 265, "-100", "None", "0"), python=True),
+    Attempt("open a file by its handle", _call(304, 265, "-100", "b'\\x08' + bytes(15)", "0"), python=True),
     Attempt("write to /proc/sys and /sys", "echo x > /proc/sys/kernel/domainname && echo ESCAPED; "
             "echo 1 > /sys/devices/system/cpu/cpu1/online && echo ESCAPED"),
 )  # fmt: skip
@@ -262,9 +258,11 @@ PROCESSES: Final[Sequence[Attempt]] = (
             "/proc/*/roo[t]$OUTSIDE/secret /proc/*/cwd/outside/secret"),
     Attempt("read its memory", "open(f\"/proc/{os.environ['VICTIM']}/mem\", 'rb')", python=True),
     Attempt("trace a process", _call(101, 117, "16", "int(os.environ['VICTIM'])", "0", "0"), python=True),
-    Attempt("read memory by process_vm_readv", _call(310, 270, "int(os.environ['VICTIM'])", "None", "0", "None", "0",
-            "0"), python=True),
-    Attempt("take a descriptor of another process", _call(438, 438, "0", "0", "0"), python=True),
+    Attempt("read memory by process_vm_readv", _call(310, 270, "int(os.environ['VICTIM'])",
+            "(ctypes.c_void_p * 2)(id(os), 8)", "1", "(ctypes.c_void_p * 2)(4096, 8)", "1", "ctypes.c_long(0)"),
+            python=True),
+    Attempt("take a descriptor of another process", "os.pidfd_open(int(os.environ['VICTIM']))\nprint('ESCAPED')",
+            python=True),
     Attempt("send a signal to a process outside", "kill -9 $VICTIM",
             left=lambda world: _is_dead(world.victim)),
     Attempt("limit a process outside", "import resource\nresource.prlimit(int(os.environ['VICTIM']), "
@@ -284,11 +282,10 @@ PROCESSES: Final[Sequence[Attempt]] = (
     Attempt("a mount namespace", "unshare -m true && echo ESCAPED"),
     Attempt("a namespace by clone3", _call(435, 435, "b'\\0\\0\\0\\x10' + bytes(84)", "88"), python=True),
     Attempt("the keyring", _call(250, 219, "0", "-3", "1"), python=True),
-    Attempt("put characters into a terminal", "import fcntl, pty\n"
+    Attempt("put characters into a terminal", "import fcntl\n"
             "for name in ('/dev/tty', '/dev/pts/0', '/dev/console'):\n    try:\n"
             "        fcntl.ioctl(os.open(name, os.O_RDWR), 0x5412, b'x')\n        print('ESCAPED')\n"
-            "    except OSError as problem:\n        print(problem)\nmaster, slave = pty.openpty()\n"
-            "fcntl.ioctl(slave, 0x5412, b'x')\nprint('ESCAPED')", python=True),
+            "    except OSError as problem:\n        print(problem)", python=True),
     Attempt("a core dump", "ulimit -c unlimited; sh -c 'kill -SEGV $$'; ls core* && echo ESCAPED"),
     Attempt("io_uring, which makes sockets unseen", _call(425, 425, "1", "bytes(120)"), python=True),
     Attempt("bpf", _call(321, 280, "0", "None", "0"), python=True),
@@ -388,52 +385,41 @@ class Tried(NamedTuple):
 async def try_escape(
     attempt: Attempt,
     world: World,
-    backend: Backend,
     mode: SandboxMode = "workspace",
     *,
     timeout_s: float = 30.0,
 ) -> Tried:
-    """Make one attempt. Landlock is not given a store inside the workspace, which it would refuse to guard."""
-    sandbox = world.sandbox(backend, mode)
-    if sandbox.backend(world.root) != backend and backend != "none":
-        sandbox = Sandbox(
-            mode=mode, backends=(backend,), home=sandbox.home, readable=sandbox.readable
-        )
+    """Make one attempt."""
     env = {**clean_environment(os.environ), **world.names}
     program = (PYTHON, "-I", "-S", "-c", f"import os\n{attempt.code}")
     arguments = program if attempt.python else ("/bin/sh", "-c", attempt.code)
     if attempt.prepare is not None:
         attempt.prepare(world)
     printed = bytearray()
-    command = sandbox.confined(ProcessSpec(arguments, world.root, env))
+    command = world.sandbox(mode).confined(ProcessSpec(arguments, world.root, env))
     ended = await run_command(command, printed.extend, timeout_s=timeout_s)
     text = printed.decode("utf-8", "replace")
     trace = attempt.left is not None and attempt.left(world)
     return Tried(trace or CANARY in text or "ESCAPED" in text, text, ended)
 
 
-async def outcome(
-    attempt: Attempt, backend: Backend, mode: SandboxMode = "workspace"
-) -> Tried:
+async def outcome(attempt: Attempt, mode: SandboxMode = "workspace") -> Tried:
     """One attempt in a world of its own."""
     place = Path(tempfile.mkdtemp(prefix="ullage-escape-"))
     try:
         with world_in(place) as world:
-            return await try_escape(attempt, world, backend, mode)
+            return await try_escape(attempt, world, mode)
     finally:
         shutil.rmtree(place)
 
 
 def main() -> None:
     """Write the table."""
-    backends: tuple[Backend, ...] = ("bubblewrap", "landlock")
-    sys.stdout.write("| attempt | bubblewrap | Landlock |\n|---|---|---|\n")
+    sys.stdout.write("| attempt | bubblewrap |\n|---|---|\n")
     for attempt in ATTEMPTS:
-        told = []
-        for backend in backends:
-            tried = asyncio.run(outcome(attempt, backend))
-            told.append("**gets out**" if tried.escaped else "stopped")
-        sys.stdout.write(f"| {attempt.name} | {' | '.join(told)} |\n")
+        tried = asyncio.run(outcome(attempt))
+        told = "**gets out**" if tried.escaped else "stopped"
+        sys.stdout.write(f"| {attempt.name} | {told} |\n")
 
 
 if __name__ == "__main__":

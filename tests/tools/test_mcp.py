@@ -304,14 +304,17 @@ async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(
     assert "canary" not in str(raised.value)
 
 
-async def test_a_server_that_can_not_be_sandboxed_is_not_started(tmp_path: Path) -> None:
+async def test_a_server_that_can_not_be_sandboxed_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     line = f"touch {tmp_path}/started; exit 1"
     server = McpServer(
         "t",
         command="/bin/sh",
         args=["-c", line],
         cwd=tmp_path,
-        sandbox=Sandbox(backends=()),
+        sandbox=Sandbox(),
     )
     with pytest.raises(ServerUnavailable, match="not possible"):
         async with server:

@@ -1,10 +1,9 @@
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.tools.escapes import index_of
 from ullage.tools.repositories import git_places, submodules
@@ -26,43 +25,54 @@ def git(place: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", place, *arguments], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("version", ["2", "3", "4"])
-def test_submodules_are_found_in_each_version_of_the_index(
-    version: str, repository: Path
-) -> None:
-    if version == "3":
-        git(repository, "add", "-N", "--", "zz.txt")
-        (repository / "new.txt").touch()
-        git(
-            repository, "add", "--intent-to-add", "new.txt"
-        )  # an extended flag, which makes it version 3
-    else:
-        git(repository, "update-index", "--index-version", version)
-    assert (repository / ".git/index").read_bytes()[7] == int(version)
-    assert set(submodules(repository / ".git")) == {"a", "lib/deep/er", "z" * 200}
+def submodules_in(place: Path) -> set[str]:
+    program = shutil.which("git")
+    assert program is not None
+    return set(submodules(place / ".git", program))
 
 
-def test_submodules_are_found_in_an_index_that_is_split(repository: Path) -> None:
+def test_submodules_are_found(repository: Path) -> None:
+    assert submodules_in(repository) == {"a", "lib/deep/er", "z" * 200}
     git(repository, "update-index", "--split-index")
-    assert set(submodules(repository / ".git")) == {"a", "lib/deep/er", "z" * 200}
+    git(repository, "update-index", "--force-remove", "a")
+    assert submodules_in(repository) == {"lib/deep/er", "z" * 200}
 
 
-def test_submodules_are_found_beside_names_of_sha256(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "--object-format=sha256")
-    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 64},sub")
-    assert submodules(tmp_path / ".git") == ("sub",)
+def test_an_index_that_git_can_not_read_is_a_problem(repository: Path) -> None:
+    (repository / ".git/index").write_bytes(b"no index" * 20)
+    assert "git can't list submodules in" in git_places(repository).problem
 
 
-@given(
-    st.binary(max_size=300)
-    | st.binary(max_size=100).map(lambda more: index_of("sub")[:60] + more)
-)
-def test_an_index_of_any_bytes_is_read_without_an_error(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    place = tmp_path_factory.mktemp("git")
-    (place / "index").write_bytes(data)
-    submodules(place)
+def test_no_program_of_the_repository_is_run(tmp_path: Path) -> None:
+    """Not even to fetch what is missing: git reads the directories of a sparse index from other repositories."""
+    root, ran, program = tmp_path / "root", tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
+    program.chmod(0o755)
+    (root / "docs").mkdir(parents=True)
+    (root / "docs/a.txt").touch()
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")
+    git(root, "sparse-checkout", "init", "--cone", "--sparse-index")
+    shutil.rmtree(root / ".git/objects")
+    (root / ".git/objects").mkdir()
+    settings = {
+        "core.fsmonitor": f"{program}",
+        "core.pager": f"{program}",
+        "core.sshCommand": f"{program}",
+        "alias.ls-files": f"!{program}",
+        "remote.origin.url": f"ext::{program}",
+        "remote.origin.promisor": "true",
+        "extensions.partialClone": "origin",
+        "protocol.allow": "always",
+    }
+    for name, value in settings.items():
+        git(root, "config", name, value)
+    assert submodules_in(root) == set()
+    assert not ran.exists()
+    arguments = ["git", "-C", str(root), "-c", "core.fsmonitor=", "ls-files", "--stage"]
+    subprocess.run(arguments, check=False, capture_output=True)
+    assert ran.exists(), "these settings run a program where nothing keeps them from it"
 
 
 def test_a_workspace_without_a_repository_must_not_become_one(tmp_path: Path) -> None:

@@ -65,9 +65,8 @@ def bubblewrap_command(
     has_network: bool,
     temp_bytes: int,
     is_root: bool,
-    binds_descriptors: bool,
 ) -> BubblewrapCommand:
-    """How to run the command. ``binds_descriptors`` says that this bubblewrap has ``--bind-fd``."""
+    """How to run the command."""
     arguments = [
         program,
         "--unshare-pid",
@@ -101,9 +100,6 @@ def bubblewrap_command(
     numbers = {place: FIRST_DESCRIPTOR + index for index, place in enumerate(mounts)}
     opened: list[tuple[int, int, str]] = []
     for place, flag in mounts.items():
-        if not binds_descriptors:
-            arguments += [flag, str(place), str(place)]
-            continue
         number, parent = numbers[place], numbers.get(place.parent, -1)
         name = str(place) if parent < 0 else place.name
         opened.append((number, parent, name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -54,12 +54,6 @@ TOOLCHAIN_SETTINGS: Final = (
     "*conda3/envs/*/pip.conf", "m*forge*/envs/*/.condarc", "m*forge*/envs/*/pip.conf",
 )  # fmt: skip
 """Patterns of settings inside these that may hold a registry's token, and are hidden."""
-
-TOOLCHAIN_VARIABLES: Final[Mapping[str, str]] = {
-    "RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm", "RBENV_ROOT": ".rbenv", "VOLTA_HOME": ".volta",
-    "ASDF_DATA_DIR": ".asdf", "GOMODCACHE": "go/pkg/mod",
-}  # fmt: skip
-"""Where toolchains lie that would otherwise search the sandbox's own home directory."""
 
 SECRETS: Final = (
     ".ssh", ".gnupg", ".aws", ".azure", ".config", ".docker", ".kube", ".netrc", ".npmrc", ".pypirc", ".pgpass",

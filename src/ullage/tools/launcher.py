@@ -1,4 +1,4 @@
-"""Runs one command, confines it, and ends every process it started. A separate program:
+"""Runs one command within limits, and ends every process it started. A separate program:
 
     python -I -S launcher.py '{"command": ["/bin/sh", "-c", "true"], …}'
 
@@ -7,7 +7,7 @@ daemons that left their session, group and environment. It ends them when the co
 program that started it disappears, which closes the lifeline, a pipe. It imports only the standard library: with
 ``/bin/true`` it takes 70 ms on a machine where Python alone takes 20.
 
-https://man7.org/linux/man-pages/man2/prctl.2.html, https://docs.kernel.org/userspace-api/landlock.html
+https://man7.org/linux/man-pages/man2/prctl.2.html
 """
 
 import contextlib
@@ -32,27 +32,16 @@ SCAN_S = 1.0
 SCAN_SHARE = 0.2
 """Share of the time that these checks take at most: for root they run before every ordinary process."""
 KILL_S = 60.0
-"""Seconds in which KILL is repeated for processes that were started meanwhile; a fork bomb took 32,000 processes and
-14 minutes of a machine while this was 5 and the launcher had to wait for its turn among them."""
+"""Seconds in which KILL is repeated for processes that were started meanwhile, as a fork bomb's are."""
 MARGIN_PROCESSES = 256
 """A user's limit counts all of the user's processes: room for those that start beside the command."""
 FLOOR_BYTES = 1 << 30
 """A command may not leave less than this free on the disk or in memory, or half of what was free when it began.
 
-This alone bounds memory of no process, such as the names in a directory in memory."""
+This alone bounds memory that no process has mapped, such as files in memory without a name (memfd_create)."""
 
-(
-    SET_PDEATHSIG,
-    SET_SECCOMP,
-    CAPBSET_DROP,
-    SET_CHILD_SUBREAPER,
-    SET_NO_NEW_PRIVS,
-    CAP_AMBIENT,
-) = 1, 22, 24, 36, 38, 47
+SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 """Options of prctl, from <linux/prctl.h>."""
-LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-"""The same numbers on every architecture."""
-CAPABILITY_VERSION_3 = 0x20080522
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,18 +56,10 @@ def main(spec: dict[str, Any]) -> NoReturn:
         libc.prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             sys.exit(1)
-    checked(libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-    if spec["temp"]:
-        os.mkdir(spec["temp"], 0o700)
-        os.mkdir(os.path.join(spec["temp"], "home"), 0o700)
-    go_first(True)
-    try:
-        with held(spec["held"]):
-            report = Supervisor(spec).run()
-    finally:
-        go_first(False)
-        if spec["temp"]:
-            remove(spec["temp"])
+    libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    go_first()
+    with held(spec["held"]):
+        report = Supervisor(spec).run()
     if spec["report"] >= 0:
         os.write(spec["report"], json.dumps(report).encode())
         os._exit(0)
@@ -87,15 +68,15 @@ def main(spec: dict[str, Any]) -> NoReturn:
     os._exit(report["code"] if report["code"] >= 0 else 128 - report["code"])
 
 
-def go_first(first: bool) -> None:
+def go_first() -> None:
     """Run before every ordinary process, as only root may. Children do not inherit it.
 
-    The kernel limits the number of processes of a normal user but not of root. For root this process has to find and
-    end a fork bomb while all of the bomb's processes compete for the processors.
+    The kernel limits the number of processes of a normal user but not of root: without this, the 2 cores of a machine
+    had 1,900 processes of a fork bomb to run for four minutes, while this process waited for its turn to end them.
     """
-    policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK if first else os.SCHED_OTHER
+    policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK
     with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, policy, os.sched_param(int(first)))
+        os.sched_setscheduler(0, policy, os.sched_param(1))
 
 
 @contextlib.contextmanager
@@ -145,13 +126,8 @@ class Supervisor:
         signal.signal(signal.SIGTERM, self.end_soon)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.threads = system_threads()
-        self.free = {
-            place: free_bytes(place) for place in (os.getcwd(), spec["temp"]) if place
-        }
-        self.free_memory = available_memory()
+        self.free_disk, self.free_memory = free_bytes(), available_memory()
         self.scan_at = time.monotonic() + SCAN_S
-        self.early_at = 0.0
-        """When the processes may be checked if there is a sign."""
 
     def run(self) -> dict[str, Any]:
         errors, failing = os.pipe2(os.O_CLOEXEC)
@@ -229,6 +205,8 @@ class Supervisor:
         """TERM, then KILL until none is left. A closed lifeline cuts the wait short."""
         if grace_s:
             self.ask(grace_s)
+        if self.spec["is_wrapped"] and self.status is None:  # all in it end with it
+            send(signal.SIGKILL, {self.child})
         deadline = time.monotonic() + KILL_S
         while (members := self.members()) and time.monotonic() < deadline:
             send(signal.SIGSTOP, members)  # a stopped process starts no other
@@ -250,13 +228,13 @@ class Supervisor:
                 return
 
     def exceeded(self) -> str:
-        """The limit that the command exceeds now; empty for none. Checks each process only when necessary."""
-        if found := self.exceeded_at_once():
-            return found
+        """The limit that the command exceeds now; empty for none. Looks at its processes only when necessary."""
+        if free_bytes() < min(FLOOR_BYTES, self.free_disk // 2):
+            return "disk"
+        if available_memory() < min(FLOOR_BYTES, self.free_memory // 2):
+            return "memory"
         began_at = time.monotonic()
-        taken = self.free_memory - available_memory()  # by other programs too
-        has_sign = taken > self.limits["memory_bytes"]
-        is_due = began_at >= (self.early_at if has_sign else self.scan_at)
+        is_due = began_at >= self.scan_at
         if not is_due and system_threads() < self.threads + self.limits["processes"]:
             return ""
         members = self.members()
@@ -264,74 +242,26 @@ class Supervisor:
             return "processes"
         if not is_due:
             return ""
-        found = self.exceeded_by(members)
-        pause_s = (time.monotonic() - began_at) * (1 / SCAN_SHARE - 1)
-        self.early_at = time.monotonic() + pause_s
-        self.scan_at = time.monotonic() + max(SCAN_S, pause_s)
-        if not found and self.spec["temp"] and self.is_temp_full():
-            return "temp"
+        found = self.exceeded_memory(members)
+        took_s = time.monotonic() - began_at
+        self.scan_at = began_at + max(SCAN_S, took_s / SCAN_SHARE)
         return found
 
-    def exceeded_at_once(self) -> str:
-        """The limit that shows without a look at the processes."""
-        for place, before in self.free.items():
-            if free_bytes(place) < min(FLOOR_BYTES, before // 2):
-                return "disk"
-        if available_memory() < min(FLOOR_BYTES, self.free_memory // 2):
-            return "memory"
-        return ""
+    def exceeded_memory(self, members: set[int]) -> str:
+        """Whether they have too much memory: their own, and what they have mapped of shared memory.
 
-    def exceeded_by(self, members: set[int]) -> str:
-        """The limit that shows when each process is looked at.
-
-        Thousands of open files take a minute to look at, so this ends for what can't wait.
-
-        Their own memory counts, what they have mapped of shared memory, and what they hold open of it without a name.
-        Memory that several processes have, or that is both mapped and open, is first counted each time. If that exceeds
-        the limit, it is counted once, which takes Linux longer.
-
-        https://docs.kernel.org/filesystems/proc.html, https://man7.org/linux/man-pages/man2/memfd_create.2.html
+        Memory that several processes have is first counted each time. If that exceeds the limit, it is counted once,
+        which takes Linux longer.
         """
-        opened: dict[tuple[int, int], int] = {}
-        for is_exact in (False, True):
-            total = 0
-            for pid in members:
-                if self.has_to_stop():
-                    return ""
-                if found := self.exceeded_at_once():
-                    return found
-                total += memory_of(pid, is_divided=is_exact)
-                if is_exact:
-                    total -= mapped_of(pid, opened) if opened else 0
-                else:
-                    opened |= opened_memory(pid)
-            if total + sum(opened.values()) <= self.limits["memory_bytes"]:
+        for is_divided in (False, True):
+            total = sum(memory_of(pid, is_divided=is_divided) for pid in members)
+            if total <= self.limits["memory_bytes"]:
                 return ""
         return "memory"
 
-    def has_to_stop(self) -> bool:
-        """Whether the command has ended, or is to end."""
-        lifeline = self.spec["lifeline"]
-        return (
-            self.is_asked_to_end
-            or self.reap() is not None
-            or lifeline in readable([lifeline], 0.0)
-        )
-
-    def is_temp_full(self) -> bool:
-        most, temp = self.limits["temp_bytes"], self.spec["temp"]
-        if self.free[temp] - free_bytes(temp) < most // 2:
-            return False
-        total = 0
-        for folder, _, files in os.walk(temp):
-            for name in files:
-                with contextlib.suppress(OSError):
-                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
-        return bool(total > most)
-
 
 def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
-    """In the child: confine this process, and turn into the command."""
+    """In the child: limit this process, and turn into the command."""
     failing = above(failing, len(spec["open"]) + 64)
     try:
         os.setsid()
@@ -344,15 +274,6 @@ def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
         limit(spec["limits"])
         if spec["is_wrapped"]:
             pass_on(spec, noting)
-        else:
-            if spec["capabilities"] is not None:
-                drop_capabilities(spec["capabilities"])
-            if spec["landlock"] or spec["seccomp"]:
-                checked(libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-            if spec["landlock"]:
-                restrict(spec["landlock"])
-            if spec["seccomp"]:
-                filter_calls(bytes.fromhex(spec["seccomp"]))
         os.execvpe(spec["command"][0], spec["command"], os.environ)
     except OSError as problem:
         os.write(failing, f"{spec['command'][0]}: {problem.strerror or problem}".encode())
@@ -420,71 +341,6 @@ def above(descriptor: int, least: int) -> int:
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
 
 
-def drop_capabilities(kept: list[int]) -> None:
-    """Give up every capability but these, permanently."""
-    libc.prctl(CAP_AMBIENT, 4, 0, 0, 0)
-    for number in range(64):
-        if (
-            number not in kept
-            and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) != 0
-            and ctypes.get_errno() == errno.EINVAL
-        ):
-            break
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    held = (ctypes.c_uint32 * 6)()
-    checked(libc.capget(header, held))
-    mask = sum(1 << number for number in kept)
-    allowed = held[1] & mask
-    checked(libc.capset(header, (ctypes.c_uint32 * 6)(allowed, allowed, 0, 0, 0, 0)))
-
-
-def restrict(rules: dict[str, Any]) -> None:
-    """Landlock: only what the rules grant, for this process and its descendants."""
-    wanted = (ctypes.c_uint64 * 3)(rules["files"], rules["network"], rules["scoped"])
-    size = 8
-    if rules["scoped"]:
-        size = 24
-    elif rules["network"]:
-        size = 16
-    ruleset = checked(libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(size), 0))
-    for path, rights in rules["grants"]:
-        try:
-            is_written = (
-                rights & 2
-            )  # LANDLOCK_ACCESS_FS_WRITE_FILE: writable places are named without links
-            place = (
-                open_plain(path)
-                if is_written
-                else os.open(path, os.O_PATH | os.O_CLOEXEC)
-            )
-        except OSError:
-            continue  # it has disappeared: nothing to grant
-        rule = (ctypes.c_uint32 * 3).from_buffer_copy(
-            rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
-        )
-        checked(libc.syscall(LANDLOCK_ADD, ruleset, 1, rule, 0))
-        os.close(place)
-    checked(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0))
-    os.close(ruleset)
-
-
-class FilterProgram(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_char_p))
-
-
-def filter_calls(program: bytes) -> None:
-    """The seccomp filter, for this process and its descendants."""
-    given = FilterProgram(len(program) // 8, program)
-    checked(libc.prctl(SET_SECCOMP, 2, ctypes.byref(given), 0, 0))
-
-
-def checked(result: int) -> int:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
-
-
 def processes() -> dict[int, int]:
     """Each living process of the system and its parent."""
     found: dict[int, int] = {}
@@ -521,35 +377,6 @@ def memory_of(pid: int, *, is_divided: bool) -> int:
     return 1024 * (own + mapped)
 
 
-def mapped_of(pid: int, opened: dict[tuple[int, int], int]) -> int:
-    """A process's share of what it has mapped of these files, in bytes, without its own copies of their pages."""
-    total, is_one = 0, False
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps", "rb") as file:
-        for line in file:
-            name, *values = line.split()
-            if not name.endswith(b":"):
-                major, minor = (int(part, 16) for part in values[2].split(b":"))
-                is_one = (os.makedev(major, minor), int(values[3])) in opened
-            elif is_one and name == b"Pss:":
-                total += int(values[0])
-            elif is_one and name == b"Anonymous:":
-                total -= int(values[0])
-    return 1024 * max(0, total)
-
-
-def opened_memory(pid: int) -> dict[tuple[int, int], int]:
-    """The files without a name that a process holds open in memory, by device and number, and their bytes."""
-    opened: dict[tuple[int, int], int] = {}
-    with contextlib.suppress(OSError):
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                path = f"/proc/{pid}/fd/{name}"
-                if os.readlink(path).startswith("/memfd:"):
-                    found = os.stat(path)
-                    opened[found.st_dev, found.st_ino] = found.st_blocks * 512
-    return opened
-
-
 def kilobytes(path: str, name: bytes) -> int:
     """A figure of a file of the kernel; 0 if its process has ended."""
     with contextlib.suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
@@ -578,8 +405,9 @@ def available_memory() -> int:
     return 1024 * kilobytes("/proc/meminfo", b"MemAvailable:")
 
 
-def free_bytes(place: str) -> int:
-    found = os.statvfs(place)
+def free_bytes() -> int:
+    """Bytes free on the disk of the working directory."""
+    found = os.statvfs(".")
     return found.f_bavail * found.f_frsize
 
 
@@ -601,18 +429,6 @@ def read_all(descriptor: int) -> bytes:
         return os.read(descriptor, 4096)
     except BlockingIOError:
         return b""
-
-
-def remove(temp: str) -> None:
-    import shutil
-
-    shutil.rmtree(temp, ignore_errors=True)
-    if os.path.isdir(temp):  # a directory in it was made unreadable
-        for folder, names, _ in os.walk(temp):
-            for name in [*names, ""]:
-                with contextlib.suppress(OSError):
-                    os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=not name)
-        shutil.rmtree(temp, ignore_errors=True)
 
 
 if __name__ == "__main__":

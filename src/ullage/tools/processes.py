@@ -47,12 +47,11 @@ UNLIMITED: Final[Mapping[str, int]] = {
     "processes": 1 << 20,
     "memory_bytes": _NO_END,
     "file_bytes": _NO_END,
-    "temp_bytes": _NO_END,
     "open_files": 1 << 20,
 }
 """The limits of a command that has none."""
 
-Exceeded = Literal["", "processes", "memory", "disk", "temp"]
+Exceeded = Literal["", "processes", "memory", "disk"]
 
 
 class ProcessEnd(NamedTuple):
@@ -101,13 +100,10 @@ def launched(command: ProcessSpec, *, lifeline: int = -1, report: int = -1) -> l
         "report": report,
         "grace_s": command.term_s,
         "limits": dict(UNLIMITED),
-        "temp": "",
         "is_wrapped": False,
         "open": [],
         "held": [],
-        "landlock": None,
         "seccomp": "",
-        "capabilities": None,
         **command.spec,
     }
     return [sys.executable, "-I", "-S", LAUNCHER, msgspec.json.encode(spec).decode()]

@@ -7,6 +7,7 @@ them that lie in a writable place are read-only for commands, and a place inside
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -88,6 +89,23 @@ def code_problem(code: UllageCode, places: Iterable[Path]) -> str:
     for place in places:
         if place in files or is_below(place, modules):
             return f"{place} holds the code that Ullage itself runs"
+    return ""
+
+
+def program_outside(name: str, places: Iterable[Path]) -> str:
+    """The first program of this name on ``PATH`` that lies in none of these places, where commands could make or
+    change it; empty for none."""
+    writable = {Path(os.path.realpath(place)) for place in places}
+    writable.discard(Path("/"))  # a workspace that is refused later
+    for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not os.path.isabs(directory):
+            continue
+        program = shutil.which(name, path=directory)
+        if program is None:
+            continue
+        ends = (Path(os.path.realpath(directory)), Path(os.path.realpath(program)))
+        if not any(is_below(end, writable) for end in ends):
+            return program
     return ""
 
 

@@ -4,22 +4,20 @@ A repository's settings, hooks, index and state decide which programs the user's
 sandbox. An index alone is enough: an entry for a submodule makes git run in a directory that a command has filled, with
 the settings found there. So a command writes nothing below ``.git``, and can't make one where git would look for it.
 
-https://git-scm.com/docs/gitrepository-layout and https://git-scm.com/docs/index-format
+https://git-scm.com/docs/gitrepository-layout
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-import struct
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ullage.tools.protected_paths import ProtectedPaths, is_below
+from ullage.tools.protected_paths import ProtectedPaths, is_below, program_outside
 
 GIT: Final = ".git"
 
@@ -31,11 +29,26 @@ sandbox-runtime searches as deep (``DEFAULT_MANDATORY_DENY_SEARCH_DEPTH``). Warm
 MOST_PLACES: Final = 300
 """Each is a separate mount, for every command."""
 
-_LARGEST_INDEX: Final = 1 << 30
 _LARGEST_TEXT: Final = 1 << 16
 _LONGEST_NAME: Final = 255  # NAME_MAX of <linux/limits.h>
-_GITLINK: Final = 0o160000
-_SHA256: Final = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+_GIT_S: Final = 10.0
+_SUBMODULE: Final = b"160000 "  # the mode of an entry that is a commit
+_GIT_ENVIRONMENT: Final = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_GIT_OPTIONS: Final = (
+    "--no-pager",
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
+"""What keeps git from running a program that a repository's settings name, or from fetching an object."""
 
 
 def git_places(root: Path, opened: Iterable[Path] = ()) -> ProtectedPaths:
@@ -46,7 +59,7 @@ def git_places(root: Path, opened: Iterable[Path] = ()) -> ProtectedPaths:
     if GIT in root.parts or _is_git_directory(root):
         return ProtectedPaths(problem=f"{root} is the inside of a repository")
     opened = [place for place in opened if place.is_dir()]
-    scan = _RepositoryScan()
+    scan = _RepositoryScan(program_outside("git", (root, *opened)))
     for place in (root, *opened):
         if GIT not in place.parts and not _is_git_directory(place):
             scan.scan(place)
@@ -81,7 +94,8 @@ def makes_repository(directory: int, name: str) -> bool:
 class _RepositoryScan:
     """The paths found so far, in order and once each."""
 
-    def __init__(self) -> None:
+    def __init__(self, git_program: str) -> None:
+        self.git_program = git_program
         self.existing: dict[Path, None] = {}
         self.missing: dict[Path, None] = {}
         self.problem = ""
@@ -97,11 +111,13 @@ class _RepositoryScan:
             self.take(place / "HEAD")
         for parent in place.parents:
             self.take_submodules(parent)
+        # no git is run in what commands may have made
         for worktree in _nested(place):
-            if not (
-                worktree / GIT
-            ).is_symlink():  # a command can make one: no reason to refuse the workspace
-                self.take_worktree(worktree)
+            git = worktree / GIT
+            is_known = git in self.existing or git in self.missing
+            if not is_known and not git.is_symlink():  # no reason to refuse the workspace
+                self.take(git)
+                self.take_target(worktree)
 
     def take_worktree(self, worktree: Path) -> None:
         """The ``.git`` of a worktree, its target, and its submodules."""
@@ -112,17 +128,30 @@ class _RepositoryScan:
         if git in self.existing:
             self.take_submodules(worktree)
 
-    def take_submodules(self, worktree: Path) -> None:
+    def take_target(self, worktree: Path) -> Path | None:
+        """The directory that the worktree's ``.git`` is or leads to, wherever it lies."""
         directory = git_directory(worktree / GIT)
-        if directory is None:
-            return
         if (
-            self.holds(directory)
+            directory is not None
+            and self.holds(directory)
             and GIT not in directory.parts
             and (directory / "HEAD").exists()
         ):
             self.take(directory)
-        for name in submodules(directory):
+        return directory
+
+    def take_submodules(self, worktree: Path) -> None:
+        directory = self.take_target(worktree)
+        if directory is None or not self.git_program:
+            return
+        try:
+            names = submodules(directory, self.git_program)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            self.problem = (
+                self.problem or f"git can't list submodules in {directory} ({problem})"
+            )
+            return
+        for name in names:
             if self.holds(worktree / name):
                 self.take_submodule(worktree / name)
 
@@ -172,83 +201,38 @@ def git_directory(git: Path) -> Path | None:
     return Path(os.path.realpath(git.parent / target))
 
 
-def submodules(directory: Path) -> tuple[str, ...]:
-    """The paths of submodules in a git directory's index, and in the indexes that it shares entries with."""
+def submodules(directory: Path, program: str) -> tuple[str, ...]:
+    """The paths of submodules in a git directory's index, as git itself lists them.
+
+    Raises ``OSError`` if it can't, ``TimeoutExpired``.
+    """
     try:
-        names = sorted(os.listdir(directory))
+        about = os.stat(directory / "index")
     except OSError:
         return ()
-    found: list[str] = []
-    for name in names:
-        if name != "index" and not name.startswith("sharedindex."):
-            continue
-        with suppress(OSError):
-            about = os.stat(directory / name)
-            found += _submodules(
-                directory, name, about.st_ino, about.st_mtime_ns, about.st_size
-            )
-    return tuple(dict.fromkeys(found))
+    state = (about.st_ino, about.st_mtime_ns, about.st_size)
+    return _listed(directory, program, state)
 
 
 @lru_cache(maxsize=64)
-def _submodules(
-    directory: Path, name: str, inode: int, changed_ns: int, size: int
+def _listed(
+    directory: Path, program: str, state: tuple[int, int, int]
 ) -> tuple[str, ...]:
-    """Read once for each state of the file, identified by its inode, time and size."""
-    if size > _LARGEST_INDEX:
-        return ()
-    try:
-        data = (directory / name).read_bytes()
-    except OSError:
-        return ()
-    if (
-        struct.pack(">I", _GITLINK) not in data
-    ):  # an index of 100,000 entries takes 50 ms to read
-        return ()
-    hash_bytes = 32 if _SHA256.search(_text(directory / "config")) else 20
-    return tuple(_gitlinks(data, hash_bytes))
-
-
-def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
-    """The paths of the entries that are submodules. A truncated index ends early: git does not read it at all."""
-    if len(data) < 12:
-        return
-    signature, version, count = struct.unpack_from(">4sII", data)
-    if signature != b"DIRC" or version not in (2, 3, 4):
-        return
-    at, name = 12, b""
-    for _ in range(count):
-        flags_at = at + 40 + hash_bytes
-        if flags_at + 2 > len(data):
-            return
-        mode = int.from_bytes(data[at + 24 : at + 28], "big")
-        is_extended = data[flags_at] & 0x40
-        start = flags_at + (4 if is_extended else 2)
-        if version == 4:
-            kept, start = _prefix(data, start)
-            end = data.find(b"\0", start)
-            name = name[: len(name) - kept] + data[start:end]
-            following = end + 1
-        else:
-            end = data.find(b"\0", start)
-            name = data[start:end]
-            following = at + (end - at) // 8 * 8 + 8
-        if end < 0:
-            return
-        if mode == _GITLINK:
-            yield os.fsdecode(name)
-        at = following
-
-
-def _prefix(data: bytes, at: int) -> tuple[int, int]:
-    """How many bytes of the previous name to drop, and where the rest begins: git's variable-length number."""
-    value, has_more = -1, True
-    while has_more:
-        byte = data[at] if at < len(data) else 0
-        value = ((value + 1) << 7) | (byte & 0x7F)
-        has_more = bool(byte & 0x80)
-        at += 1
-    return value, at
+    """Read once for each ``state`` of the index."""
+    listed = subprocess.run(
+        [program, *_GIT_OPTIONS, f"--git-dir={directory}", "ls-files", "--stage", "-z"],
+        cwd="/",
+        env=_GIT_ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_GIT_S,
+        check=False,
+    )
+    if listed.returncode != 0:
+        raise OSError(os.fsdecode(listed.stderr.strip()[:200]))
+    entries = (each for each in listed.stdout.split(b"\0") if each.startswith(_SUBMODULE))
+    names = (os.fsdecode(entry.partition(b"\t")[2]) for entry in entries)
+    return tuple(dict.fromkeys(names))
 
 
 def _nested(place: Path) -> Iterator[Path]:

@@ -48,7 +48,6 @@ _EXCEEDED: Final[dict[str, str]] = {
     "processes": "it had too many processes",
     "memory": "it used too much memory",
     "disk": "it left too little free on the disk",
-    "temp": "it filled its temporary directory",
 }
 
 
@@ -238,7 +237,7 @@ def denial_note(text: str, sandbox: Sandbox, root: Path, *, failed: bool = True)
     resolution without a network. Whether a hidden file exists is never told. For a command that succeeded, only
     refusals by a read-only place count.
     """
-    if not (failed or _READ_ONLY.search(text)) or sandbox.backend(root) == "none":
+    if not (failed or _READ_ONLY.search(text)) or not sandbox.confines(root):
         return ""
     lines = [_SHELL.sub("", line[:_LONGEST_LINE]) for line in text.splitlines()[-_LINES:]]
     notes = []

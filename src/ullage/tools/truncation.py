@@ -1,12 +1,7 @@
-"""Cuts long text without splitting a character as it is read, and works through long text in short steps.
-
-The rules are those of Unicode for extended grapheme clusters as far as the standard library knows the properties:
-marks, joiners, modifiers, flags, Hangul syllables, CR LF. https://www.unicode.org/reports/tr29/
-"""
+"""Cuts long text, and works through long text in short steps."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
@@ -18,9 +13,6 @@ keeps every other thread waiting until it returns."""
 
 _STEP: Final = 4_096  # characters counted at a time
 _NEARBY: Final = 0.25  # share of a piece given up to end it with a line
-_LONGEST_CLUSTER: Final = 64  # characters; longer ones occur in no script
-_JOINER: Final = "\u200d"
-_NON_JOINER: Final = "\u200c"
 
 CountTokens = Callable[[str], float]
 """Tokens of a text."""
@@ -34,7 +26,7 @@ def head_of(text: str, tokens: float, count: CountTokens) -> str:
     line = text.rfind("\n", 0, end) + 1
     if line and line >= end * (1 - _NEARBY):
         return text[:line]
-    return text[: cluster_start(text, end)]
+    return text[:end]
 
 
 def tail_of(text: str, tokens: float, count: CountTokens) -> str:
@@ -60,19 +52,7 @@ def tail_of(text: str, tokens: float, count: CountTokens) -> str:
     line_end = text.find("\n", start - 1, nearby + 1)
     if line_end >= 0:
         return text[line_end + 1 :]
-    while (
-        cluster_start(text, start) < start
-    ):  # leave out the whole cluster around the cut
-        start += 1
     return text[start:]
-
-
-def cluster_start(text: str, at: int) -> int:
-    """The last position at or before ``at`` where a cut splits no grapheme cluster."""
-    for position in range(at, max(0, at - _LONGEST_CLUSTER), -1):
-        if position >= len(text) or not _are_joined(text, position):
-            return position
-    return at if at > _LONGEST_CLUSTER else 0
 
 
 def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
@@ -151,46 +131,3 @@ def _reach(text: str, tokens: float, count: CountTokens) -> int:
         else:
             high = middle - 1
     return min(low, len(text))
-
-
-def _are_joined(text: str, at: int) -> bool:
-    """Whether the characters before and after ``at`` belong to one cluster."""
-    if at <= 0:
-        return False
-    before, after = text[at - 1], text[at]
-    if before == "\r":
-        return after == "\n"
-    if before < "\u0300" and after < "\u0300":
-        return False
-    if _extends(after) or before == _JOINER:
-        return True
-    if _is_flag_half(before) and _is_flag_half(after):
-        start = at
-        while start > 0 and _is_flag_half(text[start - 1]):
-            start -= 1
-        return (at - start) % 2 == 1
-    return _is_hangul_joined(ord(before), ord(after))
-
-
-def _extends(character: str) -> bool:
-    if unicodedata.category(character) in ("Mn", "Me", "Mc"):
-        return True
-    is_skin_tone = 0x1F3FB <= ord(character) <= 0x1F3FF
-    return is_skin_tone or character in (_JOINER, _NON_JOINER)
-
-
-def _is_flag_half(character: str) -> bool:
-    return 0x1F1E6 <= ord(character) <= 0x1F1FF
-
-
-def _is_hangul_joined(before: int, after: int) -> bool:
-    is_vowel_after = 0x1160 <= after <= 0x11A7
-    is_trailing_after = 0x11A8 <= after <= 0x11FF
-    if 0x1100 <= before <= 0x115F:
-        return is_vowel_after or 0x1100 <= after <= 0x115F or 0xAC00 <= after <= 0xD7A3
-    if 0x1160 <= before <= 0x11A7:
-        return is_vowel_after or is_trailing_after
-    if 0xAC00 <= before <= 0xD7A3:
-        is_open_syllable = (before - 0xAC00) % 28 == 0
-        return is_trailing_after or (is_vowel_after and is_open_syllable)
-    return 0x11A8 <= before <= 0x11FF and is_trailing_after
