@@ -25,7 +25,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-import ullage_relay
 from bench.environments import OUT, PEERS_FOLDER, QUIET, NotInstalled, Peer, python_of
 from bench.invented import CODE_WORDS
 from bench.process import local_server
@@ -170,9 +169,9 @@ def ullage(upstream: int) -> Iterator[ProxyUnderTest]:
         metering = [sys.executable, "-P", "-m", "ullage.runtime.metering_process"]
         command = [
             sys.executable,
-            "-I",
-            "-S",
-            str(Path(ullage_relay.__file__).with_name("__main__.py")),
+            "-P",
+            "-m",
+            "ullage_relay",
             "--port",
             "0",
             "--upstream",

@@ -25,8 +25,6 @@ class UpstreamOwner(Protocol):
 
     def upstream_ended(self) -> None: ...
 
-    def upstream_full(self) -> None: ...
-
     def upstream_drained(self) -> None: ...
 
 
@@ -38,6 +36,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.upstream = upstream
         self.is_full = False
+        self.is_ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -48,6 +47,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._owner.upstream_came(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.is_ended = True
         owner = self._owner
         self._owner = None
         if owner is not None:
@@ -55,8 +55,6 @@ class UpstreamConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_full = True
-        if self._owner is not None:
-            self._owner.upstream_full()
 
     def resume_writing(self) -> None:
         self.is_full = False
@@ -125,6 +123,9 @@ class Connector:
             ) from error
         except OSError as error:
             raise CannotConnect(_problem(upstream, error)) from error
+        except asyncio.CancelledError:
+            connection.abandon()
+            raise
         return connection
 
     async def _open(self, connection: UpstreamConnection) -> None:

@@ -12,9 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import ullage_relay
+from ullage_relay.heads import HttpRequest, RequestReader
 
-PROGRAM = Path(ullage_relay.__file__).with_name("__main__.py")
 FAKE_METERING = [sys.executable, str(Path(__file__).with_name("fake_metering.py"))]
 
 Reader = asyncio.StreamReader
@@ -86,9 +85,9 @@ async def started(
     """The process, with pipes."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        "-I",
-        "-S",
-        str(PROGRAM),
+        "-P",
+        "-m",
+        "ullage_relay",
         *options,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -111,6 +110,13 @@ async def upstream(handler: Handler) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+
+
+def read_request(head: bytes) -> HttpRequest:
+    """The request of a whole head. Raises ``Malformed``."""
+    request = RequestReader().feed(head)
+    assert request is not None
+    return request
 
 
 async def read_message(reader: Reader) -> bytes:

@@ -95,12 +95,12 @@ async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
         assert b"admin" not in noting.data
 
 
-async def test_a_request_in_chunks_goes_on_as_it_is_and_metering_gets_its_content(
+async def test_a_request_in_chunks_goes_on_in_chunks_and_metering_gets_its_content(
     tmp_path: Path,
 ) -> None:
     frames = Frames(tmp_path / "frames.jsonl")
     body = b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n"
-    noting = Noting(body)
+    noting = Noting(b"0\r\nX-Trailer: 1\r\n\r\n")
     async with (
         upstream(noting) as base,
         relay(
@@ -116,8 +116,21 @@ async def test_a_request_in_chunks_goes_on_as_it_is_and_metering_gets_its_conten
         assert await read_message(reader) == answer(b"fine")
         await frames.until("answer")
         assert frames.of("request")[0]["payload"] == b"abcde"
-        assert noting.data.endswith(b"\r\n\r\n" + body)
+        chunks = noting.data.partition(b"\r\n\r\n")[2].split(b"\r\n")
+        assert b"".join(chunks[1:-4:2]) == b"abcde"
+        assert b"x=y" not in noting.data
         writer.close()
+
+
+async def test_a_client_of_http_1_0_gets_an_answer_of_http_1_0() -> None:
+    async def old(reader: Reader, writer: Writer) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"GET /x HTTP/1.0\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
+
+    async with upstream(old) as base, relay("--upstream", f"a={base}") as running:
+        raw = await running.ask(GET.replace(b"1.1", b"1.0"))
+        assert raw == b"HTTP/1.0 200 OK\r\n\r\nuntil the end"
 
 
 async def test_a_client_that_waits_for_100_continue_gets_the_upstreams() -> None:

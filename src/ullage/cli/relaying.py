@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import ullage_relay
 from ullage.cli.stores import own_file
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.store.urls import is_database_url
 from ullage_relay.options import TOKEN_VARIABLE
 from ullage_relay.upstreams import is_loopback
 
+RELAY: Final = (sys.executable, "-P", "-m", "ullage_relay")
 METERING: Final = (sys.executable, "-P", "-m", "ullage.runtime.metering_process")
 """``-P``: the directory where it starts is the user's project, whose modules are none of ours."""
 
@@ -59,9 +59,7 @@ def relay_command(
     upstreams: Mapping[str, str], metering: Mapping[str, Any], *more: str
 ) -> list[str]:
     """The relay's command line."""
-    program = Path(ullage_relay.__file__).with_name("__main__.py")
-    command = [sys.executable, "-I", "-S", str(program)]
-    command += ["--version", version("ullage")]
+    command = [*RELAY, "--version", version("ullage")]
     for name, url in upstreams.items():
         command += ["--upstream", f"{name}={url}"]
     command += ["--metering", json.dumps(METERING)]
