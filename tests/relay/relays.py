@@ -53,21 +53,19 @@ class RunningRelay:
 
 @asynccontextmanager
 async def relay(
-    *options: str,
+    *upstreams: str,
     metering: list[str] | None = None,
     settings: dict[str, object] | None = None,
     environment: dict[str, str] | None = None,
+    **options: Any,
 ) -> AsyncIterator[RunningRelay]:
-    """A relay of its own process on a free port, which is ended and waited for."""
+    """A relay of its own process on a free port, which is ended and waited for. Upstreams are ``NAME=URL``."""
     process = await started(
-        "--port",
-        "0",
-        *options,
-        "--metering",
-        json.dumps(metering or []),
-        "--metering-settings",
-        json.dumps(settings or {}),
+        *upstreams,
         environment=environment,
+        metering=metering or [],
+        metering_settings=settings or {},
+        **options,
     )
     assert process.stdout is not None
     try:
@@ -80,15 +78,20 @@ async def relay(
 
 
 async def started(
-    *options: str, environment: dict[str, str] | None = None
+    *upstreams: str,
+    environment: dict[str, str] | None = None,
+    port: int = 0,
+    **options: Any,
 ) -> asyncio.subprocess.Process:
     """The process, with pipes."""
+    addresses = dict(each.split("=", 1) for each in upstreams)
+    text = json.dumps({"upstreams": addresses, "port": port, **options})
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-m",
         "ullage_relay",
-        *options,
+        text,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

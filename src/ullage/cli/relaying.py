@@ -56,17 +56,18 @@ def metering_settings(
 
 
 def relay_command(
-    upstreams: Mapping[str, str], metering: Mapping[str, Any], *more: str
+    upstreams: Mapping[str, str], metering: Mapping[str, Any], **more: object
 ) -> list[str]:
-    """The relay's command line."""
-    command = [*RELAY, "--version", version("ullage")]
-    for name, url in upstreams.items():
-        command += ["--upstream", f"{name}={url}"]
-    command += ["--metering", json.dumps(METERING)]
-    command += ["--metering-settings", json.dumps(metering)]
-    if "guard" in metering:
-        command.append("--guard")
-    return [*command, *more]
+    """The relay's command line. ``more``: members of its ``RelayOptions``."""
+    options = {
+        "version": version("ullage"),
+        "upstreams": dict(upstreams),
+        "metering": METERING,
+        "metering_settings": dict(metering),
+        "guard": "guard" in metering,
+        **more,
+    }
+    return [*RELAY, json.dumps(options)]
 
 
 class RelayRun:
@@ -79,8 +80,7 @@ class RelayRun:
         self, upstreams: Mapping[str, str], metering: Mapping[str, Any], log: Path
     ) -> None:
         self._log = log
-        more = ["--port", "0", "--until-stdin-closes"]
-        command = relay_command(upstreams, metering, *more)
+        command = relay_command(upstreams, metering, port=0, until_stdin_closes=True)
         environment = {**os.environ}
         environment.pop(TOKEN_VARIABLE, None)
         held, self.kept_open = os.pipe()
