@@ -94,16 +94,6 @@ class FrameReader:
             raise self._error
         return found
 
-    def end(self) -> None:
-        """The pipe has ended. Raises ``BadFrame`` if that was in the middle of a frame."""
-        if self._error is not None:
-            raise self._error
-        if self._kept:
-            waiting = len(self._kept)
-            raise BadFrame(
-                f"The pipe ended within a frame, after {waiting} of its bytes."
-            )
-
     def _take_all(self, found: list[TapFrame]) -> None:
         try:
             at = self._take_complete(found)

@@ -30,6 +30,8 @@ class RelayOptions(NamedTuple):
     metering: tuple[str, ...] = ()
     """The command that meters."""
     metering_settings: dict[str, Any] | None = None
+    marks: tuple[str, ...] = ()
+    """Headers that tell conversations apart, which metering gets."""
     guard: bool = False
     """Whether metering is asked before a call goes on."""
     version: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import h11
@@ -13,6 +14,7 @@ from ullage_relay.metering import MeteringChild, say
 from ullage_relay.own_answers import json_body
 from ullage_relay.requests import (
     SESSION,
+    SHOWN_HEADERS,
     SHOWN_OF_ANSWER,
     is_metered,
     request_for_upstream,
@@ -39,6 +41,7 @@ class RelayState:
         token: bytes = b"",
         guard: bool = False,
         version: str = "",
+        marks: Sequence[str] = (),
     ) -> None:
         self.upstreams = {upstream.name: upstream for upstream in upstreams}
         self.taps = taps
@@ -48,6 +51,7 @@ class RelayState:
         self.wrong = WrongTokens()
         self.guard = guard
         self.version = version
+        self.shown = frozenset((*SHOWN_HEADERS, *marks))
         self.connections = 0
         self._said: set[str] = set()
 
@@ -185,7 +189,7 @@ class PassedRequest:
             "method": self.request.method.decode(),
             "path": self.where[:2_000],
             "upstream": self.path.upstream,
-            "headers": shown_headers(self.request.head.headers),
+            "headers": shown_headers(self.request.head.headers, self._state.shown),
             "session": self.path.session or session_name(self.request.get(SESSION)),
             "guard": self.is_guarded,
         }

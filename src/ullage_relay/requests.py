@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import h11
@@ -24,25 +24,9 @@ SHOWN_HEADERS: Final = (
     "content-encoding",
     "user-agent",
     "anthropic-beta",
-    "x-claude-code-session-id",
-    "x-claude-code-agent-id",
-    "x-claude-code-parent-agent-id",
-    "x-claude-code-request-class",
-    "x-claude-code-auxiliary-type",
-    "session-id",
-    "session_id",
-    "thread-id",
-    "x-codex-turn-metadata",
-    "x-codex-window-id",
-    "x-openai-subagent",
-    "x-session-id",
-    "x-parent-session-id",
-    "x-interaction-type",
-    "x-initiator",
 )
-"""The headers of a request that metering gets. No others leave the relay: they hold keys.
-
-``ullage.clients.marks`` has those that tell conversations apart, with sources."""
+"""The headers of a request that metering gets, beside those that the command line names (``RelayOptions.marks``). No
+others leave the relay: they hold keys."""
 
 SHOWN_OF_ANSWER: Final = ("content-type", "content-encoding", "retry-after")
 
@@ -122,7 +106,7 @@ def readable_codings(value: bytes) -> bytes:
 
 
 def shown_headers(
-    headers: Iterable[tuple[bytes, bytes]], names: tuple[str, ...] = SHOWN_HEADERS
+    headers: Iterable[tuple[bytes, bytes]], names: Collection[str]
 ) -> dict[str, object]:
     """The headers of these names, for metering."""
     shown: dict[str, object] = {}

@@ -81,6 +81,7 @@ async def serve(options: RelayOptions, upstreams: list[Upstream], token: bytes) 
         token=token,
         guard=options.guard,
         version=options.version,
+        marks=options.marks,
     )
     connections = ClientConnections(most_connections())
     loop = asyncio.get_running_loop()

@@ -34,6 +34,7 @@ def test_metering_never_loads_modules_of_the_directory_where_it_starts() -> None
 def test_the_relay_gets_its_upstreams_and_whether_there_is_a_guard() -> None:
     assert given_to_relay()["upstreams"] == UPSTREAMS
     assert given_to_relay()["port"] == 0
+    assert "session-id" in given_to_relay()["marks"]
     assert not given_to_relay()["guard"]
     assert given_to_relay(guard=0.8)["guard"]
 

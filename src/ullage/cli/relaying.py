@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ullage.cli.stores import own_file
+from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.store.urls import is_database_url
 from ullage_relay.options import TOKEN_VARIABLE
@@ -63,6 +64,7 @@ def relay_command(
         "version": version("ullage"),
         "upstreams": dict(upstreams),
         "metering": METERING,
+        "marks": [each for each in MARK_HEADERS if each != NAMED_SESSION],
         "metering_settings": dict(metering),
         "guard": "guard" in metering,
         **more,
