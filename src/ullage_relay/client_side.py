@@ -343,6 +343,7 @@ class ClientConnection(asyncio.Protocol):
         if answer.is_switched:
             return await self._tunnel(reader)
         if answer.is_complete:
+            self._passed = None
             is_last = passed.request.is_last or passed.is_open or self._is_stopping
             if self._upstream is None or is_last or not answer.is_reusable:
                 if passed.is_open:

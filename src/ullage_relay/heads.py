@@ -114,6 +114,7 @@ class RequestReader:
         _check_bytes(self._head[: end + 2], is_whole=0 <= end <= HEAD_AT_MOST)
         request = HttpRequest(event)
         _check(request)
+        self._head = b""
         return request
 
     def feed_body(self, data: bytes) -> None:

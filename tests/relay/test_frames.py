@@ -87,14 +87,6 @@ def test_lengths_beyond_the_limits_are_refused_before_anything_is_kept() -> None
         reader.feed(encoded({"kind": "stored"}))
 
 
-def test_frames_before_the_damage_are_given_first() -> None:
-    reader = FrameReader()
-    frames = reader.feed(encoded({"kind": "stored", "call": "a-1"}) + framed(b"[]"))
-    assert [frame.text("call") for frame in frames] == ["a-1"]
-    with pytest.raises(BadFrame):
-        reader.feed(b"")
-
-
 @pytest.mark.parametrize(
     ("header", "payload"),
     [
